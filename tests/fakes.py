@@ -23,8 +23,8 @@ from rag.adapters import secrets
 from rag.adapters.sqlite.table import SqliteTable
 from rag.adapters.stores.cache import LayeredCache
 from rag.adapters.stores.feedback import TableFeedback
-from rag.ask.query.acronyms import AcronymTable
-from rag.ask.query.filter_rules import RuleTable
+from rag.ask.acronyms import AcronymTable
+from rag.ask.filters import RuleTable
 from rag.config.settings import load
 from rag.errors import StoreUnavailable
 from rag.ledger import Ledger

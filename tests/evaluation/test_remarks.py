@@ -7,7 +7,7 @@ from evaluation.rates import json_lines, questions, report
 from real_model import SAMPLES
 
 from knowledge.embedding import MiniLM
-from rag.ask.admit.remarks import KINDS
+from rag.ask.remarks import KINDS
 from rag.wiring.application import load_utterances
 
 QUESTIONS = 400

@@ -17,7 +17,7 @@ from knowledge.embedding import MiniLM
 from knowledge.model.values import View
 from knowledge.open.index import Index, open_index
 from rag.answer.citation_forms import TitleForm
-from rag.ask.conversation.joined import with_turns
+from rag.ask.conversation import with_turns
 from rag.find.gate import EvidenceGate
 from rag.find.pack import TitledPacker
 from rag.values.answer import Proceed

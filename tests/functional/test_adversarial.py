@@ -11,7 +11,7 @@ from fakes_llm import LlmServer
 from faults.drawing import tenth
 from functional.harness import REPOSITORY, Api, Reply, rest_event, starting
 
-from rag.ask.admit.remarks import NOT_ASKED, REPLIES
+from rag.ask.remarks import NOT_ASKED, REPLIES
 from rag.profiles import PROFILES
 
 pytestmark = [pytest.mark.slow, pytest.mark.sampled]

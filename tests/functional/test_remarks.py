@@ -7,7 +7,7 @@ import pytest
 from fakes_llm import LlmServer
 from functional.harness import Start, rest_event
 
-from rag.ask.admit.remarks import NOT_ASKED, ONLY_QUOTES, REPLIES, VOTE
+from rag.ask.remarks import NOT_ASKED, ONLY_QUOTES, REPLIES, VOTE
 from rag.profiles import PROFILES
 
 KIND = {

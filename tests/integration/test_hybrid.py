@@ -26,7 +26,7 @@ from knowledge.model.values import Document
 from knowledge.open.index import Index, open_index
 from knowledge.search.candidates import Candidates
 from knowledge.search.lexical import write_lexical
-from rag.ask.query.where import RequestFilter
+from rag.ask.filters import RequestFilter
 from rag.values.question import Question, SearchQuery
 
 EMBEDDER = HashingEmbedder()

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from knowledge.embedding import MiniLM
-from rag.ask.admit.remarks import KINDS
+from rag.ask.remarks import KINDS
 from rag.values.stored import quantise
 from rag.wiring.application import UTTERANCES_FILE
 

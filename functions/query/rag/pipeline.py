@@ -19,10 +19,9 @@ from rag.answer.finish import AnswerFinisher, model_text, removed_note
 from rag.answer.parse import MAX_CHARS
 from rag.answer.route import routed
 from rag.answer.streaming_parser import ParsedAnswer, parse_answer
-from rag.ask.cache.answer_cache import CacheSlot
-from rag.ask.cache.frozen_answer import thaw
-from rag.ask.conversation.conversation import Conversation, asked_again
-from rag.ask.query.asking_part import asking_part
+from rag.ask.admission import asking_part
+from rag.ask.answer_cache import CacheSlot, thaw
+from rag.ask.conversation import Conversation, repeat_query
 from rag.errors import ContextTooLong
 from rag.find.refine import is_outdated
 from rag.find.rerank import LlmRerank
@@ -105,12 +104,13 @@ class Pipeline:
     def prepare(self, question: Question, ledger: Ledger) -> PreparedQuestion:
         """From the question to the context that the model will see, to a decline, or to a cached answer."""
         part = asking_part(question.text)  # before its paragraphs are one line
+        is_whole = part == question.text
         question = ledger.time("admit", self.admit, question)
-        asked = self.admit(replace(question, text=part)).text
+        asked = question.text if is_whole else self.admit(replace(question, text=part)).text
         ledger.tell(Status("searching"))
         talk = self.conversation
-        earlier = talk if talk and not talk.begins_with(question) else None
-        question = talk.identified(question) if talk else question
+        earlier = talk if talk and not talk.is_first(question) else None
+        question = talk.assign_session(question) if talk else question
         query = SearchQuery(text=asked, top_k=question.top_k or self.top_k)
         history: tuple[Turn, ...] = ()
         remark = self._remark(query, question, earlier, ledger)
@@ -118,9 +118,9 @@ class Pipeline:
             ledger.events.append("small_talk")
             return PreparedQuestion(question=question, query=query, decision=remark)
         if remark:
-            query, history = asked_again(query, remark.turns, self.decline_text), remark.turns[-1:]
+            query, history = repeat_query(query, remark.turns, self.decline_text), remark.turns[-1:]
         elif talk:
-            history = earlier.recalled(question, ledger) if earlier else ()
+            history = earlier.recall(question, ledger) if earlier else ()
             query = talk.resolve(query, history, ledger)
         if not remark:
             question = replace(question, wording=_wording(question, asked, query, history))
@@ -130,7 +130,7 @@ class Pipeline:
         draft = PreparedQuestion(question=question, query=query, history=history, note=remark.note if remark else "")
         if self.cache is None or history:
             return self._retrieved(draft, ledger)
-        return self.cache.answered(draft, partial(self._retrieved, ledger=ledger), ledger)
+        return self.cache.look_up(draft, partial(self._retrieved, ledger=ledger), ledger)
 
     def generate(
         self, draft: PreparedQuestion, ledger: Ledger
@@ -260,7 +260,7 @@ class Pipeline:
 
         if self.remarks is None:
             return None
-        before = partial(earlier.recalled, question, ledger) if earlier else tuple
+        before = partial(earlier.recall, question, ledger) if earlier else tuple
         asked = replace(question, text=query.text)
         told = partial(self.remarks, asked, before, alone=earlier is None, is_answerable=is_answerable)
         return ledger.time("remark", told)

@@ -29,7 +29,7 @@ type Route = Callable[[Answer], Routing]
 
 
 class Remarks(Protocol):
-    """Answers in kind what asks about nothing: see ``rag.ask.admit.remarks``."""
+    """Answers in kind what asks about nothing: see ``rag.ask.remarks``."""
 
     def __call__(
         self,

@@ -11,8 +11,7 @@ from rag.answer.check import CheckedAnswer
 from rag.answer.confidence.formulas import NO_SOURCES, NOT_ANSWERED
 from rag.answer.route import ConfidenceRouter
 from rag.answer.tree import Tree
-from rag.ask.conversation.conversation import Conversation
-from rag.ask.conversation.reframe import Reframe
+from rag.ask.conversation import Conversation, Reframe
 from rag.errors import EmptyQuery, LlmUnavailable
 from rag.ledger import Ledger
 from rag.pipeline import Pipeline

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 
 from rag.answer.statements import EXCLAIMS
-from rag.ask.admit.remarks import KINDS, Remarks
+from rag.ask.remarks import KINDS, Remarks
 from rag.values.answer import Context
 
 FAR, NEAR = 0.25, 0.4

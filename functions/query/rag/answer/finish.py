@@ -22,7 +22,7 @@ from rag.answer.restrict_links import RestrictLinks
 from rag.answer.statements import Unit, cut
 from rag.answer.streaming_parser import ParsedAnswer, StreamingParser
 from rag.answer.tree import map_runs, trim_run
-from rag.ask.admit.remarks import Remarks
+from rag.ask.remarks import Remarks
 from rag.contract.decline import begins_with_decline, says_nothing
 from rag.ledger import Ledger
 from rag.values.answer import CheckedClaim, Citation, Context, Reference, ReferenceMark

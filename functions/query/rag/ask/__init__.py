@@ -1,1 +1,1 @@
-"""From the request to a question that can be searched for."""
+"""Turn a request into a question that can be searched for."""

@@ -9,7 +9,7 @@ from pydantic import field_validator
 
 from rag.answer.citation_forms import IdForm
 from rag.answer.route import ConfidenceRouter
-from rag.ask.admit.admission import StrictAdmission
+from rag.ask.admission import StrictAdmission
 from rag.config.fields import Chunks, Origin, Percent, PositiveShare, Share, Tokens, env
 from rag.find.gate import UNMEASURED_BAR, Coverage
 from rag.find.pack import IdPacker, NumberPacker, disarm_ids

@@ -7,8 +7,8 @@ from typing import Annotated, ClassVar
 
 from rag.answer.citation_forms import SourceForm
 from rag.answer.confidence.formulas import TopCosine
-from rag.ask.query.acronyms import ExpandAcronyms
-from rag.ask.query.filter_rules import RuleFilter
+from rag.ask.acronyms import ExpandAcronyms
+from rag.ask.filters import RuleFilter
 from rag.config.fields import Cosine, Origin, PositiveShare, Seconds, Share, env
 from rag.find.gate import TopScore
 from rag.find.pack import NumberPacker, UrlPacker, disarm_sources

@@ -7,8 +7,8 @@ from typing import Annotated
 
 from rag.answer.citation_forms import NumberForm
 from rag.answer.route import ConfidenceRouter
-from rag.ask.query.acronyms import ExpandAcronyms
-from rag.ask.query.filter_rules import RuleFilter
+from rag.ask.acronyms import ExpandAcronyms
+from rag.ask.filters import RuleFilter
 from rag.config.fields import Percent, env
 from rag.find.pack import NumberPacker
 from rag.find.refine import NewerFirst

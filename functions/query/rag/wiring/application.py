@@ -20,8 +20,8 @@ from rag.adapters.embedding.embedders import remote_embedder
 from rag.adapters.secrets import renew_secrets, warm_secrets
 from rag.adapters.vendors import store_vendor
 from rag.answer.parse import warm_parser as warm_reading
-from rag.ask.admit.remarks import Remarks, Utterances
-from rag.ask.cache.frozen_answer import RECIPE
+from rag.ask.answer_cache import RECIPE
+from rag.ask.remarks import Remarks, Utterances
 from rag.config.prompts import Prompts
 from rag.config.settings import Settings, load
 from rag.errors import LlmUnavailable, UnknownChunk, UnknownResponse
@@ -48,7 +48,7 @@ logger = logging.getLogger(__name__)
 
 MAX_DIGITS = 9
 """The longest number in a chunk's id."""
-UTTERANCES_FILE = Path(__file__).resolve().parents[1] / "ask" / "admit" / "remarks.npy"
+UTTERANCES_FILE = Path(__file__).resolve().parents[1] / "ask" / "remarks.npy"
 """The labelled utterances that tell a remark from a question; ``tools/research/remarks.py`` makes them."""
 
 
@@ -281,7 +281,7 @@ def build_application(settings: Settings) -> Application:
 
 def load_utterances() -> Utterances:
     """Load the labelled utterances that ship with the program."""
-    return Utterances.of(np.load(UTTERANCES_FILE))
+    return Utterances.from_rows(np.load(UTTERANCES_FILE))
 
 
 def chunk_number(chunk_id: str) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from knowledge.engines.metadata import NUMBER_FIELD, NUMBER_FIELDS
 from knowledge.model.values import Chunk, View
-from rag.ask.admit.remarks import NO_QUESTION
+from rag.ask.remarks import NO_QUESTION
 from rag.errors import UnknownChunk
 from rag.http.schema import FilterReply, SuggestionsReply
 from rag.values.answer import Decline

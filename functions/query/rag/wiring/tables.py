@@ -7,8 +7,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rag.ask.query.acronyms import AcronymTable, parse_csv, parse_json
-from rag.ask.query.filter_rules import RuleTable, parse_rules
+from rag.ask.acronyms import AcronymTable, parse_csv, parse_json
+from rag.ask.filters import RuleTable, parse_rules
 from rag.config.settings import Settings
 from rag.errors import ConfigurationError
 

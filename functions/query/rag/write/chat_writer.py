@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import Unpack
 
-from rag.ask.conversation.history import format_history, history_section
+from rag.ask.conversation import format_history, history_section
 from rag.errors import ContextTooLong, LlmUnavailable
 from rag.find.pack import ContextWindow
 from rag.ports.models import ChatModel, Writer, Writing

@@ -166,7 +166,7 @@ def _as_stored(value: Scalar) -> Mapping[type, Scalar]:
     """``value`` as Chroma 1.5.9 compares it with stored values of each type that it compares it with at all.
 
     It compares text with text, booleans with booleans, numbers with numbers. Of a fraction whole numbers see only what
-    is before the point (``rag.ask.query.where`` makes up for that).
+    is before the point (``rag.ask.filters`` makes up for that).
     """
     if isinstance(value, str | bool):
         return {type(value): value}

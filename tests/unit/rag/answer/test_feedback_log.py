@@ -12,7 +12,7 @@ from fakes_stores import InMemoryAnswerCache
 from rag.adapters.sqlite.table import SqliteTable
 from rag.adapters.stores.feedback import TableFeedback
 from rag.answer.feedback_log import FeedbackLog, grounds
-from rag.ask.cache.frozen_answer import freeze
+from rag.ask.answer_cache import freeze
 from rag.errors import StoreUnavailable, UnknownResponse
 from rag.values.answer import Answer, Citation, Context, Passage
 from rag.values.question import Question

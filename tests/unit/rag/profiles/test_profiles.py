@@ -145,7 +145,7 @@ def test_the_stores_are_those_of_all_make_services() -> None:
 def test_sessions_are_unguessable_and_accepted_by_the_service() -> None:
     made = make_services().conversation(knobs("house", {}))
     assert made is not None
-    issued = {made.identified(Question(text="x")).session_id or "" for _ in range(100)}
+    issued = {made.assign_session(Question(text="x")).session_id or "" for _ in range(100)}
     assert len(issued) == 100
     assert all(re.fullmatch(r"[A-Za-z0-9_-]{22,64}", session) for session in issued)
 

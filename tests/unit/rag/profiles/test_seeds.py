@@ -19,7 +19,7 @@ from fakes import (
 
 from knowledge.model.manifest import SEED_RECIPE
 from knowledge.model.values import Hit, SearchResult
-from rag.ask.query.filter_rules import parse_rules
+from rag.ask.filters import parse_rules
 from rag.config.settings import load
 from rag.errors import QueryTooLong
 from rag.find.refine import Mmr

@@ -11,12 +11,11 @@ import numpy as np
 
 from rag.answer.feedback_log import FeedbackLog
 from rag.answer.judge import Judge
-from rag.ask.admit.remarks import Remarks
-from rag.ask.cache.answer_cache import CacheSlot
-from rag.ask.conversation.conversation import Conversation
-from rag.ask.conversation.reframe import Reframe
-from rag.ask.query.acronyms import AcronymTable
-from rag.ask.query.filter_rules import RuleTable
+from rag.ask.acronyms import AcronymTable
+from rag.ask.answer_cache import CacheSlot
+from rag.ask.conversation import Conversation, Reframe
+from rag.ask.filters import RuleTable
+from rag.ask.remarks import Remarks
 from rag.find.feedback import FeedbackKnobs, FeedbackRefine
 from rag.find.pack import ContextWindow
 from rag.find.rerank import LlmRerank

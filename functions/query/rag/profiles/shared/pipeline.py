@@ -15,8 +15,8 @@ from rag.answer.confidence.calibrated import CalibratedConfidence
 from rag.answer.confidence.formulas import Weighted
 from rag.answer.finish import AnswerFinisher
 from rag.answer.route import ESCALATE_BELOW
-from rag.ask.admit.admission import PlainAdmission
-from rag.ask.query.where import RequestFilter
+from rag.ask.admission import PlainAdmission
+from rag.ask.filters import RequestFilter
 from rag.errors import ConfigurationError
 from rag.find.gate import UNMEASURED_BAR, EvidenceGate, LanguageGate
 from rag.find.pack import WindowPacker
@@ -143,7 +143,7 @@ def _retrieval_policy(
         score=CalibratedConfidence(seed.score if seed else UNCALIBRATED, settings.confidence_shift),
         bar=settings.threshold_or(UNMEASURED_BAR),
         remarks=dependencies.remarks,
-        query_stages=(dependencies.remarks.leave_out,) if dependencies.remarks else (),
+        query_stages=(dependencies.remarks.drop_courtesies,) if dependencies.remarks else (),
     )
 
 

@@ -1,4 +1,4 @@
-"""rag.ask.query.acronyms: both forms of an acronym beside each other, as a view of the question."""
+"""rag.ask.acronyms: both forms of an acronym beside each other, as a view of the question."""
 
 from pathlib import Path
 
@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from knowledge.model.values import View
-from rag.ask.query.acronyms import ACRONYM_WEIGHT, Acronym, AcronymTable, ExpandAcronyms, parse_csv, parse_json
+from rag.ask.acronyms import ACRONYM_WEIGHT, Acronym, AcronymTable, ExpandAcronyms, parse_csv, parse_json
 from rag.errors import ConfigurationError
 from rag.values.question import Question, SearchQuery
 
-SAMPLE = Path(__file__).parents[5] / "samples" / "gacounts" / "acronyms.json"
+SAMPLE = Path(__file__).parents[4] / "samples" / "gacounts" / "acronyms.json"
 TABLE = parse_json("""{
     "GaCounts": "Georgia Counts", "OIT": "Office of Instructional Technology", "IT": "Information Technology",
     "R&D": "Research and Development", "C": "Cobalt", "C++": "C plus plus", "ITD": "IT Department",

@@ -1,4 +1,4 @@
-"""rag.ask.cache.frozen_answer: an answer survives the cache, but for what belongs to one request."""
+"""rag.ask.answer_cache: an answer survives the cache, but for what belongs to one request."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ from fakes import make_hit
 
 from knowledge.model.values import Match
 from rag.adapters.stores.records import decode, encode_answer
-from rag.ask.cache.frozen_answer import freeze, thaw
+from rag.ask.answer_cache import freeze, thaw
 from rag.http.replies import query_reply, question_reply
 from rag.values.answer import Answer, CheckedClaim, Citation, Confidence, RelatedDoc, Source
 from rag.values.chat import Completion, Usage

@@ -1,9 +1,9 @@
-"""rag.ask.admit.remarks: what is answered in kind, what is asked again, and what is a question."""
+"""rag.ask.remarks: what is answered in kind, what is asked again, and what is a question."""
 
 import numpy as np
 import pytest
 
-from rag.ask.admit.remarks import (
+from rag.ask.remarks import (
     KINDS,
     NEAR,
     NOT_ASKED,
@@ -42,7 +42,7 @@ def between(kind: str, share: float) -> np.ndarray:
 
 def known() -> Utterances:
     rows = [np.concatenate(([number], np.rint(127 * AXIS[kind]))) for number, kind in enumerate(KINDS)]
-    return Utterances.of(np.stack(rows).astype(np.int8))
+    return Utterances.from_rows(np.stack(rows).astype(np.int8))
 
 
 def remarks(*, votes: bool = False, writes: bool = False) -> Remarks:
@@ -111,4 +111,4 @@ def test_a_question_without_a_word_of_content_may_lean_on_the_turns_before() -> 
 )
 def test_remarks_around_a_question_are_left_out_of_the_search(text: str, left: str) -> None:
     query = SearchQuery(text=text, top_k=1)
-    assert remarks().leave_out(query, Question(text=text)).text == left
+    assert remarks().drop_courtesies(query, Question(text=text)).text == left

@@ -1,4 +1,4 @@
-"""rag.ask.query.filter_rules: which rule of the table a question asks for, as a view or as a wall."""
+"""rag.ask.filters: which rule of the table a question asks for, as a view or as a wall."""
 
 from pathlib import Path
 
@@ -7,18 +7,17 @@ from fakes import FakeIndex
 
 from knowledge.model.errors import IndexMissing
 from knowledge.model.values import View, Where
-from rag.ask.query.filter_rules import FILTER_WEIGHT, RuleFilter, RuleTable, parse_rules, unite
-from rag.ask.query.where import RequestFilter
+from rag.ask.filters import FILTER_WEIGHT, RequestFilter, RuleFilter, RuleTable, or_where, parse_rules
 from rag.errors import ConfigurationError
 from rag.values.question import Question, SearchQuery
 
-SAMPLE = parse_rules((Path(__file__).parents[5] / "samples" / "gacounts" / "filters.json").read_text("utf-8"))
+SAMPLE = parse_rules((Path(__file__).parents[4] / "samples" / "gacounts" / "filters.json").read_text("utf-8"))
 FIELDS = {"category": "str", "priority": "int", "sourceEnvironment": "str"}
 
 
 def where(question: str, fields: dict[str, str] = FIELDS, table: RuleTable = SAMPLE) -> object:
     matched = table.match(question, fields)
-    return unite(matched) if matched else None
+    return or_where(matched) if matched else None
 
 
 GA_COUNTS = {"category": {"$in": ["documentation", "ga_counts_app"]}}

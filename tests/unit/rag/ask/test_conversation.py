@@ -10,11 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from knowledge.model.values import View
-from rag.ask.conversation import joined
-from rag.ask.conversation.conversation import Conversation, asked_again
-from rag.ask.conversation.history import format_history
-from rag.ask.conversation.joined import ANSWER_CHARS, with_turns
-from rag.ask.conversation.reframe import ASKED_WEIGHT, MAX_CHARS, Reframe
+from rag.ask.conversation import (
+    ANSWER_CHARS,
+    ASKED_WEIGHT,
+    MAX_VIEW_CHARS,
+    Conversation,
+    Reframe,
+    format_history,
+    repeat_query,
+    with_turns,
+)
 from rag.errors import LlmUnavailable, StoreUnavailable
 from rag.ledger import Ledger
 from rag.text.fill import fill
@@ -77,9 +82,7 @@ def test_the_question_stays_and_the_turns_stand_beside_it() -> None:
 
 
 def test_what_there_is_no_room_for_is_the_oldest() -> None:
-    found = with_turns(
-        QUERY, (turn("old " * joined.MAX_CHARS), turn("In GaCounts?")), answer="long " * joined.MAX_CHARS
-    )
+    found = with_turns(QUERY, (turn("old " * MAX_VIEW_CHARS), turn("In GaCounts?")), answer="long " * MAX_VIEW_CHARS)
     questions, answer = found.views
     assert questions.text == "And the deadline? In GaCounts?"
     assert len(answer.text) <= len(QUERY.text) + 1 + ANSWER_CHARS
@@ -91,7 +94,7 @@ def test_without_an_answer_of_use_only_the_questions_do() -> None:
 
 
 def test_a_question_that_fills_the_room_is_searched_for_alone() -> None:
-    long = SearchQuery(text="x" * joined.MAX_CHARS, top_k=8, views=(View("other"),))
+    long = SearchQuery(text="x" * MAX_VIEW_CHARS, top_k=8, views=(View("other"),))
     assert with_turns(long, (turn("In GaCounts?"),), answer="So.") is long
 
 
@@ -188,7 +191,7 @@ def test_a_question_that_can_stay_as_it_is_stays(text: str) -> None:
         "",
         "?!",
         f"Here is the question:\n\n{MEANT}",
-        "reporting deadline " * (MAX_CHARS // 18),
+        "reporting deadline " * (MAX_VIEW_CHARS // 18),
         "I am sorry, but my rules forbid me this.",
         "I don\u2019t have specific information about that deadline.",
     ],
@@ -264,7 +267,7 @@ def resolve(
     this: Conversation, text: str, session: str, gathered: Ledger | None = None
 ) -> tuple[SearchQuery, tuple[Turn, ...]]:
     gathered = gathered or make_ledger()
-    history = this.recalled(Question(text=text, session_id=session), gathered)
+    history = this.recall(Question(text=text, session_id=session), gathered)
     return this.resolve(SearchQuery(text=text, top_k=8), history, gathered), history
 
 
@@ -274,8 +277,8 @@ def remember(this: Conversation, answered: Answer) -> None:
 
 def test_a_session_is_issued_only_where_there_is_none() -> None:
     this = conversation()
-    assert this.identified(Question(text="x", session_id=SESSION)).session_id == SESSION
-    issued = [this.identified(Question(text="x")).session_id for _ in range(2)]
+    assert this.assign_session(Question(text="x", session_id=SESSION)).session_id == SESSION
+    issued = [this.assign_session(Question(text="x")).session_id for _ in range(2)]
     assert issued == ["new-000000000000000001", "new-000000000000000002"]
 
 
@@ -356,7 +359,7 @@ def test_what_is_asked_again_is_searched_for_as_it_was() -> None:
     first, second = (Turn(question=text, answer="So.", at=0.0) for text in (TOPIC, FOLLOW_UP))
     query = SearchQuery(text="Say that again", top_k=8)
     alone, leaning, rewritten = (
-        asked_again(query, turns, "I don't know.")
+        repeat_query(query, turns, "I don't know.")
         for turns in ([first], [first, second], [first, replace(second, question=MEANT)])
     )
     assert [(one.text, len(one.views)) for one in (alone, leaning, rewritten)] == [

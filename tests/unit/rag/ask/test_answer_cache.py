@@ -1,4 +1,4 @@
-"""rag.ask.cache.answer_cache: which questions share a key, and which answers are kept."""
+"""rag.ask.answer_cache: which questions share a key, and which answers are kept."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from knowledge.model.values import Hit, View
 from rag.adapters.stores.cache import LayeredCache
-from rag.ask.cache.answer_cache import RECENT_NEGATIVE_S, CacheSlot, question_key
-from rag.ask.cache.frozen_answer import thaw
+from rag.ask.answer_cache import RECENT_NEGATIVE_S, CacheSlot, question_key, thaw
 from rag.values.answer import Answer, CheckedClaim, Citation, Context, Passage
 from rag.values.chat import Completion
 from rag.values.question import Question, SearchQuery

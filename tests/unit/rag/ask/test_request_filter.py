@@ -1,4 +1,4 @@
-"""rag.ask.query.where: the request's filters as a Chroma ``where``."""
+"""rag.ask.filters: the request's filters as a Chroma ``where``."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from knowledge.model.errors import IndexMissing
-from rag.ask.query.where import RequestFilter, both
+from rag.ask.filters import RequestFilter, and_where
 from rag.errors import InvalidParameter
 from rag.values.question import Question, SearchQuery
 
@@ -79,7 +79,7 @@ def test_the_whole_number_that_chroma_takes_for_a_fraction_is_named(
         clause = {"$or" if "$eq" in named else "$and": [clause, {"weight": named}]}
     found = where({"weight": asked})
     assert str(found) == str(clause)  # the number named is an int
-    assert where({"weight": asked, "region": "SG"}) == both(found, {"region": {"$eq": "SG"}})  # type: ignore[arg-type]
+    assert where({"weight": asked, "region": "SG"}) == and_where(found, {"region": {"$eq": "SG"}})  # type: ignore[arg-type]
 
 
 def test_no_filters_no_where_and_no_look_at_the_index() -> None:

@@ -1,4 +1,4 @@
-"""rag.ask.admit.admission: what the pipeline lets in, and which scripts and controls it refuses."""
+"""rag.ask.admission: what the pipeline lets in, and which scripts and controls it refuses."""
 
 import json
 import re
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.ask.admit.admission import PlainAdmission, StrictAdmission, collapse, holds_controls, holds_script, is_blank
+from rag.ask.admission import PlainAdmission, StrictAdmission, collapse, has_controls, has_script, is_blank
 from rag.errors import EmptyQuery, QueryTooLong, UnsafeQuery
 from rag.values.question import Question
 
@@ -55,7 +55,7 @@ def test_the_strict_one_says_what_it_does_not_take(text: str, what: str) -> None
     assert caught.value.sentence("Question").startswith(f"Question holds {what};")
 
 
-REPOSITORY = Path(__file__).parents[5]
+REPOSITORY = Path(__file__).parents[4]
 DATA = REPOSITORY.parent / "shared" / "data"
 
 
@@ -74,7 +74,7 @@ DATA = REPOSITORY.parent / "shared" / "data"
     ],
 )
 def test_scripts(text: str) -> None:
-    assert holds_script(collapse(text))
+    assert has_script(collapse(text))
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_scripts(text: str) -> None:
     ],
 )
 def test_questions(text: str) -> None:
-    assert not holds_script(collapse(text))
+    assert not has_script(collapse(text))
 
 
 def test_what_is_pasted_from_a_word_processor_is_a_question() -> None:
@@ -98,13 +98,13 @@ def test_what_is_pasted_from_a_word_processor_is_a_question() -> None:
     )
     asked = collapse(pasted)
     assert asked == "How do I track \u201covertime\u201d \u2013 who\u2019s +1 555?"
-    assert not holds_controls(asked)
-    assert not holds_script(asked)
+    assert not has_controls(asked)
+    assert not has_script(asked)
 
 
 @pytest.mark.parametrize("char", ["\x00", "\x07", "\x1b", "\x1c", "\x1f", "\x7f", "\x9f"])
 def test_controls_are_no_text(char: str) -> None:
-    assert holds_controls(collapse(f"a{char}b"))
+    assert has_controls(collapse(f"a{char}b"))
 
 
 @pytest.mark.parametrize("text", ["", " \n", "\u200d\u200d", "\u200e\u200f", "\u202a\u202c", "\uf0b7 \u3000"])
@@ -120,8 +120,8 @@ def test_something_is_there(text: str) -> None:
 
 @given(st.text())
 def test_every_script_passes(text: str) -> None:
-    assert holds_controls(collapse(text)) == bool(re.search(r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]", text))
-    assert isinstance(holds_script(collapse(text)), bool)
+    assert has_controls(collapse(text)) == bool(re.search(r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]", text))
+    assert isinstance(has_script(collapse(text)), bool)
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="needs ../shared/data")
@@ -129,6 +129,6 @@ def test_every_script_passes(text: str) -> None:
 def test_no_question_that_people_asked_is_refused(name: str) -> None:
     lines = (DATA / name / ("queries.txt" if name == "out_of_scope" else "queries.jsonl")).read_text(encoding="utf-8")
     questions = [json.loads(line)["text"] if line.startswith("{") else line for line in lines.splitlines()]
-    refused = [text for text in map(collapse, questions) if holds_script(text) or holds_controls(text)]
+    refused = [text for text in map(collapse, questions) if has_script(text) or has_controls(text)]
     assert questions
     assert not refused

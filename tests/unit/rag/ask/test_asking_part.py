@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.ask.query.asking_part import LONGEST_QUESTION, asking_part
+from rag.ask.admission import LONGEST_QUESTION, asking_part
 
 MAIL = "We met Mr. Kessler on Tuesday. He was pleased, and so were we. " * 8
 ASKS = "My bike is late. What does a second day cost?"

@@ -1,4 +1,4 @@
-"""Acronyms and their long forms: each is put beside the other, so that a search finds either wording.
+"""Acronyms and their long forms: each is written beside the other, so that a search finds both wordings.
 
 "GaCounts" becomes "Georgia Counts (GaCounts)", and so does "georgia counts". The table is a deployment's own file:
 
@@ -7,7 +7,7 @@
 or, as CSV, rows below the header ``acronym,long form`` or ``acronym,long form,any case``.
 
 An acronym of up to four letters counts as it is written in the table, for many are words in lower case ("IT", "WHO");
-a longer one counts in any case. ``any_case`` says otherwise. A question all in capitals is not told apart.
+a longer one counts in any case. ``any_case`` overrides this. A question all in capitals is not treated differently.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ MAX_EXACT_CASE_LETTERS = 4
 _COLUMNS = {"acronym": "short", "long form": "long", "any case": "any_case"}
 
 
-def _one_line(text: str) -> str:
+def _normalise(text: str) -> str:
     if not any(map(str.isalnum, text)):
         raise ValueError("it needs a letter or a digit")
     return " ".join(text.split())
 
 
-type _Text = Annotated[str, AfterValidator(_one_line)]
+type _Text = Annotated[str, AfterValidator(_normalise)]
 
 
 class Acronym(BaseModel):
-    """``short`` stands for ``long``, in any case of its letters or only as written here; None: by its length."""
+    """An abbreviation and its long form; ``any_case`` None means: by the number of letters."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -49,8 +49,8 @@ class Acronym(BaseModel):
     any_case: bool | None = None
 
     @property
-    def counts_in_any_case(self) -> bool:
-        """Whether "oit" is OIT too."""
+    def is_case_free(self) -> bool:
+        """Return whether "oit" is OIT too."""
         if self.any_case is None:
             return sum(map(str.isalnum, self.short)) > MAX_EXACT_CASE_LETTERS
         return self.any_case
@@ -58,7 +58,7 @@ class Acronym(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class AcronymTable:
-    """A deployment's acronyms. Whole words match, and the longest form at each place."""
+    """A deployment's acronyms. Whole words match; at each place the longest form does."""
 
     entries: tuple[Acronym, ...] = ()
     _forms: tuple[tuple[Acronym, bool], ...] = field(init=False, repr=False, compare=False)
@@ -68,20 +68,20 @@ class AcronymTable:
     def __post_init__(self) -> None:
         forms = [(entry, is_long) for entry in self.entries for is_long in (False, True)]
         forms.sort(key=lambda form: -len(form[0].long if form[1] else form[0].short))
-        groups = "|".join(f"({_expression(entry, is_long=is_long)})" for entry, is_long in forms)
+        groups = "|".join(f"({_form_pattern(entry, is_long=is_long)})" for entry, is_long in forms)
         object.__setattr__(self, "_forms", tuple(forms))
         # "C" is neither "C++" nor "C#".
         object.__setattr__(self, "_pattern", re.compile(rf"(?<!\w)(?:{groups or '(?!)'})(?![\w+#])"))
 
     def expand(self, text: str) -> tuple[str, tuple[str, ...]]:
-        """``text`` with both forms where it holds one, and a sentence for each change.
+        """Return ``text`` with both forms of each acronym in it, and a sentence for each change.
 
-        An entry is expanded once, at its first mention; an entry of which the text already holds both forms is left
-        as it is, so that expanding twice is expanding once.
+        An entry is expanded once, at its first mention. An entry with both forms in the text is left as it is, so that
+        expanding twice is expanding once.
         """
         found = [(match, *self._forms[(match.lastindex or 1) - 1]) for match in self._pattern.finditer(text)]
-        held = {(entry, is_long) for _, entry, is_long in found}
-        done = {entry for entry, is_long in held if (entry, not is_long) in held}
+        present = {(entry, is_long) for _, entry, is_long in found}
+        done = {entry for entry, is_long in present if (entry, not is_long) in present}
         parts: list[str] = []
         trail: list[str] = []
         end = 0
@@ -97,10 +97,10 @@ class AcronymTable:
 
 
 def parse_json(text: str) -> AcronymTable:
-    """The table of a JSON object ``{acronym: long form}`` or ``{acronym: {"long": ..., "any_case": bool}}``.
+    """Parse a JSON object ``{acronym: long form}`` or ``{acronym: {"long": ..., "any_case": bool}}``.
 
     Raises:
-        ConfigurationError: it is something else, or an acronym is there twice; the message names the acronym.
+        ConfigurationError: the text has another form, or an acronym twice; the message names the acronym.
     """
     try:
         rows = json.loads(text)
@@ -115,10 +115,10 @@ def parse_json(text: str) -> AcronymTable:
 
 
 def parse_csv(text: str) -> AcronymTable:
-    """The table of CSV rows below a header ``acronym,long form[,any case]``; ``any case`` is yes, no or blank.
+    """Parse CSV rows below a header ``acronym,long form[,any case]``; ``any case`` is yes, no or blank.
 
     Raises:
-        ConfigurationError: it is something else, or an acronym is there twice; the message names the line.
+        ConfigurationError: the text has another form, or an acronym twice; the message names the line.
     """
     # A quoted cell may hold line breaks.
     reader = csv.DictReader(io.StringIO(text, newline=""), restkey="more", restval="")
@@ -139,40 +139,36 @@ def _table(rows: Iterable[tuple[str, dict[str, object]]]) -> AcronymTable:
         try:
             entry = Acronym.model_validate(row)
         except ValidationError as exc:
-            raise ConfigurationError(f"Acronym {name} of the acronyms file: {_sentence(exc)}") from exc
+            problem = exc.errors()[0]
+            reason = f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}"
+            raise ConfigurationError(f"Acronym {name} of the acronyms file: {reason}") from exc
         if entry.short.lower() in known:
             raise ConfigurationError(f"Acronym {name} of the acronyms file is there twice")
         known[entry.short.lower()] = entry
     return AcronymTable(tuple(known.values()))
 
 
-def _sentence(error: ValidationError) -> str:
-    problem = error.errors()[0]
-    return f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}"
-
-
-def _expression(entry: Acronym, *, is_long: bool) -> str:
+def _form_pattern(entry: Acronym, *, is_long: bool) -> str:
     text = r"\s+".join(map(re.escape, (entry.long if is_long else entry.short).split()))
-    return f"(?i:{text})" if is_long or entry.counts_in_any_case else text
+    return f"(?i:{text})" if is_long or entry.is_case_free else text
 
 
 ACRONYM_WEIGHT = 2.0
-"""Of a view with its acronyms spelt out, beside the question's own 1."""
+"""Weight of the view with expanded acronyms; the question has 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExpandAcronyms:
-    """Adds the question with both forms of each acronym of ``table`` as a view; the trail says what was expanded.
+    """Adds a view of the question with both forms of each acronym; the trail names the expanded ones.
 
-    The view is optional: where the index knows less of the question with it, it is read without. ``table`` gives the
-    current one.
+    The view is optional: it is dropped if the index knows fewer of its words. ``table`` returns the current table.
     """
 
     table: Callable[[], AcronymTable]
     weight: float = ACRONYM_WEIGHT
 
     def __call__(self, query: SearchQuery, question: Question) -> SearchQuery:
-        """``query`` with that view, if its (rewritten) text holds an acronym or a long form."""
+        """Return ``query`` with that view, if its (rewritten) text has an acronym or a long form."""
         text, trail = self.table().expand(query.text)
         if not trail:
             return query

@@ -1,1 +1,0 @@
-"""Is this a question that the pipeline should see?"""

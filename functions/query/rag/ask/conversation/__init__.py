@@ -1,1 +1,0 @@
-"""What was said before, and what a question means in its light."""

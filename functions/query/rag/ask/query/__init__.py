@@ -1,1 +1,0 @@
-"""What is searched for: acronyms spelt out, filters."""
