@@ -103,10 +103,7 @@ class Pipeline:
 
     def prepare(self, question: Question, ledger: Ledger) -> PreparedQuestion:
         """From the question to the context that the model will see, to a decline, or to a cached answer."""
-        part = asking_part(question.text)  # before its paragraphs are one line
-        is_whole = part == question.text
-        question = ledger.time("admit", self.admit, question)
-        asked = question.text if is_whole else self.admit(replace(question, text=part)).text
+        question, asked = ledger.time("admit", self._admit, question)
         ledger.tell(Status("searching"))
         talk = self.conversation
         earlier = talk if talk and not talk.is_first(question) else None
@@ -131,6 +128,12 @@ class Pipeline:
         if self.cache is None or history:
             return self._retrieved(draft, ledger)
         return self.cache.look_up(draft, partial(self._retrieved, ledger=ledger), ledger)
+
+    def _admit(self, question: Question) -> tuple[Question, str]:
+        """Return the admitted question and the part of it that asks."""
+        part = asking_part(question.text)  # before its paragraphs become one line
+        admitted = self.admit(question)
+        return admitted, admitted.text if part == question.text else self.admit(replace(question, text=part)).text
 
     def generate(
         self, draft: PreparedQuestion, ledger: Ledger
