@@ -27,7 +27,7 @@ from rag.http.openai_requests import WITH_SOURCES
 from rag.http.replies import query_reply, question_reply, rendered_reply
 from rag.mcp.tools import build_server
 from rag.profiles import PROFILES, profile_named
-from rag.text.addresses import shown
+from rag.text.addresses import escape_url
 from rag.text.labels import safe
 from rag.values.answer import Answer
 from rag.values.question import Question
@@ -55,7 +55,7 @@ def is_named(address: str, text: str) -> bool:
     """Whether a document that says ``text`` everywhere names ``address``, and it is none that runs something."""
     address = re.sub(r"[`\\]", "", address)  # ticks and escapes in it lead nowhere else: they break it
     runs = re.match(r"\W*(?:javascript|data|vbscript)", address, re.IGNORECASE)
-    return runs is None and any(address.rstrip(".,)]\"'") in known for known in (text, shown(text), safe(text)))
+    return runs is None and any(address.rstrip(".,)]\"'") in known for known in (text, escape_url(text), safe(text)))
 
 
 class Asked:

@@ -23,7 +23,7 @@ from rag.errors import BadRequest
 from rag.http.replies import query_reply
 from rag.profiles import PROFILES, profile_named
 from rag.profiles.shared.dependencies import StageDependencies
-from rag.text.addresses import shown
+from rag.text.addresses import escape_url
 from rag.write.chat_writer import ChatWriter
 
 _WORD = re.compile(r"[a-z0-9]+")
@@ -157,7 +157,7 @@ def test_nothing_leads_where_no_cited_passage_does(tried: list[Tried]) -> None:
         cited = {citation["docId"] for citation in body["citations"]}
         chunks = [hit.chunk for hit in one.case.hits if hit.chunk.doc_id in cited]
         named = " ".join(
-            text for chunk in chunks for text in (chunk.text, chunk.title, chunk.section, shown(chunk.url))
+            text for chunk in chunks for text in (chunk.text, chunk.title, chunk.section, escape_url(chunk.url))
         )
         return [lead for lead in leads(body["answer"]) if lead[1].rstrip(".,;:!?*_)") not in named]
 

@@ -122,7 +122,7 @@ class InlineWriter:
             self._put(" ")
 
     def _link(self, link: t.Link) -> None:
-        if link.bare:
+        if link.is_bare:
             if _AUTO.fullmatch(link.href):
                 self._put(f"<{link.href}>")
             else:
@@ -296,7 +296,7 @@ class _BlockWriter(InlineWriter):
         for line in block.text.split("\n") if block.text else ():
             self._line(empty=False, blank=not line)
             self._put(line)
-        if block.closed:
+        if block.render_end:
             self._line(empty=False)
             self._put(block.fence)
         if any(not isinstance(node, t.ClaimSpan) or node.children or node.note for node in block.children):

@@ -25,7 +25,7 @@ def names_only(names: Iterable[str]) -> Callable[[str], bool]:
 def is_address(node: t.Inline) -> bool:
     """Whether ``node`` is a link that says its own address, or a number alone ("[1](...)"): it names a source."""
     words = inline_text((node,))
-    return isinstance(node, t.Link) and not node.bare and (node.href in words or not any(map(str.isalpha, words)))
+    return isinstance(node, t.Link) and not node.is_bare and (node.href in words or not any(map(str.isalpha, words)))
 
 
 def _key(words: str) -> str:

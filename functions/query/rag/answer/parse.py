@@ -195,7 +195,7 @@ def _code(token: Token, line: int) -> t.CodeBlock:
         text,
         language[0] if language else "",
         token.markup or html.fence_of(text),
-        ended=last - first > 1 + lines,
+        has_end=last - first > 1 + lines,
         line=line,
     )
 

@@ -82,7 +82,7 @@ class References:
                 self._valid += 1
                 self._said += inline_text(node.children)
                 link = replace(node, children=tuple(one for one in node.children if not isinstance(one, t.Mark)))
-                names = node.bare or not inline_text(link.children).strip()  # it is the mark itself
+                names = node.is_bare or not inline_text(link.children).strip()  # it is the mark itself
                 found += [self._cite(named, named.raw)] if names else [link, self._cite(named, "")]
                 continue
             self._said += inline_text((node,))

@@ -142,8 +142,8 @@ class StreamingParser:
         if made is None:
             return None
         restrict = copy(self._restrict)
-        restrict.look_at(made)
-        part = stable_part(made, source, restrict.leads)
+        restrict.allow_cited(made)
+        part = stable_part(made, source, lambda link: restrict.is_allowed(link.href))
         return next(iter(restrict((part,)).tree), None) if part else None
 
     def _tell(self, last: Block | None) -> None:
@@ -250,7 +250,7 @@ def _tags(text: str) -> int:
 def _safe_code(block: t.CodeBlock, source: str) -> t.CodeBlock | None:
     fenced = any(line.lstrip(" \t>-*+0123456789.)").startswith(block.fence) for line in source.split("\n"))
     # By its indentation: how many ticks will be around it is not known.
-    return replace(block, closed=block.ended) if fenced else None
+    return replace(block, render_end=block.has_end) if fenced else None
 
 
 def _safe_run(run: Sequence[t.Inline], held: Callable[[t.Link], bool], *, ended: bool) -> tuple[t.Inline, ...]:

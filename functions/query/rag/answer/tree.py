@@ -1,8 +1,7 @@
-"""The tree of an answer: blocks of inline nodes, all frozen.
+"""The tree of an answer: frozen blocks and inline nodes, with functions that walk and change them.
 
-One parse makes it (``rag.answer.parse``), functions from tree to tree change it, three printers write it
-(``rag.answer.printers``, ``rag.answer.markdown``). Nothing else reads an answer's text. Whatever holds something holds
-it in ``children``.
+``rag.answer.parse`` makes a tree, functions from tree to tree change it, and ``rag.answer.markdown`` and
+``rag.answer.printers`` render it. A node's parts are always its ``children``.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ type Style = Literal["strong", "em", "s"]
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Characters as a reader sees them: nothing in them is markup."""
+    """Plain characters, without markup."""
 
     text: str
 
@@ -31,14 +30,14 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class LineBreak:
-    """The end of a line; only a ``hard`` one is shown as one."""
+    """The end of a line. Only a ``hard`` one breaks the line for a reader."""
 
     hard: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Styled:
-    """Emphasis, strong emphasis, or what is struck out."""
+    """Emphasized, strong, or struck out nodes."""
 
     style: Style
     children: Run
@@ -46,7 +45,7 @@ class Styled:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """What leads to ``href``; of an ``image`` the children stand for it."""
+    """A link to ``href``. The children of an ``image`` are its alternative text."""
 
     href: str
     children: Run
@@ -54,14 +53,14 @@ class Link:
     image: bool = False
 
     @property
-    def bare(self) -> bool:
-        """Whether it says nothing but where it leads."""
+    def is_bare(self) -> bool:
+        """Whether its only text is its address."""
         return not self.image and self.children == (Text(self.href),)
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A citation as it was written, before it is known what it means."""
+    """A citation mark as the writer wrote it, not yet resolved."""
 
     raw: str
 
@@ -87,10 +86,10 @@ class Cite:
 
 @dataclass(frozen=True, slots=True)
 class ClaimSpan:
-    """A sentence, an item's words, or a cell of a row: what is held against the passages as one.
+    """The words of one claim: a sentence, an item's text, or a table cell.
 
-    ``number`` is its place among all of an answer; the cells of a row have one together. ``support`` is ``""`` of what
-    was not looked at: an introduction, a question. ``note`` was put behind it by the check.
+    ``number`` counts the claims of an answer from 0; the cells of a row share one. ``support`` is ``""`` where nothing
+    was checked, as in an introduction or a question. ``note`` is the remark that the check puts behind the claim.
     """
 
     children: Run
@@ -105,14 +104,14 @@ type Run = tuple[Inline, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _PositionedBlock:
-    """``line`` (from 0) of the text is where a block begins; ``gap``: within an item, an empty line is before it."""
+    """A block that begins in ``line`` (from 0) of the text. ``gap``: within an item, an empty line precedes it."""
 
     line: int = field(default=0, compare=False)
     gap: bool = field(default=True, compare=False)
 
 
 class LeafBlock(_PositionedBlock):
-    """A block whose children are a run of inline nodes; those of other blocks are blocks."""
+    """A block whose children are inline nodes; the children of other blocks are blocks."""
 
     __slots__ = ()
 
@@ -134,17 +133,17 @@ class Heading(LeafBlock):
 
 @dataclass(frozen=True, slots=True)
 class CodeBlock(LeafBlock):
-    """Lines of code in ``language`` between two lines of ``fence``; the children stand below it, as its statement.
+    """Lines of code in ``language`` between two lines of ``fence``. The children are its claim, rendered below it.
 
-    One that has not ``ended`` has no closing fence in what was read. One that is not ``closed`` is printed without it.
+    ``has_end`` says whether the parsed text had the closing fence; ``render_end`` whether it is rendered.
     """
 
     text: str
     language: str = ""
     fence: str = "```"
     children: Run = ()
-    ended: bool = field(default=True, compare=False)
-    closed: bool = True
+    has_end: bool = field(default=True, compare=False)
+    render_end: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +155,7 @@ class ListItem(_PositionedBlock):
 
 @dataclass(frozen=True, slots=True)
 class ListBlock(_PositionedBlock):
-    """A list; ``start`` is its first number, None where it has bullets."""
+    """A list, numbered from ``start`` on; with bullets where that is None."""
 
     children: tuple[ListItem, ...]
     start: int | None = None
@@ -164,14 +163,14 @@ class ListBlock(_PositionedBlock):
 
 @dataclass(frozen=True, slots=True)
 class BlockQuote(_PositionedBlock):
-    """A quotation."""
+    """A block quote."""
 
     children: Tree
 
 
 @dataclass(frozen=True, slots=True)
 class TableCell(LeafBlock):
-    """A cell of a row; ``align`` is ``""``, ``left``, ``right`` or ``center``."""
+    """A table cell; ``align`` is ``""``, ``left``, ``right`` or ``center``."""
 
     children: Run = ()
     align: str = ""
@@ -179,21 +178,21 @@ class TableCell(LeafBlock):
 
 @dataclass(frozen=True, slots=True)
 class TableRow(_PositionedBlock):
-    """A row of a table."""
+    """A table row."""
 
     children: tuple[TableCell, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class TableBlock(_PositionedBlock):
-    """A table of rows as long as the first one, its head."""
+    """A table of rows of one length; the first row is its head."""
 
     children: tuple[TableRow, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ThematicBreak(_PositionedBlock):
-    """A thematic break."""
+    """A thematic break: a line across the page."""
 
     children: tuple[()] = ()
 
@@ -213,34 +212,8 @@ type Block = (
 type Tree = tuple[Block, ...]
 
 
-type Change = Callable[[Run], Run]
-
-
-def map_runs(blocks: Iterable[Block], change: Change) -> Tree:
-    """``blocks`` with each run of inline nodes (a paragraph's, a heading's, a cell's) as ``change`` makes it.
-
-    What holds nothing any more goes; of tables rows without a word, and never the head.
-    """
-    return tuple(made for block in blocks if (made := _mapped(block, change)))
-
-
-def _mapped(block: Block, change: Change) -> Block | None:
-    if not block.children:
-        return block
-    if isinstance(block, LeafBlock):
-        words = change(block.children)
-        if words is block.children:
-            return block
-        return replace(block, children=words) if words or isinstance(block, TableCell) else None
-    made = map_runs(block.children, change)
-    if isinstance(block, TableBlock):
-        head, *rows = made
-        made = (head, *(row for row in rows if any(iter_runs((row,)))))
-    return replace(block, children=made) if made else None  # type: ignore[arg-type]  # the same kinds as before
-
-
 def iter_runs(blocks: Iterable[Block]) -> Iterator[Run]:
-    """Each run of inline nodes, in the order of the text."""
+    """Yield each run of inline nodes, in the order of the text."""
     for block in blocks:
         if isinstance(block, LeafBlock):
             yield block.children
@@ -248,21 +221,49 @@ def iter_runs(blocks: Iterable[Block]) -> Iterator[Run]:
             yield from iter_runs(block.children)
 
 
+def walk(blocks: Iterable[Block]) -> Iterator[Inline]:
+    """Yield all inline nodes, in the order of the text."""
+    return (node for run in iter_runs(blocks) for node in walk_run(run))
+
+
 def walk_run(run: Iterable[Inline]) -> Iterator[Inline]:
-    """All inline nodes of a run, those that hold others before what they hold."""
+    """Yield all inline nodes of a run, each before its children."""
     for node in run:
         yield node
         if isinstance(node, Styled | Link | ClaimSpan):
             yield from walk_run(node.children)
 
 
-def walk(blocks: Iterable[Block]) -> Iterator[Inline]:
-    """All inline nodes, in the order of the text."""
-    return (node for run in iter_runs(blocks) for node in walk_run(run))
+def cited_chunks(tree: Iterable[Block]) -> tuple[int, ...]:
+    """Return the numbers of the cited chunks, in the order of their first citations."""
+    return tuple(dict.fromkeys(node.chunk for node in walk(tree) if isinstance(node, Cite)))
+
+
+def map_runs(blocks: Iterable[Block], change: Callable[[Run], Run]) -> Tree:
+    """Return ``blocks`` with ``change`` applied to each run of inline nodes.
+
+    Blocks that become empty are left out, and so are table rows without words, except the head.
+    """
+    return tuple(changed for block in blocks if (changed := _map_block(block, change)))
+
+
+def _map_block(block: Block, change: Callable[[Run], Run]) -> Block | None:
+    if not block.children:
+        return block
+    if isinstance(block, LeafBlock):
+        run = change(block.children)
+        if run is block.children:
+            return block
+        return replace(block, children=run) if run or isinstance(block, TableCell) else None
+    children = map_runs(block.children, change)
+    if isinstance(block, TableBlock):
+        head, *rows = children
+        children = (head, *(row for row in rows if any(iter_runs((row,)))))
+    return replace(block, children=children) if children else None  # type: ignore[arg-type]  # the same kinds as before
 
 
 def map_leaves(run: Run, change: Callable[[Inline], Inline]) -> Run:
-    """``run`` with each node in it that holds no other as ``change`` makes it."""
+    """Return ``run`` with ``change`` applied to each node in it that has no children."""
     return tuple(
         replace(node, children=map_leaves(node.children, change))
         if isinstance(node, Styled | Link | ClaimSpan)
@@ -272,56 +273,48 @@ def map_leaves(run: Run, change: Callable[[Inline], Inline]) -> Run:
 
 
 def merge_text(run: Iterable[Inline]) -> Run:
-    """``run`` with neighbouring texts as one, and without empty ones."""
-    found: list[Inline] = []
+    """Return ``run`` with neighbouring texts merged and empty nodes removed."""
+    merged: list[Inline] = []
     for node in run:
-        if isinstance(node, Text) and found and isinstance(before := found[-1], Text):
-            found[-1] = Text(before.text + node.text)
-        elif not _is_empty(node):
-            found.append(node)
-    return tuple(found)
-
-
-def _is_empty(node: Inline) -> bool:
-    if isinstance(node, Text | Code):
-        return not node.text
-    return isinstance(node, Styled | Link) and not node.children
+        match node:
+            case Text("") | Code("") | Styled(children=()) | Link(children=()):
+                continue
+            case Text(text) if merged and isinstance(before := merged[-1], Text):
+                merged[-1] = Text(before.text + text)
+            case _:
+                merged.append(node)
+    return tuple(merged)
 
 
 def join_lines(blocks: Iterable[Block]) -> Run:
-    """The words of ``blocks`` on one line."""
+    """Return the words of ``blocks`` on one line."""
     spaced = (node for run in iter_runs(blocks) for node in (Text(" "), *run))
     return trim_run([Text(" ") if isinstance(node, LineBreak) else node for node in spaced])
 
 
 def trim_run(run: Sequence[Inline]) -> Run:
-    """``run`` without the blanks and the ends of lines around it, and with one end of a line where several are."""
+    """Return ``run`` without blanks and line breaks at its ends, and without repeated line breaks."""
     if len(run) == 1 and isinstance(only := run[0], Text):  # as nearly every item and cell is
         return (Text(text),) if (text := only.text.strip()) else ()
     whole = merge_text(run)
     pairs = zip((None, *whole), whole, strict=False)
-    found = [node for before, node in pairs if not (isinstance(before, LineBreak) and isinstance(node, LineBreak))]
-    return _stripped(_stripped(found, 0, str.lstrip), -1, str.rstrip)
+    single = [node for before, node in pairs if not (isinstance(before, LineBreak) and isinstance(node, LineBreak))]
+    return _strip_end(_strip_end(single, 0, str.lstrip), -1, str.rstrip)
 
 
-def _stripped(run: Sequence[Inline], place: int, strip: Callable[[str], str]) -> Run:
-    """Return ``run`` without blanks at one end (``place`` 0 or -1), those in styled words there included."""
-    found = list(run)
-    while found:
-        match found[place]:
+def _strip_end(run: Sequence[Inline], place: int, strip: Callable[[str], str]) -> Run:
+    """Return ``run`` without blanks at one end (``place`` 0 or -1), including those in styled words there."""
+    rest = list(run)
+    while rest:
+        match rest[place]:
             case Text(text) if text.strip():
-                found[place] = Text(strip(text))
+                rest[place] = Text(strip(text))
                 break
-            case Styled(children=inner) as styled if children := _stripped(inner, place, strip):
-                found[place] = replace(styled, children=children)
+            case Styled(children=inner) as styled if children := _strip_end(inner, place, strip):
+                rest[place] = replace(styled, children=children)
                 break
             case Text() | LineBreak() | Styled():
-                found.pop(place)
+                rest.pop(place)
             case _:
                 break
-    return tuple(found)
-
-
-def cited_chunks(tree: Tree) -> tuple[int, ...]:
-    """The numbers of the chunks that ``tree`` cites, in the order in which they are first cited."""
-    return tuple(dict.fromkeys(node.chunk for node in walk(tree) if isinstance(node, Cite)))
+    return tuple(rest)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from unicodedata import category
 
-from rag.text.addresses import is_http, shown
+from rag.text.addresses import escape_url, is_http
 from rag.text.labels import make_label
 from rag.values.answer import Citation
 
@@ -29,7 +29,7 @@ def citations_markdown(citations: tuple[Citation, ...]) -> str:
         name = escape_markdown(strip_invisible(label[1:-1]))
         address = next(iter(citation.source_urls), "")
         if is_http(address):
-            target = _ENTITY.sub("&amp;", shown(address).translate(_CLOSING))
+            target = _ENTITY.sub("&amp;", escape_url(address).translate(_CLOSING))
             lines.append(f"{number}. [{name}]({target})")
         else:
             lines.append(f"{number}. {name} *(Internal Document)*")

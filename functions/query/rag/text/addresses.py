@@ -14,36 +14,35 @@ TRAILING = ".,;:!?*_"
 _PAIR_OR_END = re.compile(r"\([^\s()<>\[\]]*\)|[\s<>()\[\]\"'`]")
 _USER = re.compile(r"^(https?://)[^/?#\\]*@", re.IGNORECASE)
 _ESCAPE = re.compile(r"%[0-9a-fA-F]{2}")
+_NOT_ASCII = re.compile(r"[^\0-\x7f]+")
 _UNRESERVED = re.compile(r"[\w.~()!*',-]", re.ASCII)
-_READABLE = "!#$%&'()*+,/:;=?@[]~-._"
+_NO_URL_CHARS = re.compile(r"[^\w!#$%&'()*+,/:;=?@\[\]~.-]+")
 _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 
 
 def source_urls(chunk: Chunk) -> tuple[str, ...]:
     """The chunk's external addresses (http and https only), its own page where it names no source."""
-    urls = tuple(dict.fromkeys(shown(url) for url in chunk.source_urls if is_http(url)))
-    return urls or ((shown(chunk.url),) if is_http(chunk.url) else ())
+    urls = tuple(dict.fromkeys(escape_url(url) for url in chunk.source_urls if is_http(url)))
+    return urls or ((escape_url(chunk.url),) if is_http(chunk.url) else ())
 
 
 def is_http(url: str) -> bool:
     """Whether ``url`` is an address that a reader can open; ``N/A`` is not."""
-    return url.lower().startswith(("http://", "https://")) and address_key(shown(url)) is not None
+    return url.lower().startswith(("http://", "https://")) and address_key(escape_url(url)) is not None
 
 
-def shown(url: str) -> str:
-    """``url`` without a user and a password, and with escapes for what no address holds.
+def escape_url(url: str) -> str:
+    """Return ``url`` without user and password, and with percent escapes for characters that no URL may have.
 
-    Such are blanks, controls, quotes, backslashes, angle brackets and the characters that are not seen.
+    Such are blanks, controls, quotes, backslashes, angle brackets and invisible characters.
     """
-    return "".join(
-        char if char in _READABLE or char.isalnum() else quote(char, safe="", errors="replace")
-        for char in _USER.sub(r"\1", url.strip())
-    )
+    plain = _USER.sub(r"\1", url.strip())
+    return _NO_URL_CHARS.sub(lambda chars: quote(chars[0], safe="", errors="replace"), plain)
 
 
 def source_url(chunk: Chunk) -> str:
     """The chunk's own page, else the first source that it names; ``""`` when it has no address."""
-    return shown(chunk.url) if is_http(chunk.url) else next(iter(source_urls(chunk)), "")
+    return escape_url(chunk.url) if is_http(chunk.url) else next(iter(source_urls(chunk)), "")
 
 
 def source_name(chunk: Chunk) -> str:
@@ -107,5 +106,4 @@ def _unescaped(text: str) -> str:
         char = unquote(match[0])
         return char if _UNRESERVED.fullmatch(char) else match[0].upper()
 
-    escaped = "".join(char if char.isascii() else quote(char, errors="replace") for char in text)
-    return _ESCAPE.sub(plain, escaped)
+    return _ESCAPE.sub(plain, _NOT_ASCII.sub(lambda chars: quote(chars[0], errors="replace"), text))
