@@ -49,7 +49,7 @@ def configuration() -> str:
 
 
 def sentences(model: type[EnvironmentSettings]) -> dict[str, str]:
-    """Return the description of each setting: its annotation's, else the string below the field, inherited or own."""
+    """Return the description of each setting: the string below its field, or below the inherited field."""
     below = {}
     for cls in reversed(model.__mro__):
         if issubclass(cls, EnvironmentSettings):
@@ -58,7 +58,7 @@ def sentences(model: type[EnvironmentSettings]) -> dict[str, str]:
                 match lines:
                     case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
                         below[name] = " ".join(text.split())
-    return {name: field.description or below.get(name, "") for name, field in model.model_fields.items()}
+    return {name: below.get(name, "") for name in model.model_fields}
 
 
 def _table(model: type[EnvironmentSettings]) -> Iterator[str]:

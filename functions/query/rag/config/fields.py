@@ -39,8 +39,7 @@ class Origin:
 def env(variable: str, *others: str, **constraints: Any) -> Any:
     """Return the annotation that names the environment variable of a setting; of several, the first that is set wins.
 
-    ``constraints`` are those of ``pydantic.Field``: ge, gt, le, pattern and so on. A ``description`` among them takes
-    the place of the sentence below the field, where that needs a computed number.
+    ``constraints`` are arguments of ``pydantic.Field``: ge, gt, le, pattern and others.
     """
     return Field(validation_alias=AliasChoices(variable, *others) if others else variable, **constraints)
 
@@ -60,3 +59,6 @@ Cosine = Annotated[float, Field(ge=-1, le=1)]
 Share = Annotated[float, Field(ge=0, le=1)]
 PositiveShare = Annotated[float, Field(gt=0, le=1)]
 Percent = Annotated[float, Field(ge=0, le=100)]
+
+CLOCKIFY, GACOUNTS, WAYPOINT = Origin("clockify"), Origin("gacounts"), Origin("waypoint")
+DESIGN = Origin("DESIGN.md")

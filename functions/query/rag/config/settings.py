@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import SecretStr, ValidationError, field_validator
 
-from rag.config.fields import EnvironmentSettings, Origin, Seconds, UnitName, env, variables
+from rag.config.fields import WAYPOINT, EnvironmentSettings, Seconds, UnitName, env, variables
 from rag.errors import ConfigurationError
 
 DEFAULT_PROFILE = "house"
@@ -39,7 +39,7 @@ class Settings(EnvironmentSettings):
     """The key of Chroma's server, sent over https alone."""
     index_secret_name: Annotated[str, env("INDEX_SECRET_NAME")] = ""
     """A secret of AWS Secrets Manager that holds it, as text or as JSON with INDEX_TOKEN."""
-    collection: Annotated[str, env("CHROMA_COLLECTION", min_length=3), Origin("waypoint")] = "waypoint_kb"
+    collection: Annotated[str, env("CHROMA_COLLECTION", min_length=3), WAYPOINT] = "waypoint_kb"
     """The Chroma collection's name."""
     llm_api_key: Annotated[SecretStr, env("LLM_API_KEY")] = SecretStr("")
     """Key of the LLM. With neither key nor base URL the extractive engine answers."""

@@ -9,31 +9,15 @@ from rag.answer.citation_forms import SourceForm
 from rag.answer.confidence.formulas import TopCosine
 from rag.ask.acronyms import ExpandAcronyms
 from rag.ask.filters import RuleFilter
-from rag.config.fields import Cosine, Origin, PositiveShare, Seconds, Share, env
+from rag.config.fields import DESIGN, GACOUNTS, WAYPOINT, Cosine, PositiveShare, Seconds, Share, env
 from rag.find.gate import TopScore
 from rag.find.pack import NumberPacker, UrlPacker, disarm_sources
 from rag.find.refine import NewerFirst
 from rag.find.retrieve import DenseRetriever, cosine_scale
 from rag.pipeline import Pipeline
+from rag.profiles.shared import settings as shared
 from rag.profiles.shared.dependencies import StageDependencies
 from rag.profiles.shared.pipeline import Profile, RetrievalPolicy, Seed, build_pipeline
-from rag.profiles.shared.settings import (
-    DESIGN,
-    THRESHOLD_SENTENCE,
-    WAYPOINT,
-    AssistantName,
-    CacheSwitch,
-    ContextTokens,
-    LlmBaseUrl,
-    LlmModel,
-    MaxQueryChars,
-    MaxTokens,
-    ProfileSettings,
-    RecencyWidth,
-    Temperature,
-    Threshold,
-    TopK,
-)
 
 OPENAI_URL = "https://api.openai.com/v1"
 
@@ -42,24 +26,21 @@ DECLINE = (
     "Please rephrase your question or contact a specialist."
 )
 
-GACOUNTS = Origin("gacounts")
 SEED_THRESHOLD = 0.75
 SEED = Seed(left_out=("questions and documents are embedded by the index's model, not by text-embedding-3-large",))
 
 
-class GaCountsSettings(ProfileSettings):
+class GaCountsSettings(shared.ProfileSettings):
     """GaCounts' settings. Scores are plain cosines, -1..1."""
 
     decline: ClassVar[str] = DECLINE
-    max_query_chars: Annotated[MaxQueryChars, WAYPOINT] = 1000
-    assistant_name: Annotated[AssistantName, DESIGN] = "GaCounts"
-    top_k: Annotated[TopK, GACOUNTS] = 8
-    threshold: Annotated[
-        Threshold,
-        env("MIN_SIMILARITY", "RELEVANCE_THRESHOLD", description=f"{THRESHOLD_SENTENCE} the best chunk needs .75."),
-        GACOUNTS,
-    ] = "auto"
-    recency_width: Annotated[RecencyWidth, GACOUNTS] = 0.02
+    max_query_chars: Annotated[shared.MaxQueryChars, WAYPOINT] = 1000
+    assistant_name: Annotated[shared.AssistantName, DESIGN] = "GaCounts"
+    top_k: Annotated[shared.TopK, GACOUNTS] = 8
+    threshold: Annotated[shared.Threshold, env("MIN_SIMILARITY", "RELEVANCE_THRESHOLD"), GACOUNTS] = "auto"
+    """The plain cosine that the best chunk must reach, or auto: the index's own bar, measured at ingest; 0.40 where
+    none was measured. Under SEED_RULES=on auto is the seed's: the best chunk needs .75."""
+    recency_width: Annotated[shared.RecencyWidth, GACOUNTS] = 0.02
     """Scores that are closer than this go by date."""
     rerank: Annotated[bool, env("ENABLE_LLM_RERANKING"), GACOUNTS] = True
     """Whether an LLM settles close orders."""
@@ -69,8 +50,8 @@ class GaCountsSettings(ProfileSettings):
     """Top three within this are re-ranked."""
     rerank_budget_s: Annotated[Seconds, env("RERANK_TIMEOUT_S", le=60), DESIGN] = 4.0
     """Longest wait for a re-ranking."""
-    cache: Annotated[CacheSwitch, GACOUNTS] = True
-    context_tokens: Annotated[ContextTokens, GACOUNTS] = 6000
+    cache: Annotated[shared.CacheSwitch, GACOUNTS] = True
+    context_tokens: Annotated[shared.ContextTokens, GACOUNTS] = 6000
     """Context budget."""
     draws_on: Annotated[PositiveShare, env("CITATION_SHARE"), DESIGN] = 0.5
     """Share of a sentence's words that a passage must hold to be cited without being named."""
@@ -78,10 +59,10 @@ class GaCountsSettings(ProfileSettings):
     """Best cosine for High."""
     medium: Annotated[Cosine, env("CONFIDENCE_MEDIUM_SCORE"), GACOUNTS] = 0.75
     """Best cosine for Medium."""
-    llm_model: Annotated[LlmModel, env("GEN_MODEL", "LLM_MODEL"), GACOUNTS] = "gpt-4o"
-    llm_base_url: Annotated[LlmBaseUrl, GACOUNTS] = OPENAI_URL
-    temperature: Annotated[Temperature, GACOUNTS] = 0.7
-    max_tokens: MaxTokens = 1000
+    llm_model: Annotated[shared.LlmModel, env("GEN_MODEL", "LLM_MODEL"), GACOUNTS] = "gpt-4o"
+    llm_base_url: Annotated[shared.LlmBaseUrl, GACOUNTS] = OPENAI_URL
+    temperature: Annotated[shared.Temperature, GACOUNTS] = 0.7
+    max_tokens: shared.MaxTokens = 1000
 
     @property
     def prompt_history_chars(self) -> int:

@@ -13,36 +13,26 @@ from rag.config.fields import Percent, env
 from rag.find.pack import NumberPacker
 from rag.find.refine import NewerFirst
 from rag.pipeline import Pipeline
+from rag.profiles.shared import settings as shared
 from rag.profiles.shared.dependencies import StageDependencies
 from rag.profiles.shared.pipeline import Profile, build_pipeline
-from rag.profiles.shared.settings import (
-    ContextTokens,
-    LlmBaseUrl,
-    LlmModel,
-    MaxQueryChars,
-    MaxTokens,
-    ProfileSettings,
-    RecencyWidth,
-    Temperature,
-    TopK,
-)
 
 DECLINE = "I could not find an answer to that in the documents."
 
 
-class HouseSettings(ProfileSettings):
+class HouseSettings(shared.ProfileSettings):
     """The settings of a profile that follows no seed. Scores are plain cosines, -1..1."""
 
-    max_query_chars: MaxQueryChars = 1000
-    top_k: TopK = 10
-    recency_width: RecencyWidth = 0.02
+    max_query_chars: shared.MaxQueryChars = 1000
+    top_k: shared.TopK = 10
+    recency_width: shared.RecencyWidth = 0.02
     """Scores that are closer than this go by date."""
-    context_tokens: ContextTokens = 6000
+    context_tokens: shared.ContextTokens = 6000
     """Context budget."""
-    llm_model: LlmModel = "openai/gpt-oss-20b"
-    llm_base_url: LlmBaseUrl = "https://api.groq.com/openai/v1"
-    temperature: Temperature = 0.2
-    max_tokens: MaxTokens = 1000
+    llm_model: shared.LlmModel = "openai/gpt-oss-20b"
+    llm_base_url: shared.LlmBaseUrl = "https://api.groq.com/openai/v1"
+    temperature: shared.Temperature = 0.2
+    max_tokens: shared.MaxTokens = 1000
     escalate_below: Annotated[Percent, env("ESCALATE_BELOW")] = 0.0
     """Confidence below which a person should answer, as routing says. 0: no routing, but for what cites no source."""
 

@@ -8,27 +8,15 @@ from typing import Annotated, ClassVar
 
 from rag.answer.citation_forms import TitleForm
 from rag.answer.confidence.formulas import CountAndMean
-from rag.config.fields import Characters, Cosine, Share, UnitName, env
+from rag.config.fields import DESIGN, WAYPOINT, Characters, Cosine, Share, UnitName, env
 from rag.find.gate import AtLeast
 from rag.find.pack import BYTES_PER_TOKEN, CHARS_PER_TOKEN, NumberPacker, TitledPacker, disarm_titles
 from rag.find.refine import MinScore
 from rag.find.retrieve import DenseRetriever, l2_scale
 from rag.pipeline import Pipeline
+from rag.profiles.shared import settings as shared
 from rag.profiles.shared.dependencies import StageDependencies
 from rag.profiles.shared.pipeline import Profile, RetrievalPolicy, Seed, build_pipeline
-from rag.profiles.shared.settings import (
-    DESIGN,
-    THRESHOLD_SENTENCE,
-    WAYPOINT,
-    AssistantName,
-    ContextTokens,
-    LlmBaseUrl,
-    LlmModel,
-    MaxQueryChars,
-    ProfileSettings,
-    Threshold,
-    TopK,
-)
 
 CATEGORIES = {
     "01_regulatory": "regulatory",
@@ -48,26 +36,21 @@ SEED_THRESHOLD = 0.15
 SEED = Seed()
 
 
-class WaypointSettings(ProfileSettings):
+class WaypointSettings(shared.ProfileSettings):
     """Waypoint's settings. Its own scores are on the L2 scale, 2 cos - 1."""
 
     decline: ClassVar[str] = DECLINE
-    max_query_chars: Annotated[MaxQueryChars, WAYPOINT] = 1000
-    assistant_name: Annotated[AssistantName, DESIGN] = "Waypoint"
-    top_k: Annotated[TopK, WAYPOINT] = 10
-    threshold: Annotated[
-        Threshold,
-        env(
-            "RELEVANCE_THRESHOLD",
-            description=f"{THRESHOLD_SENTENCE} every chunk needs .15 on its scale, 2 cos - 1, and so does a number set "
-            "here.",
-        ),
-        WAYPOINT,
-    ] = "auto"
-    max_context_tokens: Annotated[ContextTokens, WAYPOINT] = 2000
+    max_query_chars: Annotated[shared.MaxQueryChars, WAYPOINT] = 1000
+    assistant_name: Annotated[shared.AssistantName, DESIGN] = "Waypoint"
+    top_k: Annotated[shared.TopK, WAYPOINT] = 10
+    threshold: Annotated[shared.Threshold, env("RELEVANCE_THRESHOLD"), WAYPOINT] = "auto"
+    """The plain cosine that the best chunk must reach, or auto: the index's own bar, measured at ingest; 0.40 where
+    none was measured. Under SEED_RULES=on auto is the seed's: every chunk needs .15 on its scale, 2 cos - 1, and so
+    does a number set here."""
+    max_context_tokens: Annotated[shared.ContextTokens, WAYPOINT] = 2000
     """Context budget, at 4 characters a token."""
-    llm_model: Annotated[LlmModel, WAYPOINT] = "llama-3.1-8b-instant"
-    llm_base_url: Annotated[LlmBaseUrl, WAYPOINT] = "https://api.groq.com/openai/v1"
+    llm_model: Annotated[shared.LlmModel, WAYPOINT] = "llama-3.1-8b-instant"
+    llm_base_url: Annotated[shared.LlmBaseUrl, WAYPOINT] = "https://api.groq.com/openai/v1"
     min_dice: Annotated[Share, env("CITATION_SIMILARITY"), WAYPOINT] = 0.5
     """Dice coefficient above which titles match."""
     min_contained: Annotated[Characters, env("CITATION_MIN_CHARS", ge=1, le=100), DESIGN] = 3

@@ -24,6 +24,7 @@ from rag.config.prompts import load_prompt
 from rag.config.settings import Settings, load, readable_contrast
 from rag.contract.decline import first_sentence
 from rag.errors import ConfigurationError
+from rag.find.gate import UNMEASURED_BAR
 from rag.profiles import PROFILES, profile_named
 from rag.profiles.waypoint import WaypointSettings
 from ragctl.docs import sentences
@@ -162,14 +163,21 @@ class Kinds(EnvironmentSettings):
     chars: Annotated[Characters, env("CHARS", ge=0, le=9), HERE] = 2
     """How
     long."""
-    wait: Annotated[Seconds, env("WAIT_S", le=9, description="How late."), HERE] = 2
-    """Not this."""
+    wait: Annotated[Seconds, env("WAIT_S", le=9), HERE] = 2
+    """How late."""
     pause: Annotated[Pause, env("PAUSE_S", le=9), HERE] = 2
     """How late."""
     cosine: Annotated[Cosine, env("COSINE"), HERE] = 0
     share: Annotated[Share, env("SHARE"), HERE] = 0
     part: Annotated[PositiveShare, env("PART"), HERE] = 1
     sure: Annotated[Percent, env("SURE"), HERE] = 0
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_the_sentence_of_the_threshold_has_the_number_that_counts(profile: str) -> None:
+    described = sentences(profile_named(profile).settings)
+    assert f"{UNMEASURED_BAR:.2f} where none was measured" in described["threshold"]
+    assert described.get("full_similarity", "0.40").removesuffix(".").endswith(f"{UNMEASURED_BAR:.2f}")
 
 
 def test_a_kind_fixes_unit_source_and_bounds() -> None:

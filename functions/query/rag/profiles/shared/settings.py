@@ -15,10 +15,12 @@ from pydantic import Field
 
 from rag.answer.check import Unsupported
 from rag.config.fields import (
+    CLOCKIFY,
+    DESIGN,
+    WAYPOINT,
     Characters,
     Chunks,
     EnvironmentSettings,
-    Origin,
     Pause,
     Seconds,
     Share,
@@ -27,10 +29,6 @@ from rag.config.fields import (
     env,
 )
 from rag.contract.decline import first_sentence
-from rag.find.gate import UNMEASURED_BAR
-
-WAYPOINT = Origin("waypoint")
-DESIGN = Origin("DESIGN.md")
 
 LlmModel = Annotated[str, env("LLM_MODEL", min_length=1)]
 LlmBaseUrl = Annotated[str, env("LLM_BASE_URL")]
@@ -48,10 +46,6 @@ RecencyWidth = Annotated[Share, env("RECENCY_WIDTH")]
 AssistantName = Annotated[str, env("ASSISTANT_NAME", max_length=100)]
 CacheSwitch = Annotated[bool, env("ENABLE_RESPONSE_CACHE")]
 Threshold = Annotated[Literal["auto"] | Annotated[float, Field(ge=-1, le=1)], UnitName("cosine")]
-THRESHOLD_SENTENCE = (
-    "The plain cosine that the best chunk must reach, or auto: the index's own bar, measured at ingest; "
-    f"{UNMEASURED_BAR:.2f} where none was measured. Under SEED_RULES=on auto is the seed's:"
-)
 
 
 class ProfileSettings(EnvironmentSettings):
@@ -105,12 +99,14 @@ class ProfileSettings(EnvironmentSettings):
     retriever: Annotated[Literal["", "late", "dense", "hybrid"], env("RETRIEVER"), DESIGN] = ""
     """late (all signals), dense (by meaning) or hybrid (by meaning and words). Empty: late; under SEED_RULES=on the
     seed's."""
-    threshold: Annotated[Threshold, env("RELEVANCE_THRESHOLD", description=f"{THRESHOLD_SENTENCE} none.")] = "auto"
+    threshold: Annotated[Threshold, env("RELEVANCE_THRESHOLD")] = "auto"
+    """The plain cosine that the best chunk must reach, or auto: the index's own bar, measured at ingest; 0.40 where
+    none was measured. Under SEED_RULES=on auto is the seed's: none."""
     doubtful: Annotated[Literal["ask", "quote", "decline"], env("DOUBTFUL"), DESIGN] = "ask"
     """What becomes of a question whose evidence is below the index's bar, and above that of 80 % of questions about
     nothing: ask the model, quote what comes closest, or decline. Without a model ask is quote. A threshold that is set,
     labels and SEED_RULES=on know no doubt."""
-    dense_weight: Annotated[Share, env("HYBRID_DENSE_WEIGHT"), Origin("clockify")] = 0.7
+    dense_weight: Annotated[Share, env("HYBRID_DENSE_WEIGHT"), CLOCKIFY] = 0.7
     """Weight of dense search against BM25 in the hybrid retriever."""
     unsupported: Annotated[Unsupported, env("UNSUPPORTED"), DESIGN] = "mark"
     """What becomes of a statement that no passage supports, or that cites none: mark it, remove it, or keep it as it
