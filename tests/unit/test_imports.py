@@ -28,7 +28,6 @@ LAW = (
     {"rag.find"},
     {"rag.write"},
     {"rag.answer"},
-    {"rag.slots"},
     {"rag.pipeline", "rag.http"},
     {"rag.mcp"},
     {"rag.profiles"},

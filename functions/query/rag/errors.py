@@ -1,36 +1,36 @@
-"""What can go wrong with a question, and the stable code that the caller sees.
+"""The errors of a question, each with the stable code that the caller sees.
 
 RagError
-├── BadRequest                       the caller's to mend
+├── BadRequest                       an error of the caller
 │   ├── InvalidQuery                   invalid_query       not a string
 │   ├── EmptyQuery                     empty_query
 │   ├── QueryTooLong                   query_too_long
 │   ├── UnsafeQuery                    unsafe_query
 │   ├── InvalidParameter               invalid_parameter   names it and what is accepted
-│   ├── UnsupportedParameter           unsupported_parameter   would change the form of the result
-│   ├── UnknownResponse                unknown_response    feedback on nothing
+│   ├── UnsupportedParameter           unsupported_parameter   asks for a result of another form
+│   ├── UnknownResponse                unknown_response    feedback on an unknown response
 │   ├── TooManyVotes                   too_many_votes      of one session within an hour
-│   └── UnknownChunk                   unknown_chunk       there is no such chunk
+│   └── UnknownChunk                   unknown_chunk
 ├── LlmError                         the model gave no answer
-│   ├── LlmFailed                      pipeline_error      one call was answered, but not with an answer
-│   │   ├── EmbeddingFailed              the same of an embedding model behind an API
-│   │   └── RequestRefused               the server says that the request is wrong
+│   ├── LlmFailed                      pipeline_error      one call failed
+│   │   ├── EmbeddingFailed              the same for an embedding model behind an API
+│   │   └── RequestRefused               the server refused the request
 │   │       ├── ParameterRefused           for an optional parameter
 │   │       └── ContextTooLong             for its length
-│   └── LlmUnavailable                 llm_unavailable     no model gives a completion now
-│       ├── LlmTooSlow                   not in the time that there was
-│       ├── LlmDenied                    not before the operator acts: key, account, address, models
-│       └── EmbeddingUnavailable       embedder_unavailable   the same of an embedding model behind an API
-├── ClientGone                       nobody listens to a stream any more: no answer, and no error to tell
+│   └── LlmUnavailable                 llm_unavailable     no model answers now
+│       ├── LlmTooSlow                   the time was over
+│       ├── LlmDenied                    key, account, address or models are refused: the operator must act
+│       └── EmbeddingUnavailable       embedder_unavailable   the same for an embedding model behind an API
+├── ClientGone                       the reader of a stream has gone: there is no answer and no reply
 ├── StoreUnavailable                 store_unavailable   cache, memory, feedback: skipped, not fatal
-│   └── StoreOutOfReach                  the same, and the next call would find no better
+│   └── StoreOutOfReach                  the same, and the next call would fail too
 └── ConfigurationError               configuration_error a setting is wrong (start-up only)
 
-knowledge.model.errors beside it: IndexUnavailable (IndexMissing, IndexDamaged: index_not_ready; IndexMismatch:
+Beside it knowledge.model.errors: IndexUnavailable (IndexMissing, IndexDamaged: index_not_ready; IndexMismatch:
 index_mismatch) and SearchFailed (pipeline_error).
 
-``BadRequest`` messages are written for the caller. The messages of the others are for the log only: callers
-get the fixed sentences of ``rag.http.failures``.
+``BadRequest`` messages are written for the caller. Other messages are for the log only: callers get the fixed
+sentences of ``rag.http.failures``.
 """
 
 from __future__ import annotations
@@ -41,10 +41,9 @@ from rag.values.chat import LlmUse
 
 
 class RagError(Exception):
-    """Base of every error that ``rag`` raises on purpose.
+    """Base of all errors that ``rag`` raises.
 
-    ``spent`` is what was used of LLMs before it: by the call that failed, and once it has ended a request by that
-    whole request.
+    ``spent`` is the use of models before it: by the failed call, or by the whole request that it ended.
     """
 
     code = "pipeline_error"
@@ -52,17 +51,17 @@ class RagError(Exception):
 
 
 class BadRequest(RagError):
-    """The request cannot be served as it is; the message tells the caller why.
+    """An error of the caller; the message says what is wrong and what is accepted.
 
-    ``{noun}`` in the message stands for what the endpoint calls the question ("Query", "Question"). ``param`` is the
-    name of the parameter that is wrong, None where that is not said.
+    ``{noun}`` in the message stands for the endpoint's word for the question ("Query", "Question"). ``param`` is the
+    name of the wrong parameter, None if unknown.
     """
 
     code = "invalid_parameter"
     param: str | None = None
 
     def sentence(self, noun: str = "Query") -> str:
-        """The message with the endpoint's own word for the question."""
+        """Return the message with the endpoint's word for the question."""
         return str(self).replace("{noun}", noun)
 
 
@@ -76,7 +75,7 @@ class InvalidQuery(BadRequest):
 
 
 class EmptyQuery(BadRequest):
-    """The question holds nothing but white space."""
+    """The question has no visible character."""
 
     code = "empty_query"
 
@@ -108,7 +107,7 @@ class InvalidParameter(BadRequest):
 
 
 class UnsupportedParameter(BadRequest):
-    """A parameter asks for a result of another form than this service gives."""
+    """A parameter asks for a result in an unsupported form."""
 
     code = "unsupported_parameter"
 
@@ -118,7 +117,7 @@ class UnsupportedParameter(BadRequest):
 
 
 class UnknownResponse(BadRequest):
-    """No response with that id is known, or not any more."""
+    """No response of the last 30 days has this id."""
 
     code = "unknown_response"
 
@@ -127,13 +126,13 @@ class UnknownResponse(BadRequest):
 
 
 class TooManyVotes(BadRequest):
-    """One session has sent as many votes within an hour as are taken. ``retry_after`` is in whole seconds."""
+    """One session has sent the most votes that are accepted in an hour. ``retry_after`` is in whole seconds."""
 
     code = "too_many_votes"
 
     def __init__(self, limit: int, *, retry_after: float) -> None:
         self.retry_after = max(1, math.ceil(retry_after))
-        votes, minutes = _several(limit, "vote"), _several(math.ceil(self.retry_after / 60), "minute")
+        votes, minutes = _count(limit, "vote"), _count(math.ceil(self.retry_after / 60), "minute")
         super().__init__(f"No more than {votes} within an hour are taken from one session; try again in {minutes}")
 
 
@@ -147,7 +146,7 @@ class UnknownChunk(BadRequest):
 
 
 class ClientGone(RagError):
-    """Nobody listens to the stream any more."""
+    """The reader of the stream has gone."""
 
 
 class LlmError(RagError):
@@ -155,18 +154,18 @@ class LlmError(RagError):
 
 
 class LlmFailed(LlmError):
-    """One call was refused, or its answer cannot be read.
+    """One call was refused, or its reply cannot be read.
 
-    A chat model asks the next model then, and is unavailable where no one is left.
+    The chat model then tries the next model, and is unavailable if none is left.
     """
 
 
 class RequestRefused(LlmFailed):
-    """The server answered that the request is wrong."""
+    """The server refused the request as wrong."""
 
 
 class ParameterRefused(RequestRefused):
-    """The model does not take ``parameter``, an optional one of the request, or not with its value."""
+    """The model does not accept the optional ``parameter``, or not with this value."""
 
     def __init__(self, message: str, parameter: str) -> None:
         super().__init__(message)
@@ -178,7 +177,7 @@ class ContextTooLong(RequestRefused):
 
 
 class LlmUnavailable(LlmError):
-    """No model gives a completion now. ``retry_after`` is in seconds, None when nobody said."""
+    """No model answers now. ``retry_after`` is in seconds, None if unknown."""
 
     code = "llm_unavailable"
 
@@ -188,11 +187,11 @@ class LlmUnavailable(LlmError):
 
 
 class LlmTooSlow(LlmUnavailable):
-    """No text came in the time that there was."""
+    """No text arrived before the deadline."""
 
 
 class LlmDenied(LlmUnavailable):
-    """It will not be reached before the operator acts: the key, the account, the address or every model is refused."""
+    """The key, the account, the address or every model is refused: the operator must act."""
 
 
 class EmbeddingFailed(LlmFailed):
@@ -212,7 +211,7 @@ class StoreUnavailable(RagError):
 
 
 class StoreOutOfReach(StoreUnavailable):
-    """It cannot be reached, or is asked for too much: whoever can do without it leaves it alone for a while."""
+    """The store cannot be reached or is overloaded: optional stages pause their calls for a while."""
 
 
 class ConfigurationError(RagError):
@@ -221,5 +220,5 @@ class ConfigurationError(RagError):
     code = "configuration_error"
 
 
-def _several(count: int, noun: str) -> str:
+def _count(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

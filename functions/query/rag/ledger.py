@@ -1,4 +1,4 @@
-"""What one request gathers on its way through the pipeline: timings, what failed or happened, what LLMs were used."""
+"""The ledger of one request: timings, failed stages, events and the use of models."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Ledger:
-    """The state of one request.
+    """The mutable state of one request.
 
-    ``listen`` is told what becomes true, where somebody wants to know.
-    ``timings`` are milliseconds by slot, ``skipped`` the optional stages that failed, ``llm`` what was used of LLMs.
+    ``listen`` is called with events, None if the caller wants none. ``timings`` are milliseconds by slot, ``skipped``
+    the optional stages that failed, ``llm`` the use of models.
     """
 
     clock: Callable[[], float]
@@ -30,13 +30,13 @@ class Ledger:
     events: list[str] = field(default_factory=list)
     llm: LlmUse = field(default_factory=LlmUse)
 
-    def tell(self, event: Event) -> None:
-        """Tell whoever listens."""
+    def emit(self, event: Event) -> None:
+        """Pass ``event`` to the listener, if there is one."""
         if self.listen is not None:
             self.listen(event)
 
     def time[**P, T](self, slot: str, call: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Call, and add what it took to ``slot``'s time, whether it returns or raises."""
+        """Call, and add the elapsed time to ``slot``, also if the call raises."""
         start = self.clock()
         try:
             return call(*args, **kwargs)
@@ -44,33 +44,33 @@ class Ledger:
             self.timings[slot] = self.timings.get(slot, 0.0) + 1000 * (self.clock() - start)
 
     def optional[T](self, slot: str, call: Callable[[], T], default: T, *, needs_s: float = 0.0) -> T:
-        """Call an optional stage; when it fails, log it, name it in ``skipped`` and go on with ``default``.
+        """Call an optional stage; if it fails, log it, add it to ``skipped`` and return ``default``.
 
-        One that may take more seconds (``needs_s``) than are left is not called.
+        A stage that needs more than the remaining seconds (``needs_s``) is not called.
         """
         try:
             if self.deadline.remaining() < needs_s:
                 raise TimeoutError("too little time is left")
             return self.time(slot, call)
-        except Exception as exc:  # noqa: BLE001 - whatever an optional stage does, the question is answered
+        except Exception as exc:  # noqa: BLE001 - the question is answered whatever fails here
             logger.warning("%s is skipped: %s: %s", slot, type(exc).__name__, exc)
             self.skipped.append(slot)
             return default
 
     @contextmanager
-    def reported(self) -> Iterator[None]:
-        """An error that ends the request takes along what was used until then; ``used_before`` reads it."""
+    def report_errors(self) -> Iterator[None]:
+        """Attach the use of models to an error that ends the request; ``used_before`` reads it."""
         try:
             yield
         except RagError as exc:
             exc.spent = self.llm
             raise
         except Exception as exc:
-            vars(exc)["spent"] = self.llm  # knowledge's errors and those that nobody expected have no such field
+            vars(exc)["spent"] = self.llm  # errors of knowledge and unexpected ones have no such field
             raise
 
     def complete(self, call: Callable[[], Completion]) -> Completion:
-        """Call a model, and add what was used to ``llm``, whether it answers or raises.
+        """Call a model and add its use to ``llm``, also if the call raises.
 
         Raises:
             LlmError: as ``call``.
@@ -85,5 +85,5 @@ class Ledger:
 
 
 def used_before(error: Exception) -> LlmUse:
-    """What a request had used of LLMs when it ended in ``error``."""
+    """Return the use of models in a request that ended in ``error``."""
     return error.spent if isinstance(error, RagError) else vars(error).get("spent", LlmUse())

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from knowledge.model.patience import waiting_at_most
-from knowledge.model.values import Hit
+from knowledge.model.values import Hit, SearchResult
 from rag.answer.citations import build_related_docs, build_sources
 from rag.answer.confidence.caps import cap_confidence
 from rag.answer.confidence.formulas import NOT_ANSWERED
@@ -22,35 +22,53 @@ from rag.answer.streaming_parser import ParsedAnswer, parse_answer
 from rag.ask.admission import asking_part
 from rag.ask.answer_cache import CacheSlot, thaw
 from rag.ask.conversation import Conversation, repeat_query
+from rag.ask.remarks import Remarks
 from rag.errors import ContextTooLong
 from rag.find.refine import is_outdated
 from rag.find.rerank import LlmRerank
 from rag.ledger import Ledger
 from rag.ports.index import Retriever
 from rag.ports.models import Writer
-from rag.slots import Admit, Gate, Pack, QueryStage, Refine, Remarks, Route, Score
-from rag.values.answer import Answer, ConfidenceInput, Context, Decline, Proceed, RefinedHits, RepeatedQuestion
+from rag.values.answer import (
+    Answer,
+    Confidence,
+    ConfidenceInput,
+    Context,
+    Decline,
+    Proceed,
+    RefinedHits,
+    RepeatedQuestion,
+    Routing,
+)
 from rag.values.chat import STOPPED, Completion, Deadline
 from rag.values.question import Question, SearchQuery, Turn
 from rag.values.request import CLOSEST, Listen, PassagesEvent, PreparedQuestion, Status
 
 logger = logging.getLogger(__name__)
 
+type Admit = Callable[[Question], Question]
+type QueryStage = Callable[[SearchQuery, Question], SearchQuery]
+type Refine = Callable[[tuple[Hit, ...], Question], RefinedHits]
+type Gate = Callable[[SearchResult, Question], Proceed | Decline]
+type Pack = Callable[[tuple[Hit, ...]], Context]
+type Score = Callable[[ConfidenceInput, Proceed], Confidence]
+type Route = Callable[[Answer], Routing]
+
 UNFOUNDED = "nothing of the model's answer is in the documents; quotes are shown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pipeline:
-    """One profile's slots. A slot that a profile lacks is None or an empty tuple.
+    """The slots of one profile; an empty slot is None or an empty tuple.
 
-    ``top_k`` is how many chunks to retrieve when the request does not say; ``decline_text`` is the answer when there is
-    none, and its first sentence is how the prompt tells the model to decline; ``clock`` counts seconds, monotonically;
-    ``new_id`` makes response ids. ``remarks`` answers what needs no search. ``refine`` chooses of what is found, by
-    what retrieval knows, and the gate judges that. ``learn`` (by feedback), ``order`` and ``rerank`` put what is left
-    in order: no vote moves the gate. ``answering`` makes an answer of what was written. ``quote`` writes in place of a
-    model where no statement of its answer has support. ``conversation``, ``cache``, ``learn``, ``rerank``, its check
-    and judge of statements, and ``feedback`` may fail: see ``Answer.skipped``. In a block of ``store_budget`` stores
-    keep nobody waiting for long.
+    ``top_k`` is the number of chunks to retrieve, unless the request names one. ``decline_text`` is the answer if the
+    documents have none; the prompt tells the model to decline with its first sentence. ``clock`` counts monotonic
+    seconds; ``new_id`` makes response ids. ``remarks`` replies to thanks and greetings without a search. ``refine``
+    chooses among the hits, and the gate judges these. ``learn`` (by feedback), ``order`` and ``rerank`` order them
+    after the gate: votes do not change its decision. ``answering`` turns a completion into an answer. ``quote`` writes
+    in place of a model if no claim of its answer has support. ``conversation``, ``cache``, ``learn``, ``rerank``, the
+    check and the judge of claims, and ``feedback`` may fail: see ``Answer.skipped``. ``store_budget`` limits the
+    waiting for stores within its block.
     """
 
     profile: str
@@ -82,9 +100,9 @@ class Pipeline:
     def run(self, question: Question, *, deadline: Deadline, listen: Listen | None = None) -> Answer:
         """Answer ``question`` before ``deadline``.
 
-        ``listen`` is told what becomes true on the way, of the answer's text what can be shown: a beginning of the
-        answer's own, but for what the check of statements changes in it. What ``listen`` raises ends the model's call,
-        and before there is text the run.
+        ``listen`` is called with events on the way, and with the text that can already be shown: a beginning of the
+        answer, before the check of its claims. An exception of ``listen`` ends the model's call, and before there is
+        text the run.
 
         Raises:
             BadRequest: the question cannot be admitted, or a parameter is wrong.
@@ -92,7 +110,7 @@ class Pipeline:
         """
         ledger = Ledger(self.clock, deadline, listen)
         start = self.clock()
-        with self.store_budget(), ledger.reported(), waiting_at_most(deadline.remaining_in_stream()):
+        with self.store_budget(), ledger.report_errors(), waiting_at_most(deadline.remaining_in_stream()):
             draft = self.prepare(question, ledger)
             draft, completion, read = self.generate(draft, ledger)
             answer = self.finish(draft, completion, ledger, read)
@@ -102,9 +120,9 @@ class Pipeline:
         return replace(answer, llm=ledger.llm, timings=timings, skipped=skipped, events=tuple(ledger.events))
 
     def prepare(self, question: Question, ledger: Ledger) -> PreparedQuestion:
-        """From the question to the context that the model will see, to a decline, or to a cached answer."""
+        """Turn the question into the context for the model, a decline or a cached answer."""
         question, asked = ledger.time("admit", self._admit, question)
-        ledger.tell(Status("searching"))
+        ledger.emit(Status("searching"))
         talk = self.conversation
         earlier = talk if talk and not talk.is_first(question) else None
         question = talk.assign_session(question) if talk else question
@@ -120,14 +138,14 @@ class Pipeline:
             history = earlier.recall(question, ledger) if earlier else ()
             query = talk.resolve(query, history, ledger)
         if not remark:
-            question = replace(question, wording=_wording(question, asked, query, history))
+            question = replace(question, wording=_model_wording(question, asked, query, history))
         for stage in self.query_stages:
             query = ledger.time("query", stage, query, question)
         question = replace(question, understood=f"{query.text}\n{question.text}" if remark else query.text)
         draft = PreparedQuestion(question=question, query=query, history=history, note=remark.note if remark else "")
         if self.cache is None or history:
-            return self._retrieved(draft, ledger)
-        return self.cache.look_up(draft, partial(self._retrieved, ledger=ledger), ledger)
+            return self._retrieve(draft, ledger)
+        return self.cache.look_up(draft, partial(self._retrieve, ledger=ledger), ledger)
 
     def _admit(self, question: Question) -> tuple[Question, str]:
         """Return the admitted question and the part of it that asks."""
@@ -146,18 +164,18 @@ class Pipeline:
         if draft.context is None:
             return draft, None, None
         for event in (Status("reading"), PassagesEvent(draft.context.passages), Status("writing")):
-            ledger.tell(event)
+            ledger.emit(event)
         while True:
             try:
-                return draft, *self._written(draft, draft.context, ledger)
+                return draft, *self._write(draft, draft.context, ledger)
             except ContextTooLong as exc:
-                again = self._packed_again(draft, draft.context)
+                again = self._pack_again(draft, draft.context)
                 if again.context is None or len(again.context.text) >= len(draft.context.text):
                     raise  # the seeds pack as they do
                 logger.warning("%s; it is asked again with fewer passages", exc)
                 draft = again
 
-    def _written(
+    def _write(
         self, draft: PreparedQuestion, context: Context, ledger: Ledger
     ) -> tuple[Completion, ParsedAnswer | None]:
         write = partial(self.write, draft.question, context, deadline=ledger.deadline, history=draft.history)
@@ -167,10 +185,10 @@ class Pipeline:
         completion = ledger.time("generation", ledger.complete, partial(write, on_text=growing))
         ledger.deadline = ledger.deadline.stream_deadline()
         if completion.finish_reason == STOPPED:
-            growing.listen, ledger.listen = None, None  # nobody is there
+            growing.listen, ledger.listen = None, None  # the caller has gone
         return completion, None if completion.quotes or completion.revised else growing.end(completion.text)
 
-    def _packed_again(self, draft: PreparedQuestion, context: Context) -> PreparedQuestion:
+    def _pack_again(self, draft: PreparedQuestion, context: Context) -> PreparedQuestion:
         hits = draft.decision.hits if isinstance(draft.decision, Proceed) else ()
         packed = self.pack(hits)
         return replace(draft, context=replace(context, text=packed.text, passages=packed.passages))
@@ -178,7 +196,7 @@ class Pipeline:
     def finish(
         self, draft: PreparedQuestion, completion: Completion | None, ledger: Ledger, read: ParsedAnswer | None = None
     ) -> Answer:
-        """From the completion to the answer with its citations, references, confidence and routing."""
+        """Turn the completion into the answer with its citations, references, confidence and routing."""
         if completion and completion.quotes and draft.note:
             completion = replace(completion, note=draft.note)
         if completion and not completion.text:
@@ -190,11 +208,11 @@ class Pipeline:
         elif completion is None or draft.context is None or not isinstance(draft.decision, Proceed):
             answer = declined(draft, profile=self.profile, text=self.decline_text, response_id=self.new_id())
         else:
-            ledger.tell(Status("checking"))
-            answer = self._answered(draft, draft.context, draft.decision, completion, ledger, read)
+            ledger.emit(Status("checking"))
+            answer = self._assemble(draft, draft.context, draft.decision, completion, ledger, read)
         return routed(answer, self.route)
 
-    def _answered(
+    def _assemble(
         self,
         draft: PreparedQuestion,
         context: Context,
@@ -210,7 +228,7 @@ class Pipeline:
         else:
             read = read or ledger.time("citation", parse_answer, made.text, self.answering.form, context)
             done = ledger.time("citation", self.answering, read, context, ledger)
-            if done.is_unfounded and (instead := self._quoted_instead(draft, context, evidence, made, ledger)):
+            if done.is_unfounded and (instead := self._quote_instead(draft, context, evidence, made, ledger)):
                 return replace(instead, model_text=model_text(read))
         confidence = NOT_ANSWERED
         if not done.refused:
@@ -229,7 +247,7 @@ class Pipeline:
                 outdated=cites_outdated,
             )
         for verdict in done.verdicts():
-            ledger.tell(verdict)
+            ledger.emit(verdict)
         return Answer(
             text=done.text,
             nodes=done.nodes,
@@ -255,7 +273,7 @@ class Pipeline:
     def _remark(
         self, query: SearchQuery, question: Question, earlier: Conversation | None, ledger: Ledger
     ) -> Decline | RepeatedQuestion | None:
-        """What ``question`` is as a remark; ``earlier`` is the conversation, None where nothing came before."""
+        """Return the reply to ``question`` as a remark, None if it is none; ``earlier`` is None in a first turn."""
 
         def is_answerable() -> bool:
             decision = self.gate(self.retrieve(query), question)
@@ -265,13 +283,13 @@ class Pipeline:
             return None
         before = partial(earlier.recall, question, ledger) if earlier else tuple
         asked = replace(question, text=query.text)
-        told = partial(self.remarks, asked, before, alone=earlier is None, is_answerable=is_answerable)
-        return ledger.time("remark", told)
+        reply = partial(self.remarks, asked, before, alone=earlier is None, is_answerable=is_answerable)
+        return ledger.time("remark", reply)
 
-    def _quoted_instead(
+    def _quote_instead(
         self, draft: PreparedQuestion, context: Context, evidence: Proceed, made: Completion, ledger: Ledger
     ) -> Answer | None:
-        """Return quotes of ``context``, as doubtful ones are given, in place of ``made``; None if there are none."""
+        """Return an answer of quotes in place of ``made``, as in doubt; None if there are none."""
         if self.quote is None or made.finish_reason == STOPPED:
             return None
         context, evidence = replace(context, doubtful=True), replace(evidence, doubt=evidence.doubt or UNFOUNDED)
@@ -286,10 +304,10 @@ class Pipeline:
             calls=made.calls,
             retries=made.retries,
         )
-        answer = self._answered(draft, context, evidence, quotes, ledger, None)
+        answer = self._assemble(draft, context, evidence, quotes, ledger, None)
         return None if answer.refused else replace(answer, trail=(*answer.trail, UNFOUNDED))
 
-    def _retrieved(self, draft: PreparedQuestion, ledger: Ledger) -> PreparedQuestion:
+    def _retrieve(self, draft: PreparedQuestion, ledger: Ledger) -> PreparedQuestion:
         question = draft.question
         found = ledger.time("retrieval", self.retrieve, draft.query)
         hits, trail = found.hits, (*draft.query.trail, *found.trail)
@@ -299,7 +317,7 @@ class Pipeline:
         decision = ledger.time("gate", self.gate, replace(found, hits=hits), question)
         context = None
         if isinstance(decision, Proceed):
-            ordered = self._ordered(decision.hits, question, ledger)
+            ordered = self._order(decision.hits, question, ledger)
             decision, trail = replace(decision, hits=ordered.hits), (*trail, *ordered.trail)
             packed = ledger.time("pack", self.pack, decision.hits)
             asked = "\n".join((*(turn.asked for turn in draft.history), question.text))
@@ -308,8 +326,8 @@ class Pipeline:
         query = replace(draft.query, trail=trail)
         return replace(draft, query=query, decision=decision, context=context, closest=found.hits[:CLOSEST])
 
-    def _ordered(self, hits: tuple[Hit, ...], question: Question, ledger: Ledger) -> RefinedHits:
-        """The same hits in the order that feedback, dates and a model give them."""
+    def _order(self, hits: tuple[Hit, ...], question: Question, ledger: Ledger) -> RefinedHits:
+        """Order ``hits`` by feedback, dates and a model."""
         refined = RefinedHits(hits)
         if self.learn:
             refined = ledger.optional("feedback", partial(self.learn, hits, question), refined)
@@ -321,7 +339,7 @@ class Pipeline:
         return refined
 
     def _remember(self, draft: PreparedQuestion, answer: Answer, asker: str | None, ledger: Ledger) -> None:
-        """The effects: the turn, the answer for others, and what a vote on it must know."""
+        """Store the turn, the answer for the cache, and the record that a vote refers to."""
         rests_on = grounds(answer, draft.context)
         if (talk := self.conversation) and talk.memory and not draft.reply:
             ledger.optional("memory", partial(talk.remember, answer, draft.query.text), None)
@@ -333,8 +351,8 @@ class Pipeline:
             ledger.optional("feedback", partial(log.record, answer, rests_on, asker, draft.key, draft.cached), None)
 
 
-def _wording(question: Question, asked: str, query: SearchQuery, history: tuple[Turn, ...]) -> str:
-    """Return what a model is asked if not all of ``question`` was ``asked``, or in another language; else ``""``."""
+def _model_wording(question: Question, asked: str, query: SearchQuery, history: tuple[Turn, ...]) -> str:
+    """Return the wording for the model, if it differs from the question as asked; else ``""``."""
     is_translated = asked not in (query.text, *(view.text for view in query.views))
     if asked == question.text and not is_translated:
         return ""

@@ -66,7 +66,7 @@ def test_what_completions_used_adds_up_whether_they_came_or_not() -> None:
 def test_an_error_that_ends_the_request_takes_along_what_was_used(error: Exception) -> None:
     this = ledger()
     this.complete(lambda: Completion(text="x", model="m", usage=Usage(12, 5, 17)))
-    with pytest.raises(type(error)), this.reported():
+    with pytest.raises(type(error)), this.report_errors():
         raise error
     assert used_before(error) == LlmUse(calls=1, retries=0, prompt_tokens=12, completion_tokens=5)
 

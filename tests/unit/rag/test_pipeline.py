@@ -1,6 +1,7 @@
 """rag.pipeline: the order of the slots, their timings, declines and refusals."""
 
 from dataclasses import replace
+from typing import cast
 
 import pytest
 from fakes import FakeChat, FakeClock, FakeIndex, deadline, make_evidence, make_hit, make_inputs, make_writer
@@ -12,6 +13,7 @@ from rag.answer.confidence.formulas import NO_SOURCES, NOT_ANSWERED
 from rag.answer.route import ConfidenceRouter
 from rag.answer.tree import Tree
 from rag.ask.conversation import Conversation, Reframe
+from rag.ask.remarks import Remarks
 from rag.errors import EmptyQuery, LlmUnavailable
 from rag.ledger import Ledger
 from rag.pipeline import Pipeline
@@ -152,7 +154,9 @@ def test_evidence_and_trail_of_a_search_are_carried_on() -> None:
 def spoken(text: str, remark: Decline | RepeatedQuestion | None) -> tuple[Answer, FakeIndex]:
     """The answer where ``remark`` is made of every question, with the help desk's routing."""
     index = FakeIndex(HITS)
-    line = replace(pipeline(FakeChat("x"), index), remarks=lambda *_, **__: remark, route=ConfidenceRouter())
+    line = replace(
+        pipeline(FakeChat("x"), index), remarks=cast(Remarks, lambda *_, **__: remark), route=ConfidenceRouter()
+    )
     return line.run(Question(text=text), deadline=deadline()), index
 
 

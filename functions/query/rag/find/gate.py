@@ -138,7 +138,7 @@ class LanguageGate:
     gate: Callable[[SearchResult, Question], Proceed | Decline]
 
     def __call__(self, found: SearchResult, question: Question) -> Proceed | Decline:
-        """See ``rag.slots.Gate``."""
+        """See ``rag.pipeline.Gate``."""
         decision, evidence = self.gate(found, question), found.evidence
         sure = isinstance(decision, Proceed) and not decision.doubt
         if sure or evidence is None or not evidence.foreign:

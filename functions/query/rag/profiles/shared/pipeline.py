@@ -17,16 +17,16 @@ from rag.answer.finish import AnswerFinisher
 from rag.answer.route import ESCALATE_BELOW
 from rag.ask.admission import PlainAdmission
 from rag.ask.filters import RequestFilter
+from rag.ask.remarks import Remarks
 from rag.errors import ConfigurationError
 from rag.find.gate import UNMEASURED_BAR, EvidenceGate, LanguageGate
 from rag.find.pack import WindowPacker
 from rag.find.refine import newest_editions_first
 from rag.find.retrieve import DenseRetriever, HybridRetriever, LateRetriever, cosine_scale
-from rag.pipeline import Pipeline
+from rag.pipeline import Gate, Pack, Pipeline, QueryStage, Refine, Score
 from rag.ports.index import Index, Retriever
 from rag.profiles.shared.dependencies import StageDependencies
 from rag.profiles.shared.settings import ProfileSettings
-from rag.slots import Gate, Pack, QueryStage, Refine, Remarks, Score
 from rag.write.chat_writer import DoubtfulWriter
 from rag.write.extractive import ExtractiveWriter
 
