@@ -90,8 +90,7 @@ def lambda_handler(event: Any, context: LambdaContext) -> dict[str, Any] | bytes
         with request_telemetry(context, (raw.get("requestContext") or {}).get("requestId")):
             left_s, waited_s = context.get_remaining_time_in_millis() / 1000, since_received_s(raw, time.time())
             deadline = _deadline(left_s, waited_s, can_stream=stream is not None)
-            out = None if stream is None else cors.CorsStream(stream, headers)
-            response = cors.add_headers(dispatch(Call(request, service, deadline, out)).to_proxy(), headers)
+            response = cors.add_headers(dispatch(Call(request, service, deadline, stream, headers)).to_proxy(), headers)
     if stream is None:
         return streamed_whole(response) if reads_streams(event) else response
     return None if stream.opened else response

@@ -1,7 +1,7 @@
-"""SnapStart's hooks: what is made before the snapshot, and what must be made anew in each restored copy.
+"""SnapStart's hooks before a snapshot and after a restore.
 
 Lambda runs the init once, snapshots the memory and restores it many times, perhaps days later. So the libraries are
-imported and the clients made before, and what must not be shared or may be stale is dropped after: connections, the
+imported and the clients made before; state that must not be shared or may be stale is dropped after: connections, the
 state of ``random``, cached secrets. Ids come from the operating system's randomness (``secrets``) and are safe in any
 copy. A version whose hook raises is never published: CloudFormation goes back to the one before.
 """
@@ -24,12 +24,12 @@ def register_hooks(service: Application) -> None:
 
 
 def before_snapshot(service: Application) -> None:
-    """Make what the first answer will need and answer one question: no secret is read, nobody is called.
+    """Load all that the first answer needs and answer one question, without reading a secret or calling a server.
 
     Raises:
         Exception: this version could not answer (``rag.wiring.rehearsal.rehearse``).
     """
-    from rag.wiring.rehearsal import rehearse  # late: a start without a snapshot has no use for it
+    from rag.wiring.rehearsal import rehearse  # late: only a start with a snapshot needs it
 
     service.warm()
     rehearse(service)
@@ -37,6 +37,6 @@ def before_snapshot(service: Application) -> None:
 
 
 def after_restore(service: Application) -> None:
-    """Forget what belongs to the moment of the snapshot."""
+    """Drop the state that belongs to the moment of the snapshot."""
     random.seed()
     service.renew()

@@ -29,7 +29,7 @@ EVENTS = {"reframed": "Reframed", "reranked": "Reranked"}
 
 logger = Logger(service=SERVICE, use_rfc3339=True, utc=True)
 metrics = Metrics(service=SERVICE)
-"""Namespace and dimensions of all metrics; what is counted is kept request by request."""
+"""Namespace and dimensions of all metrics; each request has values of its own."""
 # A stack names its own in POWERTOOLS_METRICS_NAMESPACE, so that two stacks of an account do not add up.
 metrics.namespace = metrics.namespace or NAMESPACE
 
@@ -39,20 +39,20 @@ for room in ("rag", "knowledge"):
     logging.getLogger(room).propagate = False
     logging.getLogger(room).setLevel(logger.log_level)
 # At DEBUG, which LogLevel sets for every logger on Lambda, libraries write whole requests: questions, passages, keys.
-# Some have a level of their own, so the handlers that theirs go to are told as well.
+# Some libraries set a level themselves, so the root's handlers get a level too.
 logging.getLogger().setLevel(logging.WARNING)
 for handler in logging.getLogger().handlers:
     handler.setLevel(logging.WARNING)
 _REQUEST: ContextVar[EphemeralMetrics | None] = ContextVar("request_metrics", default=None)
-"""Of the request that this thread answers: the local server answers several at once, in one process."""
+"""The metrics of this thread's request: the local server answers several at once, in one process."""
 _WARM = threading.Event()
 
 
 @contextmanager
 def request_telemetry(context: LambdaContext, correlation_id: str | None) -> Iterator[None]:
-    """Log lines in this block name their request, and what is counted goes out at its end, in one line.
+    """Add the request's ids to log lines in this block, and write its metrics at its end, in one line.
 
-    Powertools' decorators keep both for the whole process, which would mix what threads answer at once.
+    Powertools' decorators keep both for the whole process, which would mix the requests of several threads.
     """
     counted = _REQUEST.set(_new_metrics())
     logger.thread_safe_append_keys(
@@ -75,14 +75,14 @@ def request_telemetry(context: LambdaContext, correlation_id: str | None) -> Ite
 
 
 def add_metric(name: str, unit: MetricUnit, value: float) -> None:
-    """Add ``value`` to what this request counts; outside of ``request_telemetry`` it is lost."""
+    """Add a metric of this request; outside of ``request_telemetry`` it is lost."""
     _metrics().add_metric(name, unit, value)
 
 
 def observe(answer: Answer, *, protocol: str, first_text_ms: float | None = None) -> None:
-    """Metrics and one log line about an answer: numbers and ids, never what was asked or said.
+    """Write metrics and one log line about an answer: numbers and ids, never the question's or the answer's text.
 
-    ``protocol`` is the one that it was asked in; ``first_text_ms`` says when the first text of a stream left.
+    ``first_text_ms`` is the time of a stream's first text.
     """
     _count("Answers", protocol=protocol)
     if first_text_ms is not None:
@@ -103,7 +103,7 @@ def observe(answer: Answer, *, protocol: str, first_text_ms: float | None = None
     skipped = dict.fromkeys(answer.skipped)
     for stage in skipped:
         _count("SoftFailures", stage=stage)
-    # Of every answer, 0 or 1: its average is their share, and an alarm cannot search for stages.
+    # 0 or 1 for every answer: the average is the share that an alarm needs.
     add_metric("IncompleteAnswers", MetricUnit.Count, int(bool(skipped)))
     # not the server's own words, which are not for the log
     model = completion.requested_model or completion.model if completion else None
@@ -123,7 +123,7 @@ def observe(answer: Answer, *, protocol: str, first_text_ms: float | None = None
 
 
 def observe_error(error: Exception, *, code: str, status: int) -> None:
-    """One ``Errors`` metric by code, and what was used before it; the error goes to the log when it is ours."""
+    """Count an error by its code, with the model's usage before it; log the traceback of a server error."""
     _count("Errors", code=code)
     if (use := used_before(error)) != LlmUse():
         _add_use(use)
@@ -134,7 +134,7 @@ def observe_error(error: Exception, *, code: str, status: int) -> None:
 
 
 def _add_use(use: LlmUse) -> None:
-    """All of a request: answers, rewriting and re-ranking, and the calls that failed."""
+    """Count the usage of the whole request: answering, rewriting, re-ranking, failed calls."""
     add_metric("LlmCalls", MetricUnit.Count, use.calls)
     add_metric("LlmRetries", MetricUnit.Count, use.retries)
     add_metric("PromptTokens", MetricUnit.Count, use.prompt_tokens)
@@ -144,7 +144,7 @@ def _add_use(use: LlmUse) -> None:
 
 
 def _count(name: str, **dimensions: str) -> None:
-    """One of ``name``, by further dimensions: CacheHit by layer, SoftFailures by stage, Errors by code."""
+    """Count one ``name`` with further dimensions: CacheHit by layer, SoftFailures by stage, Errors by code."""
     one = _new_metrics(**dimensions)
     one.add_metric(name, MetricUnit.Count, 1)
     _emit(one)
@@ -160,7 +160,7 @@ def _metrics() -> EphemeralMetrics:
 
 
 def _emit(counted: EphemeralMetrics) -> None:
-    """Write one line, in one piece: Powertools prints the line break apart, where another thread may come between."""
+    """Write one line in one piece: Powertools prints the line break apart, and another thread may write between."""
     if counted.metric_set and not is_metrics_disabled():
         sys.stdout.write(json.dumps(counted.serialize_metric_set(), separators=(",", ":")) + "\n")
         sys.stdout.flush()

@@ -18,7 +18,7 @@ from typing import IO, Any, Self
 
 import pytest
 from runtime.api import RuntimeApi, RuntimeApiError, StreamedResponse
-from runtime.loop import Context, run
+from runtime.loop import InvocationContext, run
 
 from rag.errors import ClientGone
 
@@ -205,7 +205,7 @@ def answered(handler: str, *events: Any, headers: Mapping[str, str] | None = Non
     return double
 
 
-def streamed(context: Context) -> StreamedResponse:
+def streamed(context: InvocationContext) -> StreamedResponse:
     """Where the response goes, of an event of API Gateway's."""
     assert context.response_stream
     return context.response_stream
@@ -214,7 +214,7 @@ def streamed(context: Context) -> StreamedResponse:
 def test_each_piece_is_a_chunk_of_its_own_and_leaves_at_once(handled: Callable[..., str]) -> None:
     go_on = threading.Event()
 
-    def handler(event: Any, context: Context) -> None:
+    def handler(event: Any, context: InvocationContext) -> None:
         streamed(context).open(200, HEAD)
         streamed(context).write(b"event: delta\n\n")
         assert go_on.wait(60)  # the double has to have the first piece before the second is written
@@ -254,7 +254,7 @@ def test_a_response_that_is_returned_goes_the_same_way(handled: Callable[..., st
 
 
 def test_what_goes_over_the_wire_is_what_the_runtime_api_describes(handled: Callable[..., str]) -> None:
-    def handler(event: Any, context: Context) -> None:
+    def handler(event: Any, context: InvocationContext) -> None:
         stream = streamed(context)
         stream.open(200, HEAD)
         stream.write(b"data: a\n\n")
@@ -280,7 +280,7 @@ def test_what_goes_over_the_wire_is_what_the_runtime_api_describes(handled: Call
 )
 def test_who_does_not_read_streams_gets_the_result_as_json(handled: Callable[..., str], event: dict[str, Any]) -> None:
     # As from the managed runtime: a direct invocation, or a stage that is not yet, or no more, deployed with streams.
-    def handler(event: Any, context: Context) -> dict[str, Any]:
+    def handler(event: Any, context: InvocationContext) -> dict[str, Any]:
         assert context.response_stream is None
         return {"statusCode": 200, "body": "ä"}
 
@@ -307,7 +307,7 @@ def test_a_header_that_http_cannot_carry_is_an_error_before_anything_is_sent(
 def test_events_come_one_after_the_other_on_one_connection(handled: Callable[..., str]) -> None:
     seen: list[tuple[int, str, int, str, str]] = []
 
-    def handler(event: Any, context: Context) -> dict[str, Any]:
+    def handler(event: Any, context: InvocationContext) -> dict[str, Any]:
         left = context.get_remaining_time_in_millis()
         trace = os.environ["_X_AMZN_TRACE_ID"]
         seen.append((event["n"], context.aws_request_id, left, context.invoked_function_arn.rpartition(":")[2], trace))
@@ -326,7 +326,7 @@ def test_events_come_one_after_the_other_on_one_connection(handled: Callable[...
 
 
 def test_an_error_before_the_response_is_the_invocations(handled: Callable[..., str]) -> None:
-    def handler(event: Any, context: Context) -> None:
+    def handler(event: Any, context: InvocationContext) -> None:
         raise ValueError("no such thing")
 
     double = answered(handled(handler), GATEWAY, GATEWAY)
@@ -338,7 +338,7 @@ def test_an_error_before_the_response_is_the_invocations(handled: Callable[..., 
 
 
 def test_an_error_within_the_response_is_told_in_trailers(handled: Callable[..., str]) -> None:
-    def handler(event: Any, context: Context) -> None:
+    def handler(event: Any, context: InvocationContext) -> None:
         streamed(context).open(200, HEAD)
         streamed(context).write(b"half")
         raise ValueError("broke off")
@@ -409,7 +409,7 @@ def test_a_snapshot_without_the_hooks_registry_is_an_error_of_the_init(
 def test_time_that_is_up_is_no_time_left(handled: Callable[..., str]) -> None:
     left: list[int] = []
 
-    def handler(event: Any, context: Context) -> dict[str, Any]:
+    def handler(event: Any, context: InvocationContext) -> dict[str, Any]:
         left.append(context.get_remaining_time_in_millis())
         return {}
 
@@ -470,7 +470,7 @@ def test_lambdas_command_starts_it_and_what_is_logged_leaves_at_once(tmp_path: P
 def test_one_who_writes_to_nobody_is_told(handled: Callable[..., str]) -> None:
     gone: list[bool] = []
 
-    def handler(event: Any, context: Context) -> None:
+    def handler(event: Any, context: InvocationContext) -> None:
         stream = streamed(context)
         stream.open(200, HEAD)
         stream._connection.sock.close()

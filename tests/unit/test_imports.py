@@ -47,7 +47,7 @@ KNOWLEDGE_LAW = (
     {"knowledge.build"},
 )
 AWS = {"boto3", "botocore", "aws_lambda_powertools"}
-READ_THE_ENVIRONMENT = {"rag.config.settings", "runtime.loop", "runtime.logs", "runtime.__main__"}
+READ_THE_ENVIRONMENT = {"rag.config.settings", "runtime.loop", "runtime.__main__"}
 """The runtime reads what Lambda tells it, no setting of ours."""
 MAX_LINES = {"app": 150}
 """Of other modules 500."""

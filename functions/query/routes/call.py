@@ -77,13 +77,15 @@ class Response:
 class Call:
     """One request: API Gateway's ``event``, the service, and the deadline of the response.
 
-    ``stream`` sends the response piece by piece; None if the route returns the whole of it.
+    ``stream`` sends the response piece by piece, begun with ``cors_headers`` beside the route's own; None if the route
+    returns the whole of it, to which the handler adds them.
     """
 
     event: APIGatewayProxyEvent
     service: Application
     deadline: Deadline
     stream: ResponseStream | None = None
+    cors_headers: Mapping[str, str] = field(default_factory=dict)
 
     def header(self, name: str) -> str:
         """Return the header ``name``, in any case; ``""`` if absent."""

@@ -7,10 +7,7 @@ gateway's own responses (403, 429) have no such header: a browser hides them fro
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 from typing import Any
-
-from routes.call import ResponseStream
 
 ALLOWED_HEADERS = "authorization, content-type, x-api-key"
 METHODS = "GET, POST"
@@ -45,24 +42,3 @@ def add_headers(response: dict[str, Any], headers: Mapping[str, str]) -> dict[st
     """Return a proxy response with more headers."""
     lists = {name: [value] for name, value in headers.items()}
     return {**response, "multiValueHeaders": {**(response.get("multiValueHeaders") or {}), **lists}}
-
-
-@dataclass(frozen=True, slots=True)
-class CorsStream:
-    """``stream`` with further ``headers``."""
-
-    stream: ResponseStream
-    headers: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def opened(self) -> bool:
-        """Whether the response has begun."""
-        return self.stream.opened
-
-    def open(self, status: int, headers: Mapping[str, str]) -> None:
-        """Begin the response."""
-        self.stream.open(status, {**headers, **self.headers})
-
-    def write(self, data: bytes) -> None:
-        """Send ``data``."""
-        self.stream.write(data)

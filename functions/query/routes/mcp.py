@@ -67,7 +67,8 @@ def _notifier(call: Call) -> Notify | None:
 
     def notify(message: dict[str, Any]) -> None:
         if not stream.opened:
-            stream.open(HTTPStatus.OK, {"Content-Type": EVENT_STREAM, "X-Accel-Buffering": "no", **HEADERS})
+            headers = {"Content-Type": EVENT_STREAM, "X-Accel-Buffering": "no", **HEADERS, **call.cors_headers}
+            stream.open(HTTPStatus.OK, headers)
         stream.write(server_sent_event(message, "message"))
 
     return notify

@@ -13,7 +13,7 @@ from rag.http.failures import QUERY, EndpointWording, HttpFailure, explain
 from rag.values.answer import Answer
 from rag.values.question import Question
 from rag.values.request import Delta, Event
-from routes.call import HEADERS, Call, Response, ResponseStream, to_json
+from routes.call import HEADERS, Call, Response, to_json
 from telemetry import observe, observe_error
 
 EVENT_STREAM = "text/event-stream"
@@ -57,7 +57,7 @@ def answer_in_events(
 
     An error before the first byte has its own status; a later one is an event. A client that has gone ends the answer.
     """
-    sender = _EventSender(call.stream, events)
+    sender = _EventSender(call, events)
     try:
         answer = call.service.pipeline.run(parse(), deadline=call.deadline, listen=sender.send_event)
         observe(answer, protocol=protocol, first_text_ms=sender.first_text_ms)
@@ -77,10 +77,11 @@ def answer_in_events(
 
 
 class _EventSender:
-    """Sends events to ``stream``, or collects them without one. ``text`` is the streamed text so far."""
+    """Sends events to the stream of ``call``, or collects them without one. ``text`` is the streamed text so far."""
 
-    def __init__(self, stream: ResponseStream | None, events: EventFormat) -> None:
-        self._stream = stream
+    def __init__(self, call: Call, events: EventFormat) -> None:
+        self._call = call
+        self._stream = call.stream
         self._events = events
         self._started = self._sent_at = time.monotonic()
         self.opened = False
@@ -106,7 +107,7 @@ class _EventSender:
         if not self.opened:
             self.opened = True
             if self._stream:
-                self._stream.open(HTTPStatus.OK, {"Content-Type": EVENT_STREAM, **HEADERS})
+                self._stream.open(HTTPStatus.OK, {"Content-Type": EVENT_STREAM, **HEADERS, **self._call.cors_headers})
             data = self._events.begin + data
         self._sent_at = time.monotonic()
         if self._stream is None:

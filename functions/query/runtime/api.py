@@ -1,8 +1,7 @@
-"""Lambda's Runtime API, as far as a streaming runtime needs it, over one kept connection.
+"""The part of Lambda's Runtime API that a streaming runtime needs, over one persistent connection.
 
-docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html and runtimes-custom.html (response streaming). A response goes
-out chunk by chunk: a JSON prelude with status and headers, eight NUL bytes, the body. What fails after its beginning is
-told in trailers.
+docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html and runtimes-custom.html (response streaming). A response is
+sent in chunks: a JSON prelude with status and headers, eight NUL bytes, the body. Trailers report a late error.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPMessage
 from typing import Any
@@ -24,12 +23,12 @@ PRELUDE_TYPE = "application/vnd.awslambda.http-integration-response"
 
 
 class RuntimeApiError(Exception):
-    """The Runtime API refused something, or cannot be reached: the environment is of no use any more."""
+    """The Runtime API refused a call or cannot be reached: the environment must end."""
 
 
 @dataclass(frozen=True, slots=True)
-class Invocation:
-    """One event. ``headers`` are those of the Runtime API."""
+class PendingInvocation:
+    """One event with the Runtime API's ``headers``."""
 
     request_id: str
     event: Any
@@ -37,20 +36,20 @@ class Invocation:
 
 
 class RuntimeApi:
-    """The API at ``address`` (host:port, as ``AWS_LAMBDA_RUNTIME_API`` names it)."""
+    """The API at ``address``, host:port as in ``AWS_LAMBDA_RUNTIME_API``."""
 
     def __init__(self, address: str) -> None:
         self._connection = HTTPConnection(address)  # without a time limit: an environment waits for its next event
 
-    def next(self) -> Invocation:
-        """The next event; waits for it."""
+    def next(self) -> PendingInvocation:
+        """Wait for the next event and return it."""
         headers, body = self._send("GET", "runtime/invocation/next")
-        return Invocation(headers["Lambda-Runtime-Aws-Request-Id"], json.loads(body), headers)
+        return PendingInvocation(headers["Lambda-Runtime-Aws-Request-Id"], json.loads(body), headers)
 
     def restore_next(self) -> None:
-        """Wait until the snapshot that is taken now is restored."""
+        """Wait until Lambda has taken a snapshot and restored it."""
         self._send("GET", "runtime/restore/next")
-        self._connection.close()  # it is of before the snapshot; the next request makes a new one
+        self._connection.close()  # from before the snapshot; the next request makes a new one
 
     def succeed(self, request_id: str, result: object) -> None:
         """Answer an event with ``result`` as JSON, in one piece."""
@@ -58,14 +57,14 @@ class RuntimeApi:
         self._send("POST", f"runtime/invocation/{request_id}/response", body, {"Content-Type": "application/json"})
 
     def respond(self, request_id: str) -> StreamedResponse:
-        """The response to an event, to be opened."""
+        """Return the response to an event, not opened yet."""
         return StreamedResponse(self._connection, f"/{VERSION}/runtime/invocation/{request_id}/response")
 
     def fail(self, stage: str, error: BaseException) -> None:
-        """Tell that ``stage`` (``init``, ``restore``, ``invocation/ID``) failed."""
-        told = json.dumps(described(error))
+        """Report that ``stage`` (``init``, ``restore``, ``invocation/ID``) failed."""
+        report = json.dumps(error_report(error))
         headers = {"Content-Type": "application/json", "Lambda-Runtime-Function-Error-Type": type(error).__name__}
-        self._send("POST", f"runtime/{stage}/error", told.encode(), headers)
+        self._send("POST", f"runtime/{stage}/error", report.encode(), headers)
 
     def _send(
         self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None
@@ -82,17 +81,12 @@ class RuntimeApi:
 
 
 class StreamedResponse:
-    """A ``routes.streams.ResponseStream`` to the Runtime API."""
+    """A ``routes.call.ResponseStream`` to the Runtime API."""
 
     def __init__(self, connection: HTTPConnection, path: str) -> None:
         self._connection = connection
         self._path = path
-        self._opened = False
-
-    @property
-    def opened(self) -> bool:
-        """Whether the response has begun."""
-        return self._opened
+        self.opened = False
 
     def open(self, status: int, headers: Mapping[str, str]) -> None:
         """Send the prelude."""
@@ -104,12 +98,14 @@ class StreamedResponse:
         Raises:
             ValueError: the response has begun already, or a header is not printable ASCII.
         """
-        if self._opened:
+        if self.opened:
             raise ValueError("the response has begun already")
-        for name, value in _fields(prelude):
+        fields = [*prelude.get("headers", {}).items()]
+        fields += [(name, value) for name, values in prelude.get("multiValueHeaders", {}).items() for value in values]
+        for name, value in fields:
             if not (f"{name}{value}".isascii() and f"{name}{value}".isprintable()):
                 raise ValueError(f"the header {name!a} is not printable ASCII")
-        self._opened = True
+        self.opened = True
         try:
             self._connection.putrequest("POST", self._path, skip_accept_encoding=True)
             self._connection.putheader("Content-Type", PRELUDE_TYPE)
@@ -123,24 +119,25 @@ class StreamedResponse:
         self.write(json.dumps(prelude).encode() + PRELUDE_END)
 
     def write(self, data: bytes) -> None:
-        """Send ``data`` as a chunk; ClientGone when nobody takes it."""
+        """Send ``data`` as a chunk.
+
+        Raises:
+            ClientGone: the Runtime API closed the connection.
+        """
         if data:
             self._push(b"%x\r\n%b\r\n" % (len(data), data))
 
     def end(self, error: BaseException | None = None) -> None:
-        """End the response; after an ``error`` with trailers that tell of it.
+        """End the response; trailers report an ``error``.
 
         Raises:
-            RuntimeApiError: the Runtime API did not take it.
+            RuntimeApiError: the Runtime API did not accept it.
         """
         trailers = b""
         if error is not None:
-            told = base64.b64encode(json.dumps(described(error)).encode())
-            kind = type(error).__name__.encode()
-            trailers = b"Lambda-Runtime-Function-Error-Type: %b\r\nLambda-Runtime-Function-Error-Body: %b\r\n" % (
-                kind,
-                told,
-            )
+            report = base64.b64encode(json.dumps(error_report(error)).encode())
+            trailers = b"Lambda-Runtime-Function-Error-Type: %b\r\n" % type(error).__name__.encode()
+            trailers += b"Lambda-Runtime-Function-Error-Body: %b\r\n" % report
         try:
             self._push(b"0\r\n%b\r\n" % trailers)
             response = self._connection.getresponse()
@@ -158,15 +155,8 @@ class StreamedResponse:
             raise ClientGone("The Runtime API closed the connection") from exc
 
 
-def _fields(prelude: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The headers in ``prelude``, one value each."""
-    yield from prelude.get("headers", {}).items()
-    for name, values in prelude.get("multiValueHeaders", {}).items():
-        yield from ((name, value) for value in values)
-
-
-def described(error: BaseException) -> dict[str, Any]:
-    """``error`` as Lambda shows it."""
+def error_report(error: BaseException) -> dict[str, Any]:
+    """Return ``error`` in Lambda's format."""
     return {
         "errorType": type(error).__name__,
         "errorMessage": str(error),

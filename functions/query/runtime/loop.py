@@ -1,4 +1,4 @@
-"""The loop of a Lambda runtime: the handler imported, a snapshot where one is taken, one event after the other."""
+"""The loop of a Lambda runtime: import the handler, run the snapshot's hooks, answer one event after the other."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from typing import Any
 
 from routes.gateway import content, prelude, reads_streams
 
-from runtime.api import Invocation, RuntimeApi, RuntimeApiError, StreamedResponse
+from runtime.api import PendingInvocation, RuntimeApi, RuntimeApiError, StreamedResponse
 
 logger = logging.getLogger(__name__)
 
-type Handler = Callable[[Any, Context], Any]
+type Handler = Callable[[Any, InvocationContext], Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
-    """What a handler gets beside the event: the managed runtime's names, and where a response can be streamed to."""
+class InvocationContext:
+    """A handler's second argument: the managed runtime's fields, and a stream for the response."""
 
     aws_request_id: str
     deadline_ms: int
@@ -37,14 +37,17 @@ class Context:
     log_stream_name: str = field(default_factory=lambda: os.environ.get("AWS_LAMBDA_LOG_STREAM_NAME", ""))
 
     def get_remaining_time_in_millis(self) -> int:
-        """Milliseconds until Lambda ends the call, never negative."""
+        """Return the milliseconds until Lambda ends the call, never negative."""
         return max(0, self.deadline_ms - int(1000 * time.time()))
 
 
-def run(api: RuntimeApi, handler_name: str, *, once: Callable[[], bool] = lambda: False) -> int:
-    """Serve until the environment ends; ``once`` (for tests) says whether to stop before the next event.
+def run(api: RuntimeApi, handler_name: str) -> int:
+    """Serve until the environment ends.
 
-    ``handler_name`` is "module.function". The exit status is 1 where the handler cannot be imported or restored.
+    ``handler_name`` is "module.function". Returns the exit status 1 if the handler cannot be imported or restored.
+
+    Raises:
+        RuntimeApiError: the Runtime API failed.
     """
     try:
         module, _, function = handler_name.rpartition(".")
@@ -53,15 +56,14 @@ def run(api: RuntimeApi, handler_name: str, *, once: Callable[[], bool] = lambda
         logger.exception("The handler cannot be imported")
         api.fail("init", error)
         return 1
-    if os.environ.get("AWS_LAMBDA_INITIALIZATION_TYPE") == "snap-start" and not _restored(api):
+    if os.environ.get("AWS_LAMBDA_INITIALIZATION_TYPE") == "snap-start" and not _run_snapshot_hooks(api):
         return 1
-    while not once():
+    while True:
         serve(api, handler, api.next())
-    return 0
 
 
-def serve(api: RuntimeApi, handler: Handler, invocation: Invocation) -> None:
-    """Answer one event: streamed where its stage reads that, else in JSON, as the managed runtime does."""
+def serve(api: RuntimeApi, handler: Handler, invocation: PendingInvocation) -> None:
+    """Answer one event: as a stream if its stage reads that, else in JSON, as the managed runtime does."""
     response = api.respond(invocation.request_id)
     streams = reads_streams(invocation.event)
     try:
@@ -73,24 +75,24 @@ def serve(api: RuntimeApi, handler: Handler, invocation: Invocation) -> None:
             response.open_with(prelude(result))
             response.write(content(result))
     except RuntimeApiError:
-        raise  # nobody is left to tell
+        raise  # the Runtime API itself failed
     except Exception as error:
         logger.exception("The handler failed")
         if response.opened:
-            _ended(response, error)
+            _end_response(response, error)
         else:
             api.fail(f"invocation/{invocation.request_id}", error)
         return
-    _ended(response)
+    _end_response(response)
 
 
-def _context(invocation: Invocation, response: StreamedResponse | None) -> Context:
+def _context(invocation: PendingInvocation, response: StreamedResponse | None) -> InvocationContext:
     headers = invocation.headers
     if trace := headers.get("Lambda-Runtime-Trace-Id"):
         os.environ["_X_AMZN_TRACE_ID"] = trace
     else:
-        os.environ.pop("_X_AMZN_TRACE_ID", None)  # that of the event before
-    return Context(
+        os.environ.pop("_X_AMZN_TRACE_ID", None)  # the previous event's
+    return InvocationContext(
         invocation.request_id,
         int(headers.get("Lambda-Runtime-Deadline-Ms") or 0),
         response,
@@ -100,15 +102,15 @@ def _context(invocation: Invocation, response: StreamedResponse | None) -> Conte
     )
 
 
-def _ended(response: StreamedResponse, error: Exception | None = None) -> None:
+def _end_response(response: StreamedResponse, error: Exception | None = None) -> None:
     try:
         response.end(error)
-    except RuntimeApiError as gone:  # the caller, or Lambda, did not wait: nobody is left to tell
-        logger.warning("A response was not taken: %s", gone)
+    except RuntimeApiError as refused:  # the caller, or Lambda, did not wait
+        logger.warning("A response was not taken: %s", refused)
 
 
-def _restored(api: RuntimeApi) -> bool:
-    """Run the hooks around the snapshot; whether all went well."""
+def _run_snapshot_hooks(api: RuntimeApi) -> bool:
+    """Run the hooks around the snapshot; return whether all succeeded."""
     try:
         from snapshot_restore_py import get_after_restore, get_before_snapshot
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from routes.gateway import PRELUDE_END, reads_streams, since_received_s, streamed_whole
-from runtime.api import Invocation
+from runtime.api import PendingInvocation
 from runtime.loop import serve
 
 RESULT = {"statusCode": 202, "headers": {"A": "b"}, "multiValueHeaders": {}, "body": "é", "isBase64Encoded": False}
@@ -38,14 +38,14 @@ OTHERS: tuple[object, ...] = (None, {}, {"streaming": "off"}, {"streaming": None
 @pytest.mark.parametrize("variables", OTHERS)
 def test_our_runtime_answers_a_stage_that_reads_no_streams_in_json(variables: object) -> None:
     api = Api()
-    serve(api, lambda told, context: RESULT, Invocation("1", event(variables), {}))  # type: ignore[arg-type]
+    serve(api, lambda told, context: RESULT, PendingInvocation("1", event(variables), {}))  # type: ignore[arg-type]
     assert (api.result, api.sent) == (RESULT, [])
     assert not reads_streams(event(variables))
 
 
 def test_our_runtime_streams_to_a_stage_that_reads_streams() -> None:
     api = Api()
-    serve(api, lambda told, context: RESULT, Invocation("1", event({"streaming": "on"}), {}))  # type: ignore[arg-type]
+    serve(api, lambda told, context: RESULT, PendingInvocation("1", event({"streaming": "on"}), {}))  # type: ignore[arg-type]
     assert (api.result, api.sent) == (None, [{"statusCode": 202, "headers": {"A": "b"}}, "é".encode()])
 
 

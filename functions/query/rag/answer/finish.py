@@ -23,7 +23,7 @@ from rag.answer.statements import Unit, cut
 from rag.answer.streaming_parser import ParsedAnswer, StreamingParser
 from rag.answer.tree import map_runs, trim_run
 from rag.ask.remarks import Remarks
-from rag.contract.decline import begins_with_decline, says_nothing
+from rag.contract.decline import begins_with_decline, is_empty
 from rag.ledger import Ledger
 from rag.values.answer import CheckedClaim, Citation, Context, Reference, ReferenceMark
 from rag.values.chat import Completion
@@ -102,7 +102,7 @@ class AnswerFinisher:
     def __call__(self, read: ParsedAnswer, context: Context, ledger: Ledger) -> FinishedAnswer:
         """What a model wrote, ``read``, of ``context``."""
         words = plain_text(read.tree)
-        if says_nothing(words):
+        if is_empty(words):
             return self._refusal(removed=read.removed)
         hits = tuple(passage.hit for passage in context.passages)
         if begins_with_decline(words, self.decline):
@@ -119,7 +119,7 @@ class AnswerFinisher:
         is_foreign = checked.is_foreign or (context.evidence is not None and context.evidence.foreign)
         is_unfounded = lacks_support(checked.statements) and not (checked.left or is_foreign)
         cited, removed = read.valid - checked.pruned.removed, read.removed + checked.pruned.removed
-        if says_nothing(plain_text(checked.tree)):
+        if is_empty(plain_text(checked.tree)):
             refusal = self._refusal(removed=removed, statements=checked.statements, notes=checked.notes)
             return replace(refusal, is_unfounded=not is_foreign)
         restricted = RestrictLinks({hit.chunk.number: hit.chunk for hit in hits})(checked.tree)

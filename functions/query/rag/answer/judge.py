@@ -68,7 +68,8 @@ class Judge(Decider):
         texts, said = [_text(passage) for passage in shown], "\n".join(lines)
         fence = self.fence(said, *texts)
         passages = "\n".join(f"Passage {n}:\n{fence.around(text)}" for n, text in enumerate(texts, start=1))
-        words = parse_verdicts(self.said(ledger, fence, passages=passages, statements=fence.around(said)), len(places))
+        completion = self.complete(ledger, fence, passages=passages, statements=fence.around(said))
+        words = parse_verdicts(completion, len(places))
         if words is None:
             raise LlmFailed("the judge's completion is not of the form that was asked for")
         return dict(zip(places, words, strict=True))

@@ -133,7 +133,7 @@ class Reframe(Decider):
         shown = format_history(turns, max_chars=self.history_chars).strip()
         fence = self.fence(shown, query.text)
         values = {"history": fence.around(shown), "question": fence.around(query.text)}
-        completion = self.said(ledger, fence, **values, language=language or OWN)
+        completion = self.complete(ledger, fence, **values, language=language or OWN)
         text = _single_line(replace_surrogates(completion))
         if text == query.text or not self._is_rewriting(text, query, history, language):
             return query

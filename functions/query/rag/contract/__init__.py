@@ -1,1 +1,1 @@
-"""What a prompt asks of a model, and whether its words keep to it."""
+"""The forms that prompts ask models to keep: decisions, the decline sentence, citation marks."""

@@ -1,4 +1,4 @@
-"""A short call to a chat model that decides: how a question is meant, which passage is best, what is borne out."""
+"""Short calls to a chat model that decide: a question's meaning, the best passage, a claim's support."""
 
 from __future__ import annotations
 
@@ -18,24 +18,25 @@ from rag.values.chat import Deadline, Message
 
 
 @cache
-def _key() -> bytes:
+def _secret_key() -> bytes:
     """Return 256 random bits, made with the first prompt, so that no snapshot of a process holds them."""
     return secrets.token_bytes(32)
 
 
 def new_mark(text: str, attempt: int) -> str:
-    """Return two words for the fence of ``text`` that nobody who wrote a document, a question or a turn can know.
+    """Return two words for the fence of ``text`` that the authors of documents, questions and turns cannot guess.
 
     The same text has the same words, so that a model's server finds the beginning of the prompt in its cache.
     """
-    return two_words(_key(), text, attempt)
+    return two_words(_secret_key(), text, attempt)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decider:
-    """Asks ``chat`` by ``template``, within ``budget_s`` seconds of ``clock``; a nearer deadline of the request wins.
+    """Asks ``chat`` by ``template``, within ``budget_s`` seconds of ``clock`` or the request's nearer deadline.
 
-    What others wrote stands in the prompt between lines of a ``{fence}`` of ``new_mark``, which it does not hold.
+    Text from documents and users stands in the prompt between lines of a ``{fence}`` of ``new_mark``, which it cannot
+    hold.
     """
 
     chat: ChatModel
@@ -45,14 +46,14 @@ class Decider:
     new_mark: NewMark = new_mark
 
     def fence(self, *texts: str) -> Fence:
-        """The lines for ``texts``."""
+        """Return the fence for ``texts``."""
         return fence_for(self.new_mark, *texts, self.template)
 
-    def said(self, ledger: Ledger, fence: Fence, **values: str) -> str:
-        """What the model says to the template, in which ``values`` are filled in; ``ledger`` counts the call.
+    def complete(self, ledger: Ledger, fence: Fence, **values: str) -> str:
+        """Return the model's completion of the template with ``values``; ``ledger`` counts the call.
 
         Raises:
-            LlmError: it cannot be reached in time, or its completion cannot be read or is not whole.
+            LlmError: the model cannot be reached in time, or its completion is unreadable or incomplete.
         """
         messages = (Message("user", replace_surrogates(fill(self.template, {**values, "fence": fence.mark}))),)
         limit = Deadline.after(min(self.budget_s, ledger.deadline.remaining()), self.clock)

@@ -1,4 +1,4 @@
-"""What a citation mark is: the brackets around it, and which of the passages it means."""
+"""Citation marks: their brackets, and the passages that they name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BRACKETS = "[\u3010\uff3b"
 
 @dataclass(frozen=True, slots=True)
 class NamedSource:
-    """What one name of a mark means: any of ``hits``, as ``title`` and ``section``; ``raw`` is a mark of it alone."""
+    """The passages of one name in a mark, any of ``hits``; ``raw`` is a mark of this name alone."""
 
     hits: tuple[Hit, ...]
     raw: str
@@ -25,7 +25,7 @@ class NamedSource:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedMark:
-    """What a mark means; ``removed`` of its names mean nothing. ``changed``: it cannot stay as it was written."""
+    """The meaning of a mark; ``removed`` of its names name no passage. ``changed``: it must be written anew."""
 
     named: tuple[NamedSource, ...]
     removed: int = 0
@@ -33,12 +33,12 @@ class ResolvedMark:
 
 
 class Marks(Protocol):
-    """How the marks of a profile are read; ``rag.answer.citation_forms`` has its forms."""
+    """A profile's form of marks; ``rag.answer.citation_forms`` has all of them."""
 
     def resolve_mark(self, mark: str, hits: Sequence[Hit]) -> ResolvedMark:
-        """What ``mark`` means of ``hits``, all that the writer saw."""
+        """Return the meaning of ``mark`` among ``hits``, all that the writer saw."""
         ...
 
     def mark_for(self, hit: Hit, place: int) -> str:
-        """The profile's own mark of ``hit``, at that place of the context, from 1 on."""
+        """Return the mark of ``hit`` at a place of the context, from 1 on."""
         ...

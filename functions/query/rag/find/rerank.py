@@ -89,7 +89,7 @@ class LlmRerank(Decider):
         ranked, rest = hits[: self.max_hits], hits[self.max_hits :]
         asked, passages = question.understood, number_passages(ranked)
         fence = self.fence(asked, passages)
-        said = self.said(ledger, fence, question=fence.around(asked), passages=fence.around(passages))
+        said = self.complete(ledger, fence, question=fence.around(asked), passages=fence.around(passages))
         ranking = parse_ranking(said, len(ranked))
         if ranking is None:
             return RefinedHits(hits)

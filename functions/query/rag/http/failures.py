@@ -31,24 +31,41 @@ from rag.errors import (
 from rag.http.requests import BodyTooLarge, UnsupportedMediaType
 
 RETRIEVAL_FAILED = "Pipeline error: Retrieval failed"
-EMBEDDER_UNAVAILABLE = "Pipeline error: The embedding model cannot be reached"
 LLM_FAILED = "Pipeline error: LLM request failed"
-LLM_TOO_SLOW = f"{LLM_FAILED}: no text came in time. REQUEST_DEADLINE_S says how long it may take"
-STORE_FAILED = "Feedback cannot be kept now"
-UNEXPECTED = "Pipeline error: Unexpected failure"
+NO_INDEX = "{no_index}"
+"""Stands for the endpoint's own sentence."""
 
-STATUS: tuple[tuple[type[Exception], HTTPStatus], ...] = (
-    (BodyTooLarge, HTTPStatus.REQUEST_ENTITY_TOO_LARGE),
-    (UnsupportedMediaType, HTTPStatus.UNSUPPORTED_MEDIA_TYPE),
-    (UnknownResponse, HTTPStatus.NOT_FOUND),
-    (UnknownChunk, HTTPStatus.NOT_FOUND),
-    (TooManyVotes, HTTPStatus.TOO_MANY_REQUESTS),
-    (BadRequest, HTTPStatus.BAD_REQUEST),
-    (IndexUnavailable, HTTPStatus.SERVICE_UNAVAILABLE),
-    (LlmUnavailable, HTTPStatus.SERVICE_UNAVAILABLE),
-    (StoreUnavailable, HTTPStatus.SERVICE_UNAVAILABLE),
+_ERROR, _UNAVAILABLE = HTTPStatus.INTERNAL_SERVER_ERROR, HTTPStatus.SERVICE_UNAVAILABLE
+FAILURES: tuple[tuple[type[Exception], HTTPStatus, str], ...] = (
+    (BodyTooLarge, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, ""),
+    (UnsupportedMediaType, HTTPStatus.UNSUPPORTED_MEDIA_TYPE, ""),
+    (UnknownResponse, HTTPStatus.NOT_FOUND, ""),
+    (UnknownChunk, HTTPStatus.NOT_FOUND, ""),
+    (TooManyVotes, HTTPStatus.TOO_MANY_REQUESTS, ""),
+    (BadRequest, HTTPStatus.BAD_REQUEST, ""),
+    (IndexMissing, _UNAVAILABLE, NO_INDEX),
+    (
+        IndexMismatch,
+        _UNAVAILABLE,
+        "The index was made for another embedding model or format. Run: ragctl ingest PATH",
+    ),
+    (IndexDamaged, _UNAVAILABLE, "The index is damaged. Run: ragctl ingest PATH"),
+    (IndexUnreachable, _UNAVAILABLE, "The documents cannot be reached just now. Ask again in a moment"),
+    (IndexUnavailable, _UNAVAILABLE, "There is no room to open the index in"),
+    (EmbeddingUnavailable, _UNAVAILABLE, "Pipeline error: The embedding model cannot be reached"),
+    (SearchFailed, _ERROR, RETRIEVAL_FAILED),
+    (EmbeddingFailed, _ERROR, RETRIEVAL_FAILED),
+    (
+        LlmTooSlow,
+        _UNAVAILABLE,
+        f"{LLM_FAILED}: no text came in time. REQUEST_DEADLINE_S says how long it may take",
+    ),
+    (LlmFailed, _ERROR, LLM_FAILED),
+    (LlmUnavailable, _UNAVAILABLE, LLM_FAILED),
+    (StoreUnavailable, _UNAVAILABLE, "Feedback cannot be kept now"),
+    (Exception, _ERROR, "Pipeline error: Unexpected failure"),
 )
-"""The first matching class counts; every other error is a 500."""
+"""The first matching class counts. Without a sentence the error has its own, written for the caller."""
 
 SERVICE_PATHS = frozenset({"/v1/query", "/v1/ingest"})
 """Paths below /v1 whose errors have this service's own shape, not OpenAI's."""
@@ -102,10 +119,13 @@ class HttpFailure:
 
 def explain(error: Exception, wording: EndpointWording = QUERY) -> HttpFailure:
     """Return how a caller sees ``error``: without internal details and without a vendor's words."""
+    status, sentence = next((status, sentence) for kind, status, sentence in FAILURES if isinstance(error, kind))
+    if isinstance(error, BadRequest):
+        sentence = error.sentence(wording.noun)
     wait = getattr(error, "retry_after", None)
     return HttpFailure(
-        status=next((status for kind, status in STATUS if isinstance(error, kind)), HTTPStatus.INTERNAL_SERVER_ERROR),
-        sentence=_sentence(error, wording),
+        status=status,
+        sentence=wording.no_index if sentence == NO_INDEX else sentence,
         code=error.code if isinstance(error, RagError | KnowledgeError) else RagError.code,
         retry_after=max(1, round(wait)) if wait else None,
         param=getattr(error, "param", None),
@@ -123,37 +143,3 @@ def error_body_at(path: str, sentence: str, code: str, status: int) -> dict[str,
     if path.startswith("/v1/") and path.rstrip("/") not in SERVICE_PATHS:
         return openai_error(sentence, code, status)
     return {"error": sentence, "code": code}
-
-
-def _sentence(error: Exception, wording: EndpointWording) -> str:
-    match error:
-        case BadRequest():
-            return error.sentence(wording.noun)
-        case IndexUnavailable():
-            return _index_sentence(error, wording)
-        case EmbeddingUnavailable():
-            return EMBEDDER_UNAVAILABLE
-        case SearchFailed() | EmbeddingFailed():
-            return RETRIEVAL_FAILED
-        case LlmTooSlow():
-            return LLM_TOO_SLOW
-        case LlmFailed() | LlmUnavailable():
-            return LLM_FAILED
-        case StoreUnavailable():
-            return STORE_FAILED
-        case _:
-            return UNEXPECTED
-
-
-def _index_sentence(error: IndexUnavailable, wording: EndpointWording) -> str:
-    match error:
-        case IndexMissing():
-            return wording.no_index
-        case IndexMismatch():
-            return "The index was made for another embedding model or format. Run: ragctl ingest PATH"
-        case IndexDamaged():
-            return "The index is damaged. Run: ragctl ingest PATH"
-        case IndexUnreachable():
-            return "The documents cannot be reached just now. Ask again in a moment"
-        case _:
-            return "There is no room to open the index in"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rag.contract.decline import begins_with_decline, may_decline, says_nothing
+from rag.contract.decline import begins_with_decline, is_empty, may_decline
 from rag.profiles import clockify, gacounts, waypoint
 
 
@@ -26,4 +26,4 @@ def test_other_english_is_not_read() -> None:
 
 @pytest.mark.parametrize(("text", "nothing"), [("- , **.**", True), ("5", False)])
 def test_nothing_is_left(text: str, nothing: bool) -> None:
-    assert says_nothing(text) is nothing
+    assert is_empty(text) is nothing
