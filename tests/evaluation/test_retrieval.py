@@ -24,7 +24,7 @@ from rag.values.answer import Proceed
 from rag.values.chat import Deadline
 from rag.values.question import Question, SearchQuery, Turn
 from rag.write.extractive import ExtractiveWriter
-from ragctl.modes import Mode, best_documents, searcher
+from ragctl.search import Mode, best_documents, searcher
 
 pytestmark = [pytest.mark.slow, pytest.mark.sampled]
 

@@ -25,7 +25,7 @@ from knowledge.read import markdown as md
 from knowledge.read.documents import ConvertedText, Loading, Reading, read
 from knowledge.read.readers import NoText
 from ragctl import cli
-from ragctl.readers import readers
+from ragctl.sources import readers
 
 PAGE = """<!DOCTYPE html>
 <html><head><title>{title}</title><style>p {{ color: red }}</style></head><body>
@@ -513,7 +513,7 @@ def test_a_mixed_folder_is_ingested_by_the_command(
 
 def test_help_and_markdown_import_no_converter() -> None:
     script = (
-        "import sys; from ragctl import cli; cli.run(['ingest', '--help']); from ragctl.readers import readers;"
+        "import sys; from ragctl import cli; cli.run(['ingest', '--help']); from ragctl.sources import readers;"
         "readers();"
         "late = {'bs4', 'docutils', 'mammoth', 'openpyxl', 'pdfplumber', 'pptx', 'pypdf'};"
         "print(late & set(sys.modules))"
@@ -534,7 +534,7 @@ from pathlib import Path
 from fakes_embedding import HashingEmbedder
 from knowledge.read.documents import Loading, read
 from knowledge.build.ingest import ingest
-from ragctl.readers import readers
+from ragctl.sources import readers
 
 reading = read([Path(sys.argv[1])], loading=Loading(readers=readers()))
 chunks = ingest(reading.documents, target=Path(sys.argv[2]), embedder=HashingEmbedder()).chunks

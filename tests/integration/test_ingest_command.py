@@ -11,9 +11,9 @@ from command_line import Run, runner
 from made_files import write_files
 from web_server import Answer, WebServer, html
 
-from ragctl.failures import INTERRUPTED, CommandFailed
+from ragctl.console import INTERRUPTED, CommandFailed
 from ragctl.ingest import watch_files
-from ragctl.processes import in_processes
+from ragctl.sources import map_in_processes
 
 
 @pytest.fixture
@@ -358,7 +358,7 @@ def endless(number: int) -> str:
 def test_a_process_that_dies_or_does_not_end_costs_one_file(
     work: Callable[[int], str], limit_s: float, said: str
 ) -> None:
-    results = list(in_processes(work, [1, 2, 3, 4], lost=lambda number, why: f"lost {number}: {why}", limit_s=limit_s))
+    results = list(map_in_processes(work, [1, 2, 3, 4], on_loss=lambda n, why: f"lost {n}: {why}", limit_s=limit_s))
 
     assert [results[0], *results[2:]] == ["1", "3", "4"]
     assert results[1].startswith("lost 2: ")

@@ -25,7 +25,7 @@ from knowledge.open.index import open_index
 KILLED = """
 import os, signal, sys
 from ragctl import ingest_job
-ingest_job.gather = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
+ingest_job.read_sources = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
 from ragctl.cli import run
 run(sys.argv[1:])
 """

@@ -18,8 +18,8 @@ from knowledge.cut.embedding_text import embed_text
 from knowledge.embedding import MiniLM
 from knowledge.model.values import Document
 from ragctl.ingest_request import IngestRequest
-from ragctl.options import cores
-from ragctl.sources import gather, run_documents
+from ragctl.options import count_cores
+from ragctl.sources import map_documents, read_sources
 
 PAGES = 200
 """Of 1,572, chosen at random: about 1,400 chunks."""
@@ -31,9 +31,9 @@ def ingesting(docs: Path) -> str:
     with tempfile.TemporaryDirectory() as name:
         folder = _sample(docs, Path(name) / "docs")
         started = time.perf_counter()
-        reading, _ = gather(IngestRequest(paths=(str(folder),)), cache=Path(name) / "web")
+        reading, _ = read_sources(IngestRequest(paths=(str(folder),)), cache=Path(name) / "web")
         read_s = time.perf_counter() - started
-        summary = ingest(reading.documents, target=Path(name) / "index", embedder=model, run=run_documents)
+        summary = ingest(reading.documents, target=Path(name) / "index", embedder=model, run=map_documents)
         ingest_s = time.perf_counter() - started
     texts = _texts(reading.documents)
     model_s, vectors_s = (_seconds(work, texts) for work in (model.read, lambda text: model.embed([text])))
@@ -54,7 +54,7 @@ def ingesting(docs: Path) -> str:
 
 def _texts(documents: Sequence[Document]) -> list[str]:
     """Return what is embedded of ``documents``."""
-    planned = plan(documents, previous=Previous(), max_chars=MAX_CHARS, overlap=OVERLAP_CHARS, run=run_documents)
+    planned = plan(documents, previous=Previous(), max_chars=MAX_CHARS, overlap=OVERLAP_CHARS, run=map_documents)
     return [embed_text(chunk.title, chunk.text) for chunk in planned.chunks]
 
 
@@ -70,7 +70,7 @@ def _sample(docs: Path, folder: Path) -> Path:
 def _seconds(work: Callable[[str], object], texts: Sequence[str]) -> float:
     """Return how long it takes with as many threads as an ingest has."""
     started = time.perf_counter()
-    with ThreadPoolExecutor(cores()) as pool:
+    with ThreadPoolExecutor(count_cores()) as pool:
         for _ in pool.map(work, texts):
             pass
     return time.perf_counter() - started

@@ -18,7 +18,7 @@ from knowledge.cut.chunking import MAX_CHARS, OVERLAP_CHARS
 from knowledge.model.values import Chunk, Document
 from knowledge.read.kinds import without_template
 from ragctl.ingest_request import IngestRequest
-from ragctl.sources import gather, run_documents
+from ragctl.sources import map_documents, read_sources
 
 _LINK = re.compile(r"""(?:\]\(|href=["'])(/(?![\w./-]*\.(?!html)\w+[)#"'?])[\w./-]+)[)#"'?]""")
 """A link from the top of the site that is no picture and no download."""
@@ -108,8 +108,8 @@ def measure(corpus: Corpus) -> Row:
         exclude=corpus.exclude,
     )
     with TemporaryDirectory() as cache:
-        reading, _ = gather(asked, cache=Path(cache))
-    cut = plan(reading.documents, previous=Previous(), max_chars=MAX_CHARS, overlap=OVERLAP_CHARS, run=run_documents)
+        reading, _ = read_sources(asked, cache=Path(cache))
+    cut = plan(reading.documents, previous=Previous(), max_chars=MAX_CHARS, overlap=OVERLAP_CHARS, run=map_documents)
     row = Row(corpus, documents=len(reading.documents), chunks=cut.chunks, passed_over=reading.skipped)
     row.failed = [f"{one.path}: {one.error}" for one in (*reading.failed, *cut.failed)]
     formats = {document.doc_id: _format(document.path, asked.formats) for document in reading.documents}

@@ -98,7 +98,7 @@ class FittedCalibration:
         yield f"Confidence: {other.verdict}.", [["", "log loss", "ECE", "AUROC"], *told] if told else []
 
 
-def fitted(
+def fit_calibration(
     cases: Sequence[Case],
     background: Sequence[float],
     known: Calibration,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ragctl.console import emit_json, show
+from ragctl.console import emit_json, print_rich
 from ragctl.options import IndexDir, Json, Profile, read_settings
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def ask(
     text: Annotated[str, typer.Argument(help="The question.")],
     *,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Also what was done on the way, with the figures that decided.")
+        bool, typer.Option("--explain", help="Also print each step and the figures that decided it.")
     ] = False,
     profile: Profile = None,
     index: IndexDir = None,
@@ -43,25 +43,25 @@ def ask(
     if as_json:
         emit_json(reply)
     else:
-        show(*_for_people(reply, too_far=_too_far(answer), explain=explain))
+        print_rich(*_format_reply(reply, closest=_describe_closest(answer), explain=explain))
 
 
-def _too_far(answer: Answer) -> str:
-    """What came closest, where the gate declined for what was found; ``""`` for every other answer."""
-    replied = answer.routing is not None and answer.routing.action == "return"  # to what is no question
-    if not answer.refused or answer.completion is not None or replied or not answer.closest:
+def _describe_closest(answer: Answer) -> str:
+    """Return a sentence on the closest passage if the gate declined because of it, else ``""``."""
+    is_remark = answer.routing is not None and answer.routing.action == "return"  # the reply to a greeting
+    if not answer.refused or answer.completion is not None or is_remark or not answer.closest:
         return ""
     chunk = answer.closest[0].chunk
     closest = " > ".join(part for part in (chunk.title, chunk.section) if part)
     return f"What was found is too far from the question. The closest: {closest}"
 
 
-def _for_people(reply: dict[str, Any], *, too_far: str, explain: bool) -> list[RenderableType]:
+def _format_reply(reply: dict[str, Any], *, closest: str, explain: bool) -> list[RenderableType]:
     from rich.console import NewLine
     from rich.text import Text
 
     lines: list[RenderableType] = [Text(reply["answer"])]
-    lines += [Text(too_far, style="dim")] if too_far else []
+    lines += [Text(closest, style="dim")] if closest else []
     if reply["citations"]:
         lines += [NewLine(), Text("Citations", style="bold")]
     for number, citation in enumerate(reply["citations"], start=1):
@@ -70,8 +70,8 @@ def _for_people(reply: dict[str, Any], *, too_far: str, explain: bool) -> list[R
         lines.append(Text.assemble(f"  {number}. {citation['fullTitle']}{section}", (link, "dim")))
     confidence, metadata = reply["confidence"], reply["metadata"]
     color = {"High": "green", "Medium": "yellow", "Low": "red"}[confidence["level"]]
-    verdict = (f"{confidence['level']} ({int(confidence['score'])}/100)", color)
-    lines += [NewLine(), Text.assemble(("Confidence ", "bold"), verdict, f": {confidence['reason']}")]
+    level = (f"{confidence['level']} ({int(confidence['score'])}/100)", color)
+    lines += [NewLine(), Text.assemble(("Confidence ", "bold"), level, f": {confidence['reason']}")]
     facts = [
         metadata["profile"],
         metadata["model"] or "no model",

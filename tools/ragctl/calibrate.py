@@ -1,8 +1,8 @@
-"""ragctl calibrate: the index's bar, and with labelled questions a bar and a confidence of their own."""
+"""ragctl calibrate: print the index's bar, or fit its bar and its confidence to labelled questions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,8 +11,7 @@ import typer
 
 from evaluate.goals import Goal
 from evaluate.labelled import LabelledQuestion, read_questions
-from ragctl.console import emit_json, note, progress, show
-from ragctl.failures import CommandFailed
+from ragctl.console import CommandFailed, emit_json, note, print_rich, progress
 from ragctl.options import IndexDir, Json, Profile, read_settings
 
 if TYPE_CHECKING:
@@ -43,36 +42,33 @@ def calibrate(
     ] = None,
     threshold_for: Annotated[
         Goal | None,
-        typer.Option(help="Set the bar for this, whatever it does to the rest. Default: only where it is better."),
+        typer.Option(help="Set the bar for this goal, even if other errors increase. Default: only if it is better."),
     ] = None,
-    reset: Annotated[bool, typer.Option("--reset", help="Forget what labels gave: the measured bar again.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and write nothing.")] = False,
+    reset: Annotated[bool, typer.Option("--reset", help="Remove the fit to labels: the measured bar again.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Report the fit, and write nothing.")] = False,
     profile: Profile = None,
     index: IndexDir = None,
     as_json: Json = False,
 ) -> None:
-    """Fit the index's bar and its confidence to your own questions, and say what that promises."""
+    """Fit the index's bar and its confidence to your own questions, and print the promised error rates."""
     if questions is None and threshold_for is not None:
         raise typer.BadParameter("it needs --questions", param_hint="--threshold-for")
     if questions is not None and reset:
         raise typer.BadParameter("give either --questions or --reset")
     labelled = read_questions(questions) if questions else []
     settings = read_settings(index=index, profile=profile)
-    told = _calibrate(settings, labelled, goal=threshold_for, reset=reset, dry_run=dry_run)
+    report = _calibrate(settings, labelled, goal=threshold_for, reset=reset, dry_run=dry_run)
     if as_json:
-        emit_json(told.fields())
+        emit_json(report.fields())
     else:
-        show(*told.shown())
-    for sentence in told.notes:
+        print_rich(*report.renderables())
+    for sentence in report.notes:
         note(f"Note: {sentence}")
 
 
 @dataclass(frozen=True, slots=True)
 class CalibrationReport:
-    """What is said in the end: ``measured`` is the bar of the background questions, ``bar`` the one in use then.
-
-    After a dry run it is the one that would be in use.
-    """
+    """``measured`` is the bar from the background questions, ``bar`` the bar in use; in a dry run the proposed one."""
 
     index: str
     version: str
@@ -84,7 +80,7 @@ class CalibrationReport:
     notes: tuple[str, ...]
 
     def fields(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return the report as JSON."""
         return {
             "index": self.index,
             "version": self.version,
@@ -95,26 +91,25 @@ class CalibrationReport:
             "notes": list(self.notes),
         }
 
-    def shown(self) -> list[RenderableType]:
-        """For people."""
+    def renderables(self) -> list[RenderableType]:
+        """Return the report for people."""
         done = "nothing written" if self.dry_run else "written" if self.written else "nothing to write"
         used = "would be in use" if self.dry_run else "in use"
         first = f"Index {self.index}: bar {self.bar:.2f} {used}, {self.measured:.2f} measured; {done}"
         if self.fitted is None:
             return [first]
+        from rich.table import Table
+
         labelled = f"{self.fitted.answerable} answerable and {self.fitted.unanswerable} unanswerable questions"
-        return [f"{first}. {labelled}", *(line for part in self.fitted.tables() for line in _table(*part))]
-
-
-def _table(sentence: str, rows: list[list[str]]) -> Iterator[RenderableType]:
-    from rich.table import Table
-
-    yield f"\n{sentence}"
-    if rows:
-        table = Table(*rows[0], box=None)
-        for row in rows[1:]:
-            table.add_row(*row)
-        yield table
+        lines: list[RenderableType] = [f"{first}. {labelled}"]
+        for sentence, rows in self.fitted.tables():
+            lines.append(f"\n{sentence}")
+            if rows:
+                table = Table(*rows[0], box=None)
+                for row in rows[1:]:
+                    table.add_row(*row)
+                lines.append(table)
+        return lines
 
 
 def _calibrate(
@@ -122,30 +117,30 @@ def _calibrate(
 ) -> CalibrationReport:
     import numpy as np
 
-    from evaluate.fitting import fitted
+    from evaluate.fitting import fit_calibration
     from evaluate.written import fit_shift
     from knowledge.build.labels import labelled as with_labels
     from knowledge.build.labels import labels_of
     from knowledge.build.recalibrate import background_scores, recalibrate
     from knowledge.search.signals import QUANTILE, Calibration
     from rag.wiring import build_application
-    from ragctl.places import own_folder
+    from ragctl.options import require_folder
 
-    folder = None if dry_run else own_folder(settings, instead=INSTEAD)
+    folder = None if dry_run else require_folder(settings, instead=INSTEAD)
     service = build_application(settings)
     with service.index.lease() as index:
         far, manifest = background_scores(index), index.manifest
     known = Calibration.load(manifest.calibration) if manifest else None
     assert manifest is not None and known is not None  # noqa: S101, PT018 - or there would be no scores
-    found, notes = None, [*_notes(service, manifest)]
+    fitted, notes = None, _notes(service, manifest)
     labels = labels_of(manifest)
     wanted: Mapping[str, object] | None = None if reset else labels
     if labelled:
         shift = fit_shift(service.pipeline, labelled)
         notes += [str(shift)] if shift else []
         cases, unjudged = _ask(service, labelled)
-        found = fitted(cases, far, known, labels or {}, goal)
-        wanted = found.labels
+        fitted = fit_calibration(cases, far, known, labels or {}, goal)
+        wanted = fitted.labels
         if unjudged:
             notes.append(f"{unjudged} of {len(labelled)} questions count for nothing: not labelled, or nothing asked")
     elif not reset:
@@ -159,7 +154,7 @@ def _calibrate(
         version=now.version,
         measured=float(np.quantile(far, QUANTILE)),
         bar=after.bar if after else known.bar,
-        fitted=found,
+        fitted=fitted,
         written=now != manifest and not dry_run,
         dry_run=dry_run,
         notes=tuple(notes),
@@ -167,7 +162,7 @@ def _calibrate(
 
 
 def _ask(service: Application, labelled: list[LabelledQuestion]) -> tuple[list[Case], int]:
-    """The cases, and how many questions are none."""
+    """Return the cases and the number of questions that give none."""
     from evaluate.judged import Asker
 
     cases = []

@@ -1,4 +1,4 @@
-"""ragctl: the commands, and what they have in common (exit statuses, errors as JSON or as a sentence)."""
+"""ragctl: the commands, with their exit statuses and their errors as JSON or as a sentence."""
 
 from __future__ import annotations
 
@@ -12,21 +12,26 @@ import typer
 
 from ragctl.ask import ask
 from ragctl.calibrate import calibrate
-from ragctl.console import emit_json, note
+from ragctl.console import (
+    BAD_USAGE,
+    DONE,
+    FAILED,
+    INTERRUPTED,
+    CommandFailed,
+    ErrorMessage,
+    describe_error,
+    emit_json,
+    note,
+)
+from ragctl.contents import forget, ls, rm, show
 from ragctl.doctor import doctor
 from ragctl.evaluate import evaluate
-from ragctl.failures import BAD_USAGE, DONE, FAILED, INTERRUPTED, CommandFailed, Problem, describe
-from ragctl.forget import forget
 from ragctl.ingest import ingest
-from ragctl.ls import ls
-from ragctl.mcp import mcp
 from ragctl.options import Json, limit_numpy_threads, wants_trace
 from ragctl.publish import publish
 from ragctl.refresh import refresh
-from ragctl.rm import rm
 from ragctl.search import search
-from ragctl.serve import serve
-from ragctl.show import show
+from ragctl.serve import mcp, serve
 
 app = typer.Typer(name="ragctl", add_completion=False, help="Index documents, search them, ask them, serve them.")
 for command in (ingest, ls, rm, search, ask, show, serve, mcp, doctor, evaluate, calibrate, forget, publish, refresh):
@@ -53,10 +58,10 @@ def root(
 @app.command(hidden=True)
 def docs(
     *,
-    write: Annotated[bool, typer.Option("--write", help="Write what is not up to date.")] = False,
+    write: Annotated[bool, typer.Option("--write", help="Write the pages that are out of date.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Check that the generated documentation is what the code says, or write it."""
+    """Check that the generated documentation matches the code, or write it."""
     from ragctl import docs as generated
 
     names = generated.write() if write else generated.outdated()
@@ -77,25 +82,25 @@ def run(arguments: Sequence[str]) -> int:
     try:
         status = app(args=list(arguments), prog_name="ragctl", standalone_mode=False)
     except typer.TyperException as error:
-        problem = Problem(" ".join(error.format_message().split()), "usage", error.exit_code)
+        message = ErrorMessage(" ".join(error.format_message().split()), "usage", error.exit_code)
     except BrokenPipeError:
-        # Whoever read our output has stopped; the interpreter must not try to flush it again.
+        # The reader of the output has stopped; the interpreter must not flush it again.
         sys.stdout = None
         return FAILED
     except Exception as error:  # noqa: BLE001 - the last resort: a sentence instead of a trace
         if wants_trace():
             traceback.print_exc()
         sentence = " ".join(f"Unexpected {type(error).__name__}: {error}".split())
-        problem = describe(error) or Problem(sentence, "unexpected_failure")
+        message = describe_error(error) or ErrorMessage(sentence, "unexpected_failure")
     else:
         if status != INTERRUPTED:
             return status or DONE
-        problem = Problem("Interrupted", "interrupted", INTERRUPTED)
+        message = ErrorMessage("Interrupted", "interrupted", INTERRUPTED)
     if "--json" in arguments:
-        emit_json({"error": problem.sentence, "code": problem.code, **problem.more})
+        emit_json({"error": message.sentence, "code": message.code, **message.extra})
     else:
-        note(f"Error: {problem.sentence}")
-    return problem.exit_status
+        note(f"Error: {message.sentence}")
+    return message.exit_status
 
 
 def main() -> None:

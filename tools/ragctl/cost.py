@@ -1,7 +1,7 @@
-"""What the service costs: stated prices times stated usage, for the table in docs/cost.md.
+"""The cost of the service, prices times usage, for the table in docs/cost.md.
 
 ``prices.json`` holds the prices, in USD without free tiers, each with its unit, date and page. ``usage.json`` holds
-what a question takes of everything at the default memory, measured or assumed. Sums are plain floats in USD.
+the usage of a question at the default memory, measured or assumed. Sums are plain floats in USD.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ragctl.failures import CommandFailed
+from ragctl.console import CommandFailed
 
 type Table = Mapping[str, Any]
 
@@ -27,7 +27,7 @@ def prices() -> Table:
     """Return the content of prices.json.
 
     Raises:
-        CommandFailed: somebody changed it, and it is not as it should be.
+        CommandFailed: the file does not have its format.
     """
     try:
         made: Table = json.loads((HERE / "prices.json").read_text(encoding="utf-8"))
@@ -47,7 +47,7 @@ def usage() -> Table:
 
 
 def llm_usd(listed: Table, model: str, *, prompt_tokens: float, completion_tokens: float) -> float:
-    """Return what so many tokens of ``model`` cost.
+    """Return the cost of these numbers of tokens of ``model``.
 
     Raises:
         CommandFailed: ``listed`` names no price for the model (unknown_model).
@@ -82,7 +82,7 @@ def per_thousand(listed: Table, used: Table, profile: str | None = None) -> dict
 
 
 def idle_month(listed: Table, used: Table, *, llm: bool) -> dict[str, float]:
-    """Return the cost of a month of 30 days in which nobody asks, by item; with a model's key where ``llm``."""
+    """Return the cost of a month of 30 days without questions, by item; ``llm`` adds the secret for a model's key."""
     aws, month = _usd(listed), used["month"]
     return {
         "snapshot": used["function"]["memoryMb"] / MB_PER_GB * month["seconds"] * aws["snapshotGbSecond"],

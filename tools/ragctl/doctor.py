@@ -1,4 +1,4 @@
-"""ragctl doctor: check what the program needs, and say what to do about what is missing."""
+"""ragctl doctor: check the program's requirements and print what to do about failures."""
 
 from __future__ import annotations
 
@@ -17,14 +17,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragctl.console import emit_json, show
-from ragctl.failures import DONE, FAILED
-from ragctl.options import DEFAULT_PORT, IndexDir, Json, Profile, read_settings, with_store
+from ragctl.console import DONE, FAILED, emit_json, print_rich
+from ragctl.options import DEFAULT_PORT, IndexDir, Json, Profile, choose_store, read_settings
 
 if TYPE_CHECKING:
     from rag.config.settings import Settings
     from rag.profiles.shared.settings import ProfileSettings
-
 
 MIN_PYTHON = (3, 12)
 LLM_TIMEOUT_S = 3.0
@@ -39,11 +37,11 @@ _PINNED = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[^\]]*\])?==[^\s\\]+[^\\]*", re.MU
 
 
 class CheckFailed(Exception):
-    """A check did not pass; the message says why and what to do."""
+    """A failed check; the message says why and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CheckResult:
     """One row of the doctor's table."""
 
     name: str
@@ -51,8 +49,11 @@ class Outcome:
     detail: str
 
 
-def run_checks(settings: Settings, *, port: int) -> Iterator[Outcome]:
-    """Every check, in an order in which the first failure is likely to explain the later ones."""
+def run_checks(settings: Settings, *, port: int) -> Iterator[CheckResult]:
+    """Run all checks, in an order in which the first failure is likely to explain the later ones."""
+    from knowledge.model.errors import KnowledgeError
+    from rag.errors import RagError
+
     checks: dict[str, Callable[[], str]] = {
         "python": check_python,
         "packages": check_packages,
@@ -66,14 +67,15 @@ def run_checks(settings: Settings, *, port: int) -> Iterator[Outcome]:
     }
     for name, check in checks.items():
         try:
-            yield Outcome(name, True, check())
-        except Exception as error:  # noqa: BLE001 - whatever goes wrong in a check is its result
-            said = str(error) if isinstance(error, CheckFailed) or _ours(error) else f"{type(error).__name__}: {error}"
-            yield Outcome(name, False, " ".join(said.split()))
+            yield CheckResult(name, True, check())
+        except Exception as error:  # noqa: BLE001 - any error is the result of its check
+            is_expected = isinstance(error, (CheckFailed, KnowledgeError, RagError))
+            detail = str(error) if is_expected else f"{type(error).__name__}: {error}"
+            yield CheckResult(name, False, " ".join(detail.split()))
 
 
 def check_python(version: tuple[int, ...] = tuple(sys.version_info[:3])) -> str:
-    """Python is new enough."""
+    """Check that Python is new enough."""
     text = ".".join(map(str, version))
     if version < MIN_PYTHON:
         raise CheckFailed(f"{text}: 3.12 or newer is needed. Run: rm -r .venv && make setup PYTHON=python3.13")
@@ -81,14 +83,14 @@ def check_python(version: tuple[int, ...] = tuple(sys.version_info[:3])) -> str:
 
 
 def check_packages(requirements: Path = _REQUIREMENTS) -> str:
-    """The pinned versions are installed, and the large ones can be imported.
+    """Check that the pinned versions are installed and the large packages can be imported.
 
-    A clone's lock pins everything; an installed package, which has no ``requirements``, what it depends on itself.
+    The pins are those of a clone's ``requirements``, or else the dependencies of the installed package.
     """
     from packaging.requirements import Requirement
 
-    clone = requirements.is_file()
-    if clone:
+    is_clone = requirements.is_file()
+    if is_clone:
         lines = [match[0].strip() for match in _PINNED.finditer(requirements.read_text(encoding="utf-8"))]
     else:
         lines = metadata.requires(_PACKAGE) or []
@@ -97,25 +99,25 @@ def check_packages(requirements: Path = _REQUIREMENTS) -> str:
     wrong = []
     for item in wanted:
         try:
-            found = metadata.version(item.name)
+            installed = metadata.version(item.name)
         except metadata.PackageNotFoundError:
             wrong.append(f"{item.name} is missing")
             continue
-        if not item.specifier.contains(found, prereleases=True):
-            wrong.append(f"{item.name} is {found} instead of {item.specifier}")
+        if not item.specifier.contains(installed, prereleases=True):
+            wrong.append(f"{item.name} is {installed} instead of {item.specifier}")
     for name in IMPORTED:
         try:
             import_module(name)
         except ImportError as exc:
             wrong.append(f"{name} cannot be imported ({exc})")
     if wrong:
-        mend = "Run: rm -r .venv && make setup" if clone else f"Install {_PACKAGE} anew, in an environment of its own"
-        raise CheckFailed(f"{'; '.join(wrong)}. {mend}")
+        clone, package = "Run: rm -r .venv && make setup", f"Install {_PACKAGE} anew, in an environment of its own"
+        raise CheckFailed(f"{'; '.join(wrong)}. {clone if is_clone else package}")
     return f"{len(wanted)} as pinned"
 
 
 def check_model() -> str:
-    """The embedding model's files have the checksums that they were built with."""
+    """Check that the embedding model's files have the checksums that they were built with."""
     from knowledge.embedding import MiniLM
 
     embedder = MiniLM()
@@ -124,7 +126,7 @@ def check_model() -> str:
 
 
 def check_index(settings: Settings) -> str:
-    """The index opens, with all its checksums."""
+    """Check that the index opens, with all its checksums."""
     from ragctl.embedders import open_for_questions
 
     with closing(open_for_questions(settings)) as index:
@@ -132,25 +134,27 @@ def check_index(settings: Settings) -> str:
 
 
 def check_manifest(settings: Settings) -> str:
-    """The manifest, the collection and the BM25 side (which opening compares with the texts) are of the same chunks."""
+    """Check that manifest, collection and BM25 (which opening compares with the texts) have the same chunks."""
     from ragctl.embedders import open_for_questions
 
     with closing(open_for_questions(settings)) as index:
         if index.manifest is None:
             return "none: a Chroma folder that was made elsewhere"
-        said = {source.doc_id: source.chunks for source in index.manifest.sources if source.chunks}
-        held = Counter(chunk.doc_id for chunk in index.iter_chunks())
+        expected = {source.doc_id: source.chunks for source in index.manifest.sources if source.chunks}
+        stored = Counter(chunk.doc_id for chunk in index.iter_chunks())
         words = f"BM25 of {index.lexical.vocabulary_size} terms"
-    differing = sorted(doc_id for doc_id in said.keys() | held.keys() if said.get(doc_id) != held.get(doc_id))
+    differing = sorted(
+        doc_id for doc_id in expected.keys() | stored.keys() if expected.get(doc_id) != stored.get(doc_id)
+    )
     if differing:
         raise CheckFailed(f"disagrees with the collection about {', '.join(differing[:3])}. Run: ragctl ingest PATH")
-    return f"agrees with the collection about {len(held)} documents and {sum(held.values())} chunks; {words}"
+    return f"agrees with the collection about {len(stored)} documents and {sum(stored.values())} chunks; {words}"
 
 
 def check_llm(settings: Settings) -> str:
-    """Where an LLM is configured: list its server's models and ask it for a word.
+    """Check a configured LLM: list its server's models and ask it for a word.
 
-    The result shows neither the key nor what the server says.
+    The result shows neither the key nor the server's reply.
     """
     from rag.config.settings import load
     from rag.profiles import profile_named
@@ -188,7 +192,7 @@ def _check_models(base_url: str, key: str, model: str) -> str:
 
 
 def _ask_a_word(settings: Settings, knobs: ProfileSettings) -> str:
-    """Ask the model that answers for a word, as a question would be asked; a refused parameter is seen here."""
+    """Ask the model for a word with the parameters of a question, so that a refused parameter fails here."""
     import time
 
     from rag.errors import LlmError
@@ -207,11 +211,11 @@ def _ask_a_word(settings: Settings, knobs: ProfileSettings) -> str:
         if "no text" in str(exc):
             return f"{chat.model} spends its first words on reasoning"
         raise CheckFailed(f"{chat.model} gives no answer: {exc}. Check LLM_MODEL and LLM_BASE_URL") from exc
-    return f"{chat.model} gave a word in {time.monotonic() - began:.1f} s{_budget(settings, knobs)}"
+    return f"{chat.model} gave a word in {time.monotonic() - began:.1f} s{_describe_passage_budget(settings, knobs)}"
 
 
-def _budget(settings: Settings, knobs: ProfileSettings) -> str:
-    """Say how many tokens of passages LLM_CONTEXT_TOKENS leaves."""
+def _describe_passage_budget(settings: Settings, knobs: ProfileSettings) -> str:
+    """Return the number of tokens that LLM_CONTEXT_TOKENS leaves for passages."""
     from rag.config.prompts import Prompts
     from rag.wiring.models import context_window, prompt_template
 
@@ -223,16 +227,16 @@ def _budget(settings: Settings, knobs: ProfileSettings) -> str:
 
 
 def check_store(settings: Settings) -> str:
-    """Where the server keeps turns and votes, which others must not read."""
+    """Check that the store of turns and votes opens; other users must not be able to read it."""
     from rag.adapters.vendors import open_table
 
-    settings, said = with_store(settings)
+    settings, sentence = choose_store(settings)
     open_table(settings)
-    return said
+    return sentence
 
 
 def check_seed_rules(settings: Settings) -> str:
-    """In what the profile is not its seed, where SEED_RULES=on asks for that."""
+    """Return how the profile differs from its seed, if SEED_RULES=on asks for the seed's rules."""
     from knowledge.model.errors import IndexUnavailable
     from knowledge.open.place import folder_of, read_manifest
     from rag.config.settings import load
@@ -246,26 +250,19 @@ def check_seed_rules(settings: Settings) -> str:
         raise CheckFailed(f"SEED_RULES is on, but the profile {settings.profile} follows no seed; leave it out")
     try:
         manifest = read_manifest(folder_of(settings.index_place))
-    except IndexUnavailable:  # which other checks say
+    except IndexUnavailable:  # other checks report it
         manifest = None
     return seed_note(settings.profile, profile.seed, manifest)
 
 
 def check_port(port: int, host: str = "127.0.0.1") -> str:
-    """Nothing listens on the port yet."""
+    """Check that the port is free."""
     try:
         socket.create_server((host, port)).close()
     except OSError as exc:
         advice = f"Choose another: PORT={port + 1} make run"
         raise CheckFailed(f"{port} is not free ({os.strerror(exc.errno or 0)}). {advice}") from exc
     return f"{port} is free"
-
-
-def _ours(error: Exception) -> bool:
-    from knowledge.model.errors import KnowledgeError
-    from rag.errors import RagError
-
-    return isinstance(error, (KnowledgeError, RagError))
 
 
 def doctor(
@@ -275,19 +272,19 @@ def doctor(
     index: IndexDir = None,
     as_json: Json = False,
 ) -> int:
-    """Check Python, packages, model, index, LLM and port; exit status 1 when one is not as it should be."""
+    """Check Python, packages, model, index, LLM and port; exit status 1 if a check fails."""
     settings = read_settings(index=index, profile=profile)
-    outcomes = list(run_checks(settings, port=port))
-    ok = all(outcome.ok for outcome in outcomes)
+    results = list(run_checks(settings, port=port))
+    ok = all(result.ok for result in results)
     if as_json:
-        emit_json({"checks": [asdict(outcome) for outcome in outcomes], "ok": ok})
+        emit_json({"checks": [asdict(result) for result in results], "ok": ok})
     else:
         from rich.table import Table
         from rich.text import Text
 
         table = Table.grid(padding=(0, 2))
-        for outcome in outcomes:
-            verdict = Text("ok", style="green") if outcome.ok else Text("FAIL", style="bold red")
-            table.add_row(outcome.name, verdict, Text(outcome.detail))
-        show(table)
+        for result in results:
+            verdict = Text("ok", style="green") if result.ok else Text("FAIL", style="bold red")
+            table.add_row(result.name, verdict, Text(result.detail))
+        print_rich(table)
     return DONE if ok else FAILED

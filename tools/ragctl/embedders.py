@@ -1,4 +1,4 @@
-"""The embedder of a command, and the vectors that an unfinished ingest has already paid for."""
+"""The embedder of a command, the opened index, and a cache of the vectors that an unfinished ingest paid for."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from rag.config.settings import Settings
 
 PAID_NAME = ".embeddings.sqlite"
-"""Beside the manifest of an index whose ingest did not come to its end."""
+"""Beside the manifest of an index whose ingest is unfinished."""
 
 
 def for_questions(settings: Settings, *, threads: int = 1) -> Embedder:
-    """The embedder that the index of ``settings`` was made with.
+    """Return the embedder that the index of ``settings`` was made with.
 
     Raises:
-        IndexMismatch: the settings name another one.
+        IndexMismatch: the settings name another embedder.
     """
     from knowledge.embedding import MiniLM
     from rag.adapters.embedding.embedders import index_embedder, remote_embedder
@@ -41,10 +41,10 @@ def for_questions(settings: Settings, *, threads: int = 1) -> Embedder:
 
 
 def open_for_questions(settings: Settings, *, warm: bool = True) -> AnyIndex:
-    """The index of ``settings``, opened.
+    """Open the index of ``settings``.
 
     Raises:
-        IndexUnavailable: there is none that can be used.
+        IndexUnavailable: there is no usable index.
     """
     from knowledge.open.anywhere import open_anywhere
 
@@ -59,10 +59,10 @@ def open_for_questions(settings: Settings, *, warm: bool = True) -> AnyIndex:
 
 @contextmanager
 def for_documents(settings: Settings, target: Path) -> Iterator[Embedder]:
-    """The embedder to make the index in the folder ``target`` with.
+    """Yield the embedder for making the index in the folder ``target``.
 
-    What a remote one has made is kept in ``target`` until the block ends without an error: a run after a killed or
-    failed one asks for the rest only.
+    Vectors of a remote embedder are stored in ``target`` until the block ends without an error: a run after a killed
+    or failed one embeds only the rest.
     """
     from rag.adapters.embedding.embedders import remote_embedder
 
@@ -78,9 +78,9 @@ def for_documents(settings: Settings, target: Path) -> Iterator[Embedder]:
 
 
 class PaidOnce:
-    """An ``Embedder`` that keeps what ``inner`` makes in the SQLite file ``path``, a batch at a time.
+    """An ``Embedder`` that stores the vectors of ``inner`` in the SQLite file ``path``, a batch at a time.
 
-    The file is made at the first batch, which is when the index's lock is held.
+    The file is created at the first batch, when the index's lock is held.
     """
 
     def __init__(self, inner: Embedder, path: Path) -> None:
@@ -100,14 +100,17 @@ class PaidOnce:
     def embed(self, texts: Sequence[str]) -> Matrix:
         """See ``knowledge.model.values.Embedder``."""
         keys = [self._key(text) for text in texts]
-        with closing(_open(self._path)) as paid:
-            known = {key: vector for key in set(keys) if (vector := _read(paid, key)) is not None}
+        with closing(_open_database(self._path)) as database:
+            known: dict[bytes, Vector] = {}
+            for key in set(keys):
+                if row := database.execute("SELECT vector FROM vectors WHERE key = ?", (key,)).fetchone():
+                    known[key] = np.frombuffer(row[0], dtype="<f4")
             missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
             for batch in batches(list(missing.values())):
                 made = {self._key(text): row for text, row in zip(batch, self._inner.embed(batch), strict=True)}
-                with paid:
+                with database:
                     rows = [(key, vector.astype("<f4").tobytes()) for key, vector in made.items()]
-                    paid.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
+                    database.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
                 known |= made
         return np.array([known[key] for key in keys], dtype=np.float32).reshape(len(keys), self.dimensions)
 
@@ -115,8 +118,8 @@ class PaidOnce:
         return hashlib.sha256(json.dumps([self.model, self.dimensions, text]).encode()).digest()
 
 
-def _open(path: Path) -> sqlite3.Connection:
-    """Vectors by the digest of their text; a file that is damaged is begun anew, at the price of its vectors."""
+def _open_database(path: Path) -> sqlite3.Connection:
+    """Open the vectors by the digest of their text; a damaged file is deleted, and its vectors are paid for again."""
     try:
         return _connect(path)
     except sqlite3.DatabaseError:
@@ -132,8 +135,3 @@ def _connect(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
-
-
-def _read(paid: sqlite3.Connection, key: bytes) -> Vector | None:
-    row = paid.execute("SELECT vector FROM vectors WHERE key = ?", (key,)).fetchone()
-    return np.frombuffer(row[0], dtype="<f4") if row else None

@@ -1,21 +1,33 @@
-"""ragctl evaluate: how well the service does on one's own questions, or search on a corpus with judgements."""
+"""ragctl evaluate: measure the service on one's own questions, or the modes of search on a corpus with judgements."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from evaluate.beir import read_qrels, read_queries
 from evaluate.metrics import LIMITED
-from ragctl.evaluate_corpus import measure_corpus
+from evaluate.retrieval import Qrels, score
+from ragctl.console import CommandFailed, emit_json, note, print_rich, progress
 from ragctl.evaluate_questions import FAIL_UNDER, make_questions, measure_questions
-from ragctl.modes import Mode
-from ragctl.options import Json, Profile
+from ragctl.ingest_job import failures_as_json
+from ragctl.options import Json, Profile, count_cores, read_settings
+from ragctl.search import Mode, Search, best_documents, searcher
 
+if TYPE_CHECKING:
+    from knowledge.build.summary import Summary
+    from rag.config.settings import Settings
+
+CUTOFF_DOCUMENTS = 10
+DIGEST_CHARS = 12
+MS_PER_S = 1000
 MOST_DRAFTS = 10_000
-
 _OWN, _DRAFT, _CORPUS = "Your own questions", "A draft of questions", "A corpus with judgements"
 
 
@@ -30,31 +42,32 @@ def evaluate(
         ),
     ] = None,
     html: Annotated[
-        Path | None, typer.Option(metavar="R.html", help="Write a page with plots, too.", rich_help_panel=_OWN)
+        Path | None, typer.Option(metavar="R.html", help="Also write a page with plots.", rich_help_panel=_OWN)
     ] = None,
     compare: Annotated[
         Path | None,
-        typer.Option(metavar="OLD.json", help="What an earlier run printed with --json.", rich_help_panel=_OWN),
+        typer.Option(metavar="OLD.json", help="The output of an earlier run with --json.", rich_help_panel=_OWN),
     ] = None,
     fail_under: Annotated[
         list[str] | None,
         typer.Option(
             FAIL_UNDER,
             metavar="NAME=X,...",
-            help="Exit with 1 unless each figure reaches X; may be repeated. X is the most that is allowed for errors, "
-            f"time and cost. Names: {', '.join(LIMITED)}.",
+            help="Exit with 1 unless each figure reaches X; may be repeated. For errors, time and cost X is an "
+            f"upper limit. Names: {', '.join(LIMITED)}.",
             rich_help_panel=_OWN,
         ),
     ] = None,
     limit: Annotated[
-        int | None, typer.Option(min=1, help="Ask so many of the questions, drawn by --seed.", rich_help_panel=_OWN)
+        int | None, typer.Option(min=1, help="Ask a sample of this size, drawn by --seed.", rich_help_panel=_OWN)
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option(min=0, help="For everything that is drawn. Default: 0.", rich_help_panel=_OWN),
+        typer.Option(min=0, help="The seed of all random draws. Default: 0.", rich_help_panel=_OWN),
     ] = None,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Ask all again, also what was answered before.", rich_help_panel=_OWN)
+        bool,
+        typer.Option("--fresh", help="Ask all questions again, also those with a kept reply.", rich_help_panel=_OWN),
     ] = False,
     drafts: Annotated[
         int | None,
@@ -105,15 +118,13 @@ def evaluate(
     of search alone.
     """
     own = {"--html": html, "--compare": compare, FAIL_UNDER: fail_under, "--limit": limit, "--fresh": fresh or None}
-    judged = {"--corpus": corpus, "--queries": queries, "--qrels": qrels}
-    kinds: dict[str, dict[str, object]] = {
+    options: dict[str, dict[str, object]] = {
         "--questions": {"--seed": seed, **own},
         "--make-questions": {"--seed": seed, "--out": out},
         "--corpus": {"--queries": queries, "--qrels": qrels, "--mode": mode},
     }
-    heads = {"--questions": questions, "--make-questions": drafts, "--corpus": corpus or queries or qrels}
-    _one_kind(heads, kinds)
-    drawn_by = seed or 0
+    kinds = {"--questions": questions, "--make-questions": drafts, "--corpus": corpus or queries or qrels}
+    _require_one_kind(kinds, options)
     if questions is not None:
         measure_questions(
             questions,
@@ -121,7 +132,7 @@ def evaluate(
             compare=compare,
             fail_under=fail_under or [],
             limit=limit,
-            seed=drawn_by,
+            seed=seed or 0,
             fresh=fresh,
             profile=profile,
             index=index,
@@ -130,27 +141,123 @@ def evaluate(
     elif drafts is not None:
         if out is None:
             raise typer.BadParameter("--make-questions needs --out, the file to write")
-        make_questions(drafts, out, seed=drawn_by, profile=profile, index=index, as_json=as_json)
+        make_questions(drafts, out, seed=seed or 0, profile=profile, index=index, as_json=as_json)
     elif corpus is not None and queries is not None and qrels is not None:
-        measure_corpus(
+        _measure_corpus(
             corpus=corpus, queries=queries, qrels=qrels, modes=mode or [], profile=profile, index=index, as_json=as_json
         )
     else:
+        judged = {"--corpus": corpus, "--queries": queries, "--qrels": qrels}
         missing = [name for name, value in judged.items() if value is None]
         raise typer.BadParameter(f"--corpus, --queries and --qrels go together; not given: {', '.join(missing)}")
 
 
-def _one_kind(heads: Mapping[str, object], kinds: Mapping[str, Mapping[str, object]]) -> None:
-    """Refuse everything but one of the three kinds of measurement, without an option of another."""
-    chosen = {name for name, value in heads.items() if value is not None}
+def _require_one_kind(kinds: Mapping[str, object], options: Mapping[str, Mapping[str, object]]) -> None:
+    """Require exactly one kind of measurement, and none of the ``options`` of another kind."""
+    chosen = [name for name in options if kinds[name] is not None]
     if not chosen:
         raise typer.BadParameter("give --questions, or --make-questions and --out, or --corpus, --queries and --qrels")
     if len(chosen) > 1:
-        named = [name for name in kinds if name in chosen]
-        raise typer.BadParameter(f"{' and '.join(named)} cannot be used together")
+        raise typer.BadParameter(f"{' and '.join(chosen)} cannot be used together")
     (kind,) = chosen
-    allowed = kinds[kind]
-    for other in kinds.values():
+    for other in options.values():
         for name, value in other.items():
-            if name not in allowed and value is not None:
+            if name not in options[kind] and value is not None:
                 raise typer.BadParameter(f"{name} does not go with {kind}")
+
+
+def _measure_corpus(
+    *,
+    corpus: Path,
+    queries: Path,
+    qrels: Path,
+    modes: Sequence[Mode],
+    profile: str | None,
+    index: str | None,
+    as_json: bool,
+) -> None:
+    """Index ``corpus``, search it for ``queries`` in each of ``modes`` (none: all), and print the scores."""
+    # Queries without a relevant document cannot be measured.
+    judged = {query_id: found for query_id, found in read_qrels(qrels).items() if max(found.values()) > 0}
+    asked = [(query_id, text) for query_id, text in read_queries(queries) if query_id in judged]
+    if not asked:
+        raise CommandFailed(f"No question in {queries} has a relevant document in {qrels}", code="source_unreadable")
+    place = index or f".index/eval-{_digest_file(corpus)}"
+    settings = read_settings(index=place, profile=profile)
+    failed, summary = _ingest_corpus(corpus, settings)
+
+    from knowledge.embedding import MiniLM
+    from knowledge.open.index import open_index
+
+    metrics: dict[str, dict[str, float]] = {}
+    embedder = MiniLM(threads=count_cores())
+    with closing(open_index(place, embedder=embedder, collection=settings.collection)) as opened:
+        for chosen in modes or list(Mode):
+            metrics[chosen] = _measure_mode(searcher(chosen, opened, profile=settings.profile), asked, judged)
+    sizes = {"queries": len(asked), "documents": summary.documents, "chunks": summary.chunks}
+    if as_json:
+        unread = {"failed": failed} if failed else {}
+        emit_json({"metrics": metrics, **sizes, **unread, "index": place})
+    else:
+        _print_metrics(metrics, sizes)
+
+
+def _measure_mode(search: Search, asked: Sequence[tuple[str, str]], qrels: Qrels) -> dict[str, float]:
+    search(asked[0][1], CUTOFF_DOCUMENTS)  # loads the index, which is not to be timed
+    run: dict[str, list[str]] = {}
+    started = time.perf_counter()
+    for query_id, text in asked:
+        run[query_id] = [hit.chunk.doc_id for hit in best_documents(search, text, k=CUTOFF_DOCUMENTS)]
+    seconds = time.perf_counter() - started
+    quality = score(run, {query_id: qrels[query_id] for query_id in run})
+    rounded = {name: round(value, 4) for name, value in quality.items()}
+    return {**rounded, "msPerQuery": round(MS_PER_S * seconds / len(asked), 2)}
+
+
+def _ingest_corpus(corpus: Path, settings: Settings) -> tuple[list[dict[str, str]], Summary]:
+    """Return the failures, as ``ragctl ingest`` reports them, and the summary of the index."""
+    from knowledge.build.ingest import ingest
+    from knowledge.embedding import MiniLM
+    from knowledge.open.source import folder_of, read_manifest
+    from knowledge.read.documents import read
+
+    reading = read([corpus])
+    for failure in reading.failed:
+        note(f"Failed: {failure.path}: {failure.error}")
+    target, embedder = folder_of(settings.index_place), MiniLM()
+    manifest = read_manifest(target)
+    given = {(document.doc_id, document.digest) for document in reading.documents}
+    if manifest is not None and not (
+        manifest.model == embedder.model and all((source.doc_id, source.digest) in given for source in manifest.sources)
+    ):
+        sentence = f"The index in {str(target)!r} holds something else than {corpus}: name another folder, or remove it"
+        raise CommandFailed(sentence, code="index_in_use")
+    with progress("Embedding") as on_progress:
+        summary = ingest(
+            reading.documents,
+            target=target,
+            embedder=embedder,
+            collection=settings.collection,
+            on_progress=on_progress,
+        )
+    return failures_as_json(*reading.failed, *summary.failed), summary
+
+
+def _digest_file(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()[:DIGEST_CHARS]
+    except OSError as exc:
+        raise CommandFailed(f"{path} cannot be read: {exc.strerror}", code="source_unreadable") from exc
+
+
+def _print_metrics(metrics: Mapping[str, Mapping[str, float]], sizes: Mapping[str, int]) -> None:
+    from rich.table import Table
+
+    names = next(iter(metrics.values()))
+    table = Table("mode", *names)
+    for mode, values in metrics.items():
+        table.add_row(
+            mode, *(f"{values[name]:.2f}" if name == "msPerQuery" else f"{values[name]:.3f}" for name in names)
+        )
+    print_rich(", ".join(f"{count} {name}" for name, count in sizes.items()), table)

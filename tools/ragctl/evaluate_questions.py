@@ -1,18 +1,16 @@
-"""Measures the service on a file of questions: asks, judges, prints."""
+"""Measure the service on a file of questions: ask, judge and print; and draft such a file."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
 from evaluate.labelled import LabelledQuestion, read_questions
-from ragctl.console import emit_json, note, progress, show
-from ragctl.failures import INTERRUPTED, CommandFailed, describe
+from ragctl.console import INTERRUPTED, CommandFailed, describe_error, emit_json, note, print_rich, progress
 from ragctl.options import read_settings
 
 if TYPE_CHECKING:
@@ -20,14 +18,13 @@ if TYPE_CHECKING:
     from evaluate.report import Report
     from evaluate.run import RunResult
     from rag.wiring.application import Application
-    from ragctl.cost import Table
 
 
 FAIL_UNDER = "--fail-under"
 BELOW_LIMIT = "below_limit"
 ALL_FAILED = "all_failed"
 NAMED = 5
-"""So many of a list are named in a note."""
+"""The number of names that a note lists."""
 
 
 def measure_questions(
@@ -43,21 +40,21 @@ def measure_questions(
     index: str | None,
     as_json: bool,
 ) -> None:
-    """Ask the service the questions in ``path`` and print what was right; the options are the command's.
+    """Ask the service the questions in ``path`` and print the figures; the arguments are the command's options.
 
     Raises:
         CommandFailed: a file cannot be read, every question failed, or a limit is not kept.
-        typer.BadParameter: a limit is none.
+        typer.BadParameter: a limit is invalid.
     """
     from evaluate.figures import broken
     from evaluate.figures import compare as compare_figures
     from evaluate.report import as_json as record
     from evaluate.report import read_old
 
-    limits = _limits(fail_under)
-    questions = _drawn(read_questions(path), limit, seed)
+    limits = _parse_limits(fail_under)
+    questions = _draw_sample(read_questions(path), limit, seed)
     old = read_old(compare) if compare else None
-    service = quiet_service(profile=profile, index=index)
+    service = service_without_store(profile=profile, index=index)
     report = _report(service, questions, seed=seed, fresh=fresh)
     changes = compare_figures(report.figures, report.judged, *old, seed=seed) if old else []
     if html:
@@ -70,7 +67,7 @@ def measure_questions(
     if not as_json:
         from evaluate.report import tables
 
-        show(*tables(report, changes))
+        print_rich(*tables(report, changes))
     if missed:
         raise CommandFailed(f"Not kept: {'; '.join(missed)}", code=BELOW_LIMIT, **body)
     if as_json:
@@ -78,24 +75,24 @@ def measure_questions(
 
 
 def check_questions(path: Path, fail_under: Sequence[str], *, profile: str | None, index: str) -> dict[str, float]:
-    """Ask the questions in ``path`` of an index that is not in use yet; the figures by name.
+    """Ask the questions of an index that is not in use yet; return the figures by name.
 
     Raises:
         CommandFailed: a file cannot be read, every question failed, or a limit is not kept.
-        typer.BadParameter: a limit is none.
+        typer.BadParameter: a limit is invalid.
     """
     from evaluate.figures import broken
 
-    limits = _limits(fail_under)
+    limits = _parse_limits(fail_under)
     questions = read_questions(path)
-    report = _report(quiet_service(profile=profile, index=index), questions, seed=0, fresh=False)
+    report = _report(service_without_store(profile=profile, index=index), questions, seed=0, fresh=False)
     if missed := broken(limits, report.figures):
         raise CommandFailed(f"Not published. Not kept: {'; '.join(missed)}", code=BELOW_LIMIT)
     return {figure.metric.name: round(figure.value, 4) for figure in report.figures if figure.value is not None}
 
 
-def quiet_service(*, profile: str | None, index: str | None) -> Application:
-    """The service of the settings, without what earlier questions leave behind: kept answers, memory and votes.
+def service_without_store(*, profile: str | None, index: str | None) -> Application:
+    """Return the service without a store: no cached answers, no conversations and no votes.
 
     Raises:
         KnowledgeError: there is no usable index.
@@ -116,29 +113,36 @@ def _report(service: Application, questions: Sequence[LabelledQuestion], *, seed
     from evaluate.judge import judge
     from evaluate.report import Report
     from evaluate.run import ask_all, asker, place_of
-    from ragctl.cost import prices
+    from ragctl.cost import llm_usd, prices
 
-    kept = place_of(service)
+    results_path = place_of(service)
     if fresh:
-        kept.unlink(missing_ok=True)
+        results_path.unlink(missing_ok=True)
+    listed = prices()
+
+    def usd(model: str, prompt_tokens: int, completion_tokens: int) -> float | None:
+        if model not in listed["llm"]:
+            return None
+        return llm_usd(listed, model, prompt_tokens=prompt_tokens, completion_tokens=completion_tokens)
 
     def code_of(error: Exception) -> str:
-        problem = describe(error)
-        return problem.code if problem else ""
+        message = describe_error(error)
+        return message.code if message else ""
 
     try:
         with progress("Asking") as on_progress:
-            told = ask_all([one.question for one in questions], asker(service, code_of), kept, on_progress=on_progress)
+            texts = [one.question for one in questions]
+            results = ask_all(texts, asker(service, code_of), results_path, on_progress=on_progress)
     except Interrupted as exc:
         raise CommandFailed(str(exc), code=exc.code, exit_status=INTERRUPTED) from exc
-    if all(one.failed for one in told):
-        sentence = f"Every question failed, of {len(told)}: {_count_codes(told)}. Run: ragctl doctor"
+    if all(one.failed for one in results):
+        sentence = f"Every question failed, of {len(results)}: {_count_codes(results)}. Run: ragctl doctor"
         raise CommandFailed(sentence, code=ALL_FAILED)
-    judged = judge(questions, told, partial(_usd, prices()))
+    judged = judge(questions, results, usd)
     with service.index.lease() as index:
         version = index.version
     models = Counter(
-        str(one.reply["metadata"]["model"]) for one in told if one.reply and one.reply["metadata"]["model"]
+        str(one.reply["metadata"]["model"]) for one in results if one.reply and one.reply["metadata"]["model"]
     )
     return Report(
         profile=service.settings.profile,
@@ -146,22 +150,14 @@ def _report(service: Application, questions: Sequence[LabelledQuestion], *, seed
         version=version,
         model=", ".join(models) or "nobody",
         seed=seed,
-        kept=str(kept),
+        kept=str(results_path),
         figures=measure(judged, seed=seed),
         judged=judged,
         notes=list(_notes(service, questions, judged)),
     )
 
 
-def _usd(listed: Table, model: str, prompt_tokens: int, completion_tokens: int) -> float | None:
-    from ragctl.cost import llm_usd
-
-    if model not in listed["llm"]:
-        return None
-    return llm_usd(listed, model, prompt_tokens=prompt_tokens, completion_tokens=completion_tokens)
-
-
-def _limits(fail_under: Sequence[str]) -> Mapping[str, float]:
+def _parse_limits(fail_under: Sequence[str]) -> Mapping[str, float]:
     from evaluate.figures import parse_limits
 
     try:
@@ -170,8 +166,8 @@ def _limits(fail_under: Sequence[str]) -> Mapping[str, float]:
         raise typer.BadParameter(str(exc), param_hint=FAIL_UNDER) from exc
 
 
-def _drawn(questions: Sequence[LabelledQuestion], limit: int | None, seed: int) -> list[LabelledQuestion]:
-    """``limit`` of the questions, drawn without returning them, in their order; None for all."""
+def _draw_sample(questions: Sequence[LabelledQuestion], limit: int | None, seed: int) -> list[LabelledQuestion]:
+    """Draw ``limit`` of the questions without replacement, in their order; all if ``limit`` is None."""
     if limit is None or limit >= len(questions):
         return list(questions)
     import numpy as np
@@ -207,16 +203,16 @@ def _notes(
 
 
 def make_questions(count: int, out: Path, *, seed: int, profile: str | None, index: str | None, as_json: bool) -> None:
-    """Write ``count`` drafts, or as many as the documents give, to the new file ``out``; the options are the command's.
+    """Write up to ``count`` drafts to the new file ``out``; the arguments are the command's options.
 
     Raises:
-        CommandFailed: the file is there, cannot be written, or the documents give no question.
+        CommandFailed: the file exists or cannot be written, or the documents give no question.
     """
     from evaluate.drafting import drafted, drafter, spread_evenly
 
     if out.exists():
         raise CommandFailed(f"{out} is there already: name another file", code="file_exists")
-    service = quiet_service(profile=profile, index=index)
+    service = service_without_store(profile=profile, index=index)
     with service.index.lease() as opened:
         spread = spread_evenly(opened.iter_chunks(), seed=seed)
     with progress("Drafting") as on_progress:
@@ -225,15 +221,15 @@ def make_questions(count: int, out: Path, *, seed: int, profile: str | None, ind
         raise CommandFailed("The documents hold no sentence to ask about", code="nothing_to_ask")
     try:
         with out.open("x", encoding="utf-8") as file:
-            alone = len({chunk.doc_id for chunk in spread}) == 1
-            file.writelines(draft.line(by_section=alone) + "\n" for draft in drafts)
+            is_one_document = len({chunk.doc_id for chunk in spread}) == 1
+            file.writelines(draft.line(by_section=is_one_document) + "\n" for draft in drafts)
     except FileExistsError as exc:
         raise CommandFailed(f"{out} is there already: name another file", code="file_exists") from exc
-    told = {"questions": len(drafts), "documents": len({draft.doc_id for draft in drafts}), "out": str(out)}
+    counts = {"questions": len(drafts), "documents": len({draft.doc_id for draft in drafts}), "out": str(out)}
     if as_json:
-        emit_json(told)
+        emit_json(counts)
         return
-    show(f"{told['questions']} drafts on {told['documents']} documents: {out}")
+    print_rich(f"{counts['questions']} drafts on {counts['documents']} documents: {out}")
     note(
         'Put them into your users\' words, take out what is wrong, and "draft" with it; '
         'then add questions that the documents do not answer, with "answerable": false.'

@@ -1,53 +1,40 @@
-"""One run of an ingest: read, build, and say what was done."""
+"""One run of an ingest: read, build, and report on it for people and as JSON."""
 
 from __future__ import annotations
 
+import hashlib
 import tempfile
 import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
-from ragctl.console import emit_json, note, progress
-from ragctl.failures import INTERRUPTED, CommandFailed
+from ragctl.console import INTERRUPTED, CommandFailed, emit_json, note, print_rich, progress
 from ragctl.ingest_request import IngestRequest, is_address
-from ragctl.kept_readings import READINGS_NAME
-from ragctl.places import builder, work_folder
-from ragctl.report import counts, failures, print_problems, print_report, report, unserved
-from ragctl.sources import CACHE_NAME, emptied_since, gather, run_documents
+from ragctl.reading_cache import READINGS_NAME
+from ragctl.sources import CACHE_NAME, emptied_paths, map_documents, read_sources
 
 if TYPE_CHECKING:
     from knowledge.build.summary import Summary
+    from knowledge.model.values import Failure
     from knowledge.read.documents import Reading
     from rag.config.settings import Settings
 
-
-def read_tables(asked: IngestRequest) -> dict[str, str]:
-    """The text of each table by its name: the option's, with the ending of the file (``acronyms.csv``).
-
-    Raises:
-        ConfigurationError: a table cannot be read, or not be used; the message names the file or the entry.
-    """
-    from rag.wiring.tables import read_table
-
-    local = [Path(path) for path in asked.paths if not is_address(path)]
-    folders = [path if path.is_dir() else path.parent for path in local]
-    tables = {}
-    for option, named in {"acronyms": asked.acronyms, "filters": asked.filters}.items():
-        beside = [folder / f"{option}.json" for folder in folders if (folder / f"{option}.json").is_file()]
-        for place in [Path(named)] if named else beside[:1]:
-            name, text = read_table(option, place)
-            tables[name] = text
-    return tables
-
-
 MAX_REMOVED_SHARE = 0.3
-"""A run that would remove a larger share of the documents has to be told that it may."""
+"""Removing a larger share of the documents needs --allow-removals."""
+NAME_CHARS = 12
+COUNTS = ("documents", "chunks", "added", "changed", "removed", "unchanged")
+LABELS_OLDER = "what labels gave the documents before was kept: run ragctl calibrate --questions again"
+NAMED_WARNINGS = 3
+"""Files that are named for the same warning; the others are counted. Failed files are all named."""
 
 
-class Done(NamedTuple):
-    """How many documents were read, how many files or documents failed, and how many places were emptied."""
+class IngestCounts(NamedTuple):
+    """The numbers of documents read, of files or documents that failed, and of emptied files and folders."""
 
     read: int
     failed: int
@@ -56,54 +43,50 @@ class Done(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class IngestJob:
-    """One ingest of what was asked for, into the index of the settings."""
+    """One ingest of ``request`` into the index of ``settings``.
 
-    asked: IngestRequest
+    ``switch``: whether an index on a server answers from the new version at once, or the version is only written.
+    """
+
+    request: IngestRequest
     settings: Settings
     dry_run: bool
     may_remove: bool
     as_json: bool
     switch: bool = True
-    """Whether an index on a server is to answer with what is made, or beside it."""
 
-    def run(self) -> Done:
-        """Ingest once and say what was done."""
-        done, found = self.ingest()
+    def run(self) -> IngestCounts:
+        """Ingest once and print the report."""
+        counts, report = self.ingest()
         if self.as_json:
-            emit_json(found)
+            emit_json(report)
         else:
-            print_report(found, self.settings.index_place)
-        return done
+            _print_report(report, self.settings.index_place)
+        return counts
 
-    def ingest(self) -> tuple[Done, dict[str, Any]]:
-        """Ingest once; what was done, in figures and as ``ragctl.report.report`` tells it.
+    def ingest(self) -> tuple[IngestCounts, dict[str, Any]]:
+        """Ingest once; return the counts and the report as JSON.
 
         Raises:
-            CommandFailed: the index is as it was.
+            CommandFailed: the index is unchanged.
         """
         started = time.perf_counter()
+        target = work_folder(self.settings).absolute()
+        beside = next(place for place in (target, *target.parents) if place.is_dir())
         try:
-            with self._texts() as texts:
+            # The documents' texts are in a file without a name, not in memory: on the index's own disk, because the
+            # temporary folder may be in memory.
+            with tempfile.TemporaryFile(dir=None if self.dry_run else beside) as texts:
                 reading, summary, reading_s = self._ingest(texts)
                 seconds = time.perf_counter() - started
-                new = summary.added + summary.changed and not self.settings.embed_model
-                told = unserved(reading.documents) if new else ""
-                took = {"seconds": seconds, "reading_s": reading_s}
-                found = report(reading, summary, **took, dry_run=self.dry_run, language=told)
+                has_new = summary.added + summary.changed and not self.settings.embed_model
+                language = describe_languages([one.text for one in reading.documents]) if has_new else ""
+                times = {"seconds": seconds, "reading_s": reading_s}
+                report = _report(reading, summary, **times, dry_run=self.dry_run, language=language)
         except KeyboardInterrupt as exc:
             sentence = "Interrupted; the index is as it was"
             raise CommandFailed(sentence, code="interrupted", exit_status=INTERRUPTED) from exc
-        done = Done(read=len(reading.documents), failed=len(found["failed"]), emptied=len(found["emptied"]))
-        return done, found
-
-    def _texts(self) -> IO[bytes]:
-        """A file without a name for the documents' texts, which are not all in memory.
-
-        It is on the index's own disk: a temporary folder may be in memory.
-        """
-        target = work_folder(self.settings).absolute()
-        beside = next(place for place in (target, *target.parents) if place.is_dir())
-        return tempfile.TemporaryFile(dir=None if self.dry_run else beside)
+        return IngestCounts(len(reading.documents), len(report["failed"]), len(report["emptied"])), report
 
     def _ingest(self, texts: IO[bytes]) -> tuple[Reading, Summary, float]:
         from knowledge.model.errors import SourceUnreadable
@@ -112,13 +95,15 @@ class IngestJob:
         from rag.errors import EmbeddingFailed, EmbeddingUnavailable
         from ragctl.embedders import for_documents
 
-        target, build = work_folder(self.settings), builder(self.settings, switch=self.switch)
+        target, build = work_folder(self.settings), self._builder()
         started = time.perf_counter()
-        with closing(Scratch()) as nowhere:  # which removes those of killed runs
-            cache = nowhere.path if self.dry_run else target / CACHE_NAME
-            reading, readings = gather(self.asked, cache=cache, kept=target / READINGS_NAME, texts=texts)
+        with closing(Scratch()) as scratch:  # which also removes the folders of killed runs
+            cache = scratch.path if self.dry_run else target / CACHE_NAME
+            reading, readings = read_sources(
+                self.request, cache=cache, readings_path=target / READINGS_NAME, texts=texts
+            )
         reading_s = time.perf_counter() - started
-        tables = read_tables(self.asked)
+        tables = self._read_tables()
         if tables:
             note(f"Kept in the index, for profiles that read them: {', '.join(tables)}")
         try:
@@ -128,19 +113,19 @@ class IngestJob:
                     embedder=embedder,
                     collection=self.settings.collection,
                     lost=reading.lost,
-                    emptied={} if self.may_remove else emptied_since(reading, self.settings.index_place),
+                    emptied={} if self.may_remove else emptied_paths(reading, self.settings.index_place),
                     max_removed_share=1.0 if self.may_remove else MAX_REMOVED_SHARE,
-                    made=self.asked.made(self.settings.profile, reading.site_title, tables),
-                    recipe=SEED_RECIPE if self.asked.cut else RECIPE,
+                    made=self.request.to_provenance(self.settings.profile, reading.site_title, tables),
+                    recipe=SEED_RECIPE if self.request.cut else RECIPE,
                     dry_run=self.dry_run,
-                    run=run_documents,
+                    run=map_documents,
                     on_progress=on_progress,
                 )
         except SourceUnreadable as exc:
-            failed = failures(*reading.failed, *exc.failed)
-            print_problems(failed, failures(*reading.warnings))
-            passed = f". Passed over: {counts(reading.skipped)}" if reading.skipped else ""
-            raise CommandFailed(f"{exc}{passed}", code=exc.code, failed=failed) from exc
+            failed = failures_as_json(*reading.failed, *exc.failed)
+            _print_problems(failed, failures_as_json(*reading.warnings))
+            skipped = f". Passed over: {_format_counts(reading.skipped)}" if reading.skipped else ""
+            raise CommandFailed(f"{exc}{skipped}", code=exc.code, failed=failed) from exc
         except (EmbeddingFailed, EmbeddingUnavailable) as exc:
             # Its message holds statuses and error classes, no vendor's words.
             sentence = f"{exc}. The index is as it was; the same command goes on where this one stopped"
@@ -148,3 +133,155 @@ class IngestJob:
         if not self.dry_run:
             readings.save()
         return reading, summary, reading_s
+
+    def _builder(self) -> Callable[..., Summary]:
+        """Return the function that makes the index mirror documents: see ``knowledge.build``."""
+        from knowledge.engines.server.address import is_server
+
+        settings, target = self.settings, work_folder(self.settings)
+        if is_server(settings.index_place):
+            from knowledge.build.served.ingest import ingest_served
+            from rag.adapters.secrets import index_key
+
+            token = index_key(settings)
+            return partial(ingest_served, uri=settings.index_place, work=target, token=token, switch=self.switch)
+        from knowledge.build.ingest import ingest
+
+        return partial(ingest, target=target)
+
+    def _read_tables(self) -> dict[str, str]:
+        """Return the text of each table by its name: the option's, with the ending of the file (``acronyms.csv``).
+
+        Raises:
+            ConfigurationError: a table cannot be read or used; the message names the file or the entry.
+        """
+        from rag.wiring.tables import read_table
+
+        local = [Path(path) for path in self.request.paths if not is_address(path)]
+        folders = [path if path.is_dir() else path.parent for path in local]
+        tables = {}
+        for option, named in {"acronyms": self.request.acronyms, "filters": self.request.filters}.items():
+            beside = [folder / f"{option}.json" for folder in folders if (folder / f"{option}.json").is_file()]
+            for place in [Path(named)] if named else beside[:1]:
+                name, text = read_table(option, place)
+                tables[name] = text
+        return tables
+
+
+def work_folder(settings: Settings) -> Path:
+    """Return the index's folder; for an index on a server, a local folder for fetched pages and the ingest's state."""
+    from knowledge.engines.server.address import ServerAddress, is_server
+    from knowledge.open.place import folder_of
+
+    if not is_server(settings.index_place):
+        return folder_of(settings.index_place)
+    place = f"{ServerAddress.parse(settings.index_place).pinned('')} {settings.collection}"
+    return Path(".index") / f"server-{hashlib.sha256(place.encode()).hexdigest()[:NAME_CHARS]}"
+
+
+def _report(
+    reading: Reading, summary: Summary, *, seconds: float, reading_s: float, dry_run: bool, language: str
+) -> dict[str, Any]:
+    """Return the report as JSON: counts, ``emptied``, ``failed``, ``warnings`` (``{path, error}``), times by phase.
+
+    ``language`` is the note of ``describe_languages``.
+    """
+    phases = {"reading": reading_s, **summary.phases}
+    urls = [document.url for document in reading.documents if document.url]
+    emptied = {failure.path for failure in summary.emptied}
+    warnings = [failure for failure in reading.warnings if failure.path not in emptied]
+    return {
+        **{name: getattr(summary, name) for name in COUNTS},
+        "kept": summary.kept,
+        "emptied": failures_as_json(*summary.emptied),
+        "failed": failures_as_json(*reading.failed, *summary.failed),
+        "warnings": failures_as_json(*warnings) + [{"path": path, "error": "holds no text"} for path in summary.empty],
+        "skipped": dict(reading.skipped),
+        "leftOut": dict(reading.left_out),
+        **({"version": summary.version} if summary.version else {}),
+        # The first, one in the middle and the last: enough to see whether the links are right.
+        "links": list(dict.fromkeys(urls[at] for at in (0, len(urls) // 2, -1))) if urls else [],
+        "seconds": round(seconds, 3),
+        "phases": {name: round(value, 3) for name, value in phases.items()},
+        **({"dryRun": True} if dry_run else {}),
+        **({"note": LABELS_OLDER} if summary.labels_older else {}),
+        **({"language": language} if language else {}),
+    }
+
+
+def failures_as_json(*failures: Failure) -> list[dict[str, str]]:
+    """Return ``{path, error}`` for each of ``failures``."""
+    return [{"path": failure.path, "error": failure.error} for failure in failures]
+
+
+def _print_problems(failed: Iterable[Mapping[str, str]], warnings: Iterable[Mapping[str, str]]) -> None:
+    """Print a line for each failed file, and each warning once with the files that it is about."""
+    for problem in failed:
+        note(f"Failed: {problem['path']}: {problem['error']}")
+    paths: dict[str, list[str]] = defaultdict(list)
+    for problem in warnings:
+        paths[problem["error"]].append(problem["path"])
+    for error, named in paths.items():
+        for path in named[:NAMED_WARNINGS]:
+            note(f"Warning: {path}: {error}")
+        if len(named) > NAMED_WARNINGS:
+            note(f"Warning: {len(named) - NAMED_WARNINGS} more: {error}")
+
+
+def _print_report(report: Mapping[str, Any], place: str) -> None:
+    """Print the report for people: problems on stderr, counts on stdout."""
+    from rich.table import Table
+
+    _print_problems(report["failed"], report["warnings"])
+    table = Table.grid(padding=(0, 2))
+    rows = {name: str(report[name]) for name in COUNTS}
+    rows["failed"] = str(len(report["failed"]))
+    emptied = "; ".join(f"{one['path']} {one['error']}" for one in report["emptied"])
+    rows["kept"] = (f"{report['kept']}: {emptied}" if emptied else str(report["kept"])) if report["kept"] else ""
+    rows["skipped"] = _format_counts(report["skipped"])
+    rows["left out"] = _format_counts(report["leftOut"])
+    phases = ", ".join(f"{name} {value:.1f}" for name, value in report["phases"].items())
+    rows["links"] = "\n".join(report["links"])
+    rows["seconds"] = f"{report['seconds']:.1f} ({phases})"
+    for name, value in rows.items():
+        if value:
+            table.add_row(name, value)
+    print_rich(f"Index {place}, if this were not a dry run" if "dryRun" in report else f"Index {place}", table)
+    if report["emptied"]:
+        note("What emptied files and folders held is kept. If it is to go, add --allow-removals")
+    for name in ("note", "language"):
+        if name in report:
+            note(f"Note: {report[name]}")
+
+
+def _format_counts(counts: Mapping[str, int]) -> str:
+    """Return ``3 .png, 1 hidden``."""
+    return ", ".join(f"{count} {name}" for name, count in counts.items())
+
+
+SERVED = "English"
+"""The language that the default embedding model, all-MiniLM-L6-v2, was trained on."""
+MOST = 0.5
+"""The note is printed if more than this share of the documents is in other languages."""
+NAMED, LEAST = 3, 0.05
+"""The number of languages that are named, and the least share of each."""
+
+
+def describe_languages(texts: list[str]) -> str:
+    """Return a sentence on the languages of ``texts`` if most of them are not in ``SERVED``, else ``""``."""
+    from knowledge.search.language import language_shares
+
+    return describe_shares(language_shares(texts))
+
+
+def describe_shares(shares: Mapping[str, float]) -> str:
+    """Return the sentence of ``describe_languages`` for the documents' ``shares`` (0..1) by language."""
+    others = {name: share for name, share in shares.items() if name != SERVED}
+    if sum(others.values()) <= MOST:
+        return ""
+    ranked = [name for name in sorted(others, key=lambda name: -others[name]) if others[name] >= LEAST][:NAMED]
+    named = ", ".join(f"{name} ({others[name]:.0%})" for name in ranked) or f"languages other than {SERVED}"
+    return (
+        f"most of these documents are in {named}: the default embedder, all-MiniLM-L6-v2, knows {SERVED} alone, so they"
+        " are found by their words more than by meaning; another embedder is set by EMBED_MODEL and EMBED_BASE_URL"
+    )

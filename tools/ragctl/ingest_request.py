@@ -1,4 +1,4 @@
-"""What an ingest was asked for; an index remembers it, so that the next one need not be told again."""
+"""The paths and options of an ingest; the index remembers them for the next ingest of the same paths."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 MAX_PAGES = 1000
-"""So many pages of a site are fetched where nobody says how many."""
+"""The default limit of pages that are fetched from a site."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestRequest:
     """``paths`` (folders, files, addresses) as they were given, and options under the names of the command's.
 
-    ``base_url`` is for all paths that none of ``base_urls`` (``PATH=URL`` each) is for. ``read_as`` are
+    ``base_url`` is for all paths without a pair in ``base_urls`` (``PATH=URL`` each). ``read_as`` are
     ``SUFFIX=FORMAT``.
     """
 
@@ -41,9 +41,9 @@ class IngestRequest:
 
     @property
     def options(self) -> dict[str, object]:
-        """The options that are not as they usually are, by name."""
-        usual = asdict(IngestRequest())
-        return {name: value for name, value in asdict(self).items() if name != "paths" and value != usual[name]}
+        """The options that differ from their defaults, by name."""
+        defaults = asdict(IngestRequest())
+        return {name: value for name, value in asdict(self).items() if name != "paths" and value != defaults[name]}
 
     @property
     def formats(self) -> dict[str, str]:
@@ -52,12 +52,12 @@ class IngestRequest:
         return {f".{end.strip().lstrip('.')}": f".{format_.strip().lstrip('.')}" for end, _, format_ in pairs}
 
     def base_of(self, path: str) -> str:
-        """The base address of the documents in one of ``paths``, ``""`` where nobody said one."""
+        """Return the base address of the documents in one of ``paths``, or ``""``."""
         pairs = (split_base(pair) for pair in self.base_urls)
-        return next((url for named, url in pairs if _place(named) == _place(path)), self.base_url)
+        return next((url for named, url in pairs if _real_path(named) == _real_path(path)), self.base_url)
 
-    def made(self, profile: str, title: str, tables: Mapping[str, str]) -> Provenance:
-        """What the manifest keeps of it, of the ``title`` of the documents' site, and of the tables that were read."""
+    def to_provenance(self, profile: str, title: str, tables: Mapping[str, str]) -> Provenance:
+        """Return the manifest's record of this request, of the site's ``title``, and of the ``tables`` by name."""
         from knowledge.model.manifest import Provenance
 
         options = {
@@ -69,35 +69,36 @@ class IngestRequest:
             profile=profile, title=title, base_url=self.base_url, paths=self.paths, options=options, tables=tables
         )
 
-    def as_last_time(self, made: Provenance, *, given: Collection[str]) -> IngestRequest:
-        """With what the manifest keeps, but for the options that are ``given`` now.
+    def restore(self, last: Provenance, *, given: Collection[str]) -> IngestRequest:
+        """Return this request with the options of the ``last`` one, except those that are ``given`` now.
 
-        Other paths than the last time's have nothing of it, but for folders that were moved; no paths at all are the
-        last time's.
+        Options are restored only for the same paths, or for folders that were moved. Without paths, those of the last
+        request are used.
         """
-        same = len(self.paths) == len(made.paths) and all(map(_is_or_was, self.paths, made.paths))
-        if self.paths and not same:
+        is_same = len(self.paths) == len(last.paths) and all(map(_is_same_or_moved, self.paths, last.paths))
+        if self.paths and not is_same:
             return self
-        last: dict[str, Any] = {**made.options, "base_url": made.base_url, "paths": made.paths}
+        values: dict[str, Any] = {**last.options, "base_url": last.base_url, "paths": last.paths}
         if self.paths:
-            moved = {_place(old): new for old, new in zip(made.paths, self.paths, strict=True)}
-            pairs = [split_base(str(pair)) for pair in last.get("base_urls", ())]
-            last |= {"paths": self.paths, "base_urls": [f"{moved.get(_place(old), old)}={url}" for old, url in pairs]}
-        known = asdict(self).keys() - set(given)
-        kept: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value for name, value in last.items() if name in known
+            moved = {_real_path(old): new for old, new in zip(last.paths, self.paths, strict=True)}
+            pairs = [split_base(str(pair)) for pair in values.get("base_urls", ())]
+            base_urls = [f"{moved.get(_real_path(old), old)}={url}" for old, url in pairs]
+            values |= {"paths": self.paths, "base_urls": base_urls}
+        names = asdict(self).keys() - set(given)
+        restored: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in values.items() if name in names
         }
-        return replace(self, **kept)
+        return replace(self, **restored)
 
 
 def split_base(text: str) -> tuple[str, str]:
-    """``PATH=URL`` as both; the path is ``""`` where ``text`` is an address alone, or no such pair."""
+    """Split ``PATH=URL``; the path is ``""`` if ``text`` is only an address, or is not such a pair."""
     path, mark, url = text.partition("=")
     return (path, url) if mark and path and not is_address(path) and is_address(url) else ("", text)
 
 
-def bases_of(paths: Sequence[str], base_urls: Sequence[str]) -> dict[str, Any]:
-    """``paths``, ``base_url`` and ``base_urls`` of an ``IngestRequest``: PATH=URL may be either."""
+def parse_paths(paths: Sequence[str], base_urls: Sequence[str]) -> dict[str, Any]:
+    """Return ``paths``, ``base_url`` and ``base_urls`` of an ``IngestRequest``; both arguments may hold PATH=URL."""
     pairs = [split_base(path) for path in paths]
     bases = [split_base(url) for url in base_urls]
     return {
@@ -107,22 +108,22 @@ def bases_of(paths: Sequence[str], base_urls: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _is_or_was(path: str, last: str) -> bool:
-    """Whether ``path`` is the ``last`` one, or where that was moved to under its own name."""
-    now, before = _place(path), _place(last)
+def _is_same_or_moved(path: str, last: str) -> bool:
+    """Whether ``path`` is the ``last`` one, or where it was moved under the same name."""
+    now, before = _real_path(path), _real_path(last)
     if now == before or is_address(now) or is_address(before):
         return now == before
     return Path(now).name == Path(before).name and not os.path.lexists(before)
 
 
-def _place(path: str) -> str:
-    """The same for every way to write a path: ``docs``, ``./docs/``, ``/home/me/docs``."""
+def _real_path(path: str) -> str:
+    """Return the same path for every spelling: ``docs``, ``./docs/``, ``/home/me/docs``."""
     return path if is_address(path) else os.path.realpath(path)
 
 
 def is_one_of(path: str, paths: Iterable[str]) -> bool:
     """Whether ``path`` names the same place as one of ``paths``."""
-    return _place(path) in map(_place, paths)
+    return _real_path(path) in map(_real_path, paths)
 
 
 def is_address(path: str) -> bool:

@@ -1,4 +1,4 @@
-"""The options that commands share, and the only reader and writer of the environment in this program."""
+"""The options that commands share; the only module of this program that reads and writes environment variables."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragctl.console import note
+from ragctl.console import CommandFailed, note
 
 if TYPE_CHECKING:
     from rag.config.settings import Settings
@@ -22,20 +22,20 @@ IndexDir = Annotated[
 Profile = Annotated[
     str | None,
     typer.Option(
-        "--profile", metavar="P", help="Which system. Default: $RAG_PROFILE, else the index's own, else house."
+        "--profile", metavar="P", help="The service's profile. Default: $RAG_PROFILE, else the index's own, else house."
     ),
 ]
 
 
-def read_settings(*, index: str | None, profile: str | None, making: bool = False) -> Settings:
-    """The service's settings, options first. Options become variables, because the function reads those.
+def read_settings(*, index: str | None, profile: str | None, for_ingest: bool = False) -> Settings:
+    """Return the service's settings; options override variables, and become variables that the function reads.
 
-    The profile that nobody gives is the one that the index was made for. ``making`` is for the command that makes the
-    index: it looks for no other than the one that is named, or has its usual place.
+    Without a profile, the one that the index was made for is used. ``for_ingest`` is for the command that makes the
+    index: it considers only the named index or the default one.
 
     Raises:
-        ConfigurationError: a variable holds something that is not accepted.
-        typer.BadParameter: there is no such profile.
+        ConfigurationError: a variable has a value that is not accepted.
+        typer.BadParameter: the profile does not exist.
     """
     from rag.config.settings import Settings, load
     from rag.profiles import PROFILES, require_profile
@@ -48,14 +48,48 @@ def read_settings(*, index: str | None, profile: str | None, making: bool = Fals
         if not index.strip():
             raise typer.BadParameter("it is empty; name a folder", param_hint="--index")
         os.environ["INDEX_URI"] = index
-    _follow_index(making=making)
+    _adopt_profile_of_index(for_ingest=for_ingest)
     settings = load(Settings)
     require_profile(settings.profile)
     return settings
 
 
-def with_store(settings: Settings) -> tuple[Settings, str]:
-    """The settings of a server, whose store is beside the index where nobody names another, and a sentence on it."""
+def _adopt_profile_of_index(*, for_ingest: bool) -> None:
+    """Use the profile of the index if none is given; note if another one is given."""
+    from knowledge.open.place import made_of
+    from rag.config.settings import DEFAULT_PROFILE
+    from rag.profiles import PROFILES
+
+    given, place = (os.environ.get(name, "").strip() for name in ("RAG_PROFILE", "INDEX_URI"))
+    if not place:
+        place = _default_place(given or (DEFAULT_PROFILE if for_ingest else _profile_with_index()))
+    own = made_of(place).profile
+    if given and own and own != given:
+        note(f"Note: the index {place} was made for the profile {own}; --profile or RAG_PROFILE says {given}")
+    elif not given and own in PROFILES:
+        os.environ["RAG_PROFILE"], os.environ["INDEX_URI"] = own, place
+
+
+def _profile_with_index() -> str:
+    """Return the only profile with an index in its default place; the default profile if none or several have one."""
+    from rag.config.settings import DEFAULT_PROFILE
+    from rag.profiles import PROFILES
+
+    indexed = [name for name in PROFILES if Path(_default_place(name)).is_dir()]
+    if DEFAULT_PROFILE in indexed or len(indexed) != 1:
+        return DEFAULT_PROFILE
+    note(f"Note: there is no index {_default_place(DEFAULT_PROFILE)}; {_default_place(indexed[0])} is used")
+    os.environ["RAG_PROFILE"] = indexed[0]
+    return indexed[0]
+
+
+def _default_place(profile: str) -> str:
+    """Return the same path as ``Settings.index_place``."""
+    return f".index/{profile}"
+
+
+def choose_store(settings: Settings) -> tuple[Settings, str]:
+    """Return a server's settings, with the store beside the index if none is named, and a sentence that names it."""
     from knowledge.engines.server.address import is_server
     from knowledge.open.place import folder_of
     from rag.adapters.vendors import NO_STORE
@@ -70,58 +104,39 @@ def with_store(settings: Settings) -> tuple[Settings, str]:
             return settings, "Nothing is remembered: an index on a server has no place for it. Set STORE_PATH"
         folder = folder_of(settings.index_place).absolute()
         place = folder.with_name(f"{folder.name}.store.sqlite")
-        there = next(path for path in (place, *place.parents) if path.exists())
-        if not os.access(there, os.W_OK):
-            return settings, f"Nothing is remembered: {there} cannot be written. Set STORE_PATH"
+        existing = next(path for path in (place, *place.parents) if path.exists())
+        if not os.access(existing, os.W_OK):
+            return settings, f"Nothing is remembered: {existing} cannot be written. Set STORE_PATH"
         os.environ["STORE_PATH"] = str(place)
         settings = load(Settings)
     return settings, f"Turns and votes are kept in {settings.store_path}"
 
 
-def _follow_index(*, making: bool) -> None:
-    """Without a profile take the one of the index; with another one say so."""
-    from knowledge.open.place import made_of
-    from rag.config.settings import DEFAULT_PROFILE
-    from rag.profiles import PROFILES
+def require_folder(settings: Settings, *, instead: str) -> Path:
+    """Return the folder of the index, for work that cannot be done to an index on a server.
 
-    given, place = (os.environ.get(name, "").strip() for name in ("RAG_PROFILE", "INDEX_URI"))
-    if not place:
-        place = _usual_place(given or (DEFAULT_PROFILE if making else _made_before()))
-    own = made_of(place).profile
-    if given and own and own != given:
-        note(f"Note: the index {place} was made for the profile {own}; --profile or RAG_PROFILE says {given}")
-    elif not given and own in PROFILES:
-        os.environ["RAG_PROFILE"], os.environ["INDEX_URI"] = own, place
+    Raises:
+        CommandFailed: the index is on a server; ``instead`` is the advice in its message.
+    """
+    from knowledge.engines.server.address import is_server
+    from knowledge.open.place import folder_of
 
-
-def _made_before() -> str:
-    """The only profile that has an index in its usual place; where none or several have one, the default."""
-    from rag.config.settings import DEFAULT_PROFILE
-    from rag.profiles import PROFILES
-
-    there = [name for name in PROFILES if Path(_usual_place(name)).is_dir()]
-    if DEFAULT_PROFILE in there or len(there) != 1:
-        return DEFAULT_PROFILE
-    note(f"Note: there is no index {_usual_place(DEFAULT_PROFILE)}; {_usual_place(there[0])} is used")
-    os.environ["RAG_PROFILE"] = there[0]
-    return there[0]
-
-
-def _usual_place(profile: str) -> str:
-    """As ``Settings.index_place`` has it."""
-    return f".index/{profile}"
+    if is_server(settings.index_place):
+        sentence = f"This needs an index in a folder, and {settings.index_place} is on Chroma's server. {instead}"
+        raise CommandFailed(sentence, code="index_on_server")
+    return folder_of(settings.index_place)
 
 
 def limit_numpy_threads() -> None:
-    """Keep numpy's BLAS, which has nothing to do here, from starting a thread per core; before numpy is imported."""
+    """Keep numpy's BLAS, which is not used here, from starting a thread per core; call it before numpy is imported."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def wants_trace() -> bool:
-    """Whether a developer asked (``RAGCTL_TRACE=1``) for the trace of an unexpected failure."""
+    """Whether the trace of an unexpected failure is printed (``RAGCTL_TRACE=1``)."""
     return bool(os.environ.get("RAGCTL_TRACE"))
 
 
-def cores() -> int:
-    """Processors that this process may use, >= 1."""
+def count_cores() -> int:
+    """Return the number of processors that this process may use, >= 1."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

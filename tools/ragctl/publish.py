@@ -1,31 +1,37 @@
-"""ragctl publish: documents into a deployed stack's index, checked, uploaded, switched to; and back to an older one."""
+"""ragctl publish: ingest documents into a deployed stack's index, check it, upload it and switch to it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ragctl.console import emit_json, note, show
-from ragctl.evaluate_questions import FAIL_UNDER
-from ragctl.failures import CommandFailed
+from ragctl.console import CommandFailed, emit_json, note, print_rich
+from ragctl.evaluate_questions import FAIL_UNDER, check_questions
+from ragctl.ingest import check_base_url, check_patterns
+from ragctl.ingest_job import IngestJob
 from ragctl.ingest_request import IngestRequest
-from ragctl.options import Json
-from ragctl.publish_build import IndexBuild, go_back, publish_at, server_of
+from ragctl.options import Json, read_settings
 
 if TYPE_CHECKING:
+    from knowledge.engines.server.address import ServerAddress
+    from publish.publisher import Outcome
+    from publish.served import ServedStack
     from publish.stack import Target
-    from publish.versions import Published
+    from publish.versions import Facts
+    from rag.config.settings import Settings
 
 StackName = Annotated[str, typer.Option("--stack", metavar="NAME", help="The deployed stack.")]
 Region = Annotated[str | None, typer.Option("--region", help="Default: the AWS CLI's own.")]
 AllowRemovals = Annotated[
     bool,
     typer.Option(
-        "--allow-removals", help="Even if it removes more than 30 % of the documents, or what an emptied place held."
+        "--allow-removals",
+        help="Allow removing more than 30 % of the documents, or all documents of an emptied file or folder.",
     ),
 ]
 
@@ -33,23 +39,25 @@ AllowRemovals = Annotated[
 def publish(
     paths: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[PATH...]", help="As for ingest. Default: what the stack's index was made of."),
+        typer.Argument(metavar="[PATH...]", help="As for ingest. Default: the paths of the stack's index."),
     ] = None,
     *,
     stack: StackName,
     questions: Annotated[
-        Path | None, typer.Option(metavar="Q.jsonl", help="Golden questions, asked of the new index before anything.")
+        Path | None, typer.Option(metavar="Q.jsonl", help="Golden questions for the new index, before it is used.")
     ] = None,
     fail_under: Annotated[
         list[str] | None,
         typer.Option(
-            FAIL_UNDER, metavar="NAME=X,...", help="What they must reach, as for evaluate; or nothing happens."
+            FAIL_UNDER,
+            metavar="NAME=X,...",
+            help="Limits for the questions' figures, as for evaluate. Below them nothing is published.",
         ),
     ] = None,
     version: Annotated[
         str | None, typer.Option("--version", metavar="KEY", help="Go (back) to this version, without an ingest.")
     ] = None,
-    listing: Annotated[bool, typer.Option("--list", help="Tell the versions with their dates and counts.")] = False,
+    listing: Annotated[bool, typer.Option("--list", help="List the versions with their dates and counts.")] = False,
     include: Annotated[list[str] | None, typer.Option(metavar="GLOB", help="As for ingest.")] = None,
     exclude: Annotated[list[str] | None, typer.Option(metavar="GLOB", help="As for ingest.")] = None,
     base_url: Annotated[str | None, typer.Option("--base-url", metavar="URL", help="As for ingest.")] = None,
@@ -61,17 +69,20 @@ def publish(
             "stack's own, else an index in a layer.",
         ),
     ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Publish nothing when any document failed.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Publish nothing if any document failed.")] = False,
     allow_removals: AllowRemovals = False,
     region: Region = None,
     as_json: Json = False,
 ) -> None:
-    """Make a deployed stack answer from the documents in PATH...; the version before answers until the new one does.
+    """Make a deployed stack answer from the documents in PATH...; the old version answers until the new one does.
 
-    The same content twice publishes nothing. A version that cannot answer is refused by its rehearsal, and the one
-    before stays.
+    Unchanged content publishes nothing. A version that fails its rehearsal is refused, and the old one stays.
     """
-    _check_usage(paths or [], questions=questions, fail_under=fail_under, version=version, listing=listing)
+    if fail_under and questions is None:
+        raise typer.BadParameter("it needs --questions", param_hint=FAIL_UNDER)
+    kinds = {"--version": version is not None, "--list": listing, "PATH or --questions": bool(paths or questions)}
+    if len(chosen := [name for name, is_given in kinds.items() if is_given]) > 1:
+        raise typer.BadParameter(f"{' and '.join(chosen)} cannot be used together")
     with publishing_errors():
         from publish.publisher import publish as publish_index
         from publish.publisher import switch
@@ -79,41 +90,43 @@ def publish(
 
         target = open_stack(stack, region)
         if listing:
-            _tell_versions(target, as_json=as_json)
+            _print_versions(target, as_json=as_json)
             return
-        place = server_of(index, target)
+        place = find_server(index, target)
         if place is not None and version is not None:
-            outcome = go_back(target, place, version)
+            from publish.served import back_to
+
+            outcome = back_to(_served_stack(target, place), version)
         elif version is not None:
             key = key_of(version)
             outcome = switch(target, key, target.bucket.facts(key), note)
         else:
-            asked = IngestRequest(
+            request = IngestRequest(
                 paths=tuple(paths or ()),
                 base_url=base_url or "",
                 include=tuple(include or ()),
                 exclude=tuple(exclude or ()),
             )
             build = IndexBuild(
-                asked,
+                request,
                 target.parameters,
                 questions=questions,
-                fail_under=tuple(fail_under or ()),
+                fail_under=fail_under or (),
                 strict=strict,
                 may_remove=allow_removals,
             )
-            outcome = publish_index(target, build, note) if place is None else publish_at(target, place, build)
+            outcome = publish_index(target, build, note) if place is None else publish_to_server(target, place, build)
     if as_json:
         emit_json(outcome.fields())
     else:
-        show(outcome.sentence)
+        print_rich(outcome.sentence)
 
 
 def open_stack(stack: str, region: str | None) -> Target:
-    """The stack that is published to.
+    """Return the stack that is published to.
 
     Raises:
-        PublishFailed: there is none, or AWS refuses.
+        PublishFailed: there is no such stack, or AWS refuses.
     """
     import boto3  # type: ignore[import-untyped]
 
@@ -126,7 +139,7 @@ def open_stack(stack: str, region: str | None) -> Target:
 
 @contextmanager
 def publishing_errors() -> Iterator[None]:
-    """Raise ``CommandFailed`` for what keeps an index from being published."""
+    """Raise ``CommandFailed`` for a ``PublishFailed``."""
     from publish.errors import PublishFailed
 
     try:
@@ -135,36 +148,138 @@ def publishing_errors() -> Iterator[None]:
         raise CommandFailed(str(exc), code=exc.code) from exc
 
 
-def _check_usage(
-    paths: list[str], *, questions: Path | None, fail_under: list[str] | None, version: str | None, listing: bool
-) -> None:
-    if fail_under and questions is None:
-        raise typer.BadParameter("it needs --questions", param_hint=FAIL_UNDER)
-    kinds = {"--version": version is not None, "--list": listing, "PATH or --questions": bool(paths or questions)}
-    if len(chosen := [name for name, given in kinds.items() if given]) > 1:
-        raise typer.BadParameter(f"{' and '.join(chosen)} cannot be used together")
-
-
-def _tell_versions(target: Target, *, as_json: bool) -> None:
+def _print_versions(target: Target, *, as_json: bool) -> None:
     from publish.errors import aws_errors
 
     with aws_errors():
         versions = target.bucket.versions()
+    rows = [
+        {
+            "key": one.key,
+            "published": one.at.isoformat(timespec="seconds"),
+            "version": one.facts.version,
+            "documents": one.facts.documents,
+            "chunks": one.facts.chunks,
+            "answers": one.key == target.key,
+        }
+        for one in versions
+    ]
     if as_json:
-        emit_json({"stack": target.name, "versions": [_row(one, target.key) for one in versions]})
-    elif not versions:
-        show(f"{target.name} has no published versions; it answers from the index that was built with it")
+        emit_json({"stack": target.name, "versions": rows})
+    elif not rows:
+        print_rich(f"{target.name} has no published versions; it answers from the index that was built with it")
     else:
         from rich.table import Table
 
         table = Table("key", "published", "documents", "chunks", "", box=None)
-        for row in (_row(one, target.key) for one in versions):
-            counts = str(row["documents"]), str(row["chunks"])
-            table.add_row(row["key"], row["published"], *counts, "answers" if row["answers"] else "")
-        show(table)
+        for row in rows:
+            cells = (str(row[name]) for name in ("key", "published", "documents", "chunks"))
+            table.add_row(*cells, "answers" if row["answers"] else "")
+        print_rich(table)
 
 
-def _row(one: Published, current: str) -> dict[str, Any]:
-    counts = {"version": one.facts.version, "documents": one.facts.documents, "chunks": one.facts.chunks}
-    published = one.at.isoformat(timespec="seconds")
-    return {"key": one.key, "published": published, **counts, "answers": one.key == current}
+@dataclass(frozen=True, slots=True)
+class IndexBuild:
+    """Updates an index as ``ragctl ingest`` does, with the same refusals, and asks it the golden questions.
+
+    ``parameters`` are those of the stack that will answer from the index.
+    """
+
+    request: IngestRequest
+    parameters: Mapping[str, str]
+    questions: Path | None = None
+    fail_under: Sequence[str] = ()
+    strict: bool = False
+    may_remove: bool = False
+
+    def __call__(self, index: Path | str) -> dict[str, Any]:
+        """Ingest into ``index``, a folder or the address of a server; return the report.
+
+        A server goes on answering from the version before.
+
+        Raises:
+            CommandFailed: the index must not be published.
+        """
+        from knowledge.open.place import made_of
+
+        profile = self.parameters["Profile"]
+        settings = read_settings(index=str(index), profile=profile, for_ingest=True)
+        wanted = self.parameters.get("EmbedModel", "")
+        if settings.embed_model != wanted:
+            sentence = f"The stack has EmbedModel={wanted!r}, and EMBED_MODEL is {settings.embed_model!r} here"
+            raise CommandFailed(sentence, code="index_mismatch")
+        made = made_of(settings.index_place)
+        if not self.request.paths and not made.paths:
+            raise typer.BadParameter("name a folder, a file or an address", param_hint="PATH...")
+        request = self.request.restore(made, given=set(self.request.options))
+        check_base_url(request.base_url)
+        check_patterns(*request.include, *request.exclude)
+        job = IngestJob(request, settings, dry_run=False, may_remove=self.may_remove, as_json=True, switch=False)
+        counts, report = job.ingest()
+        failed = report["failed"]
+        for problem in (*failed, *report["emptied"]):
+            note(f"Failed: {problem['path']}: {problem['error']}")
+        if counts.emptied:
+            sentence = (
+                "Not published: what emptied files and folders held is kept. If it is to go, add --allow-removals"
+            )
+            raise CommandFailed(sentence, code="removals_refused", **report)
+        if failed and (self.strict or not counts.read):
+            raise CommandFailed(f"Not published: {len(failed)} documents failed", code="documents_failed", **report)
+        place = _rehearse(settings, report)
+        if self.questions:
+            figures = check_questions(self.questions, self.fail_under, profile=profile, index=place)
+            return {**report, "questions": figures}
+        return report
+
+
+def _rehearse(settings: Settings, report: Mapping[str, Any]) -> str:
+    """Return the place of the new version; on a server, it must first answer one of its own headings.
+
+    A version in a layer is rehearsed when its function starts.
+
+    Raises:
+        Exception: the version cannot answer.
+    """
+    from knowledge.engines.server.address import ServerAddress, is_server
+
+    if not is_server(settings.index_place):
+        return settings.index_place
+    from rag.wiring import build_application
+    from rag.wiring.rehearsal import answer_own_heading
+
+    place = str(ServerAddress.parse(settings.index_place).pinned(report["version"]))
+    service = build_application(settings.model_copy(update={"index_uri": place}))
+    try:
+        answer_own_heading(service)
+    finally:
+        service.index.handle.close()
+    return place
+
+
+def find_server(index: str | None, target: Target) -> ServerAddress | None:
+    """Return the address of Chroma's server: ``index``, else the stack's own; None if the index is in a layer."""
+    from knowledge.engines.server.address import ServerAddress
+    from publish.served import served_by
+
+    return ServerAddress.parse(index) if index else served_by(target)
+
+
+def publish_to_server(target: Target, place: ServerAddress, build: IndexBuild) -> Outcome:
+    """Write the version that ``build`` makes to the server, and let the stack answer from it; raises as ``build``."""
+    from publish.served import publish_served
+    from publish.versions import Facts
+
+    def make(server: ServerAddress) -> tuple[Facts, Mapping[str, Any]]:
+        report = build(str(server))
+        return Facts(report["version"], report["documents"], report["chunks"]), report
+
+    return publish_served(_served_stack(target, place), place, make)
+
+
+def _served_stack(target: Target, place: ServerAddress) -> ServedStack:
+    from publish.served import ServedStack
+    from rag.adapters.secrets import index_key
+
+    settings = read_settings(index=str(place.pinned("")), profile=target.parameters["Profile"], for_ingest=True)
+    return ServedStack(target, note, settings.collection, index_key(settings))

@@ -1,4 +1,4 @@
-"""ragctl refresh: a deployed stack follows a bucket of documents; infra/refresh.yaml runs it."""
+"""ragctl refresh: keep a deployed stack up to date with a bucket of documents; infra/refresh.yaml runs it."""
 
 from __future__ import annotations
 
@@ -11,20 +11,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ragctl.console import emit_json, note, show
+from ragctl.console import CommandFailed, describe_error, emit_json, note, print_rich
 from ragctl.evaluate_questions import FAIL_UNDER
-from ragctl.failures import CommandFailed, describe
 from ragctl.ingest_request import IngestRequest, is_address
 from ragctl.options import Json
-from ragctl.publish import Region, StackName, open_stack, publishing_errors
-from ragctl.publish_build import IndexBuild, publish_at, server_of
+from ragctl.publish import (
+    IndexBuild,
+    Region,
+    StackName,
+    find_server,
+    open_stack,
+    publish_to_server,
+    publishing_errors,
+)
 
 if TYPE_CHECKING:
     from publish.stack import Target
 
 MINUTES = 10.0
 QUESTIONS_KEY = "refresh/questions.jsonl"
-"""In the bucket of versions: golden questions, asked where they are there."""
+"""In the bucket of versions: the golden questions, which are optional."""
 
 
 def refresh(
@@ -37,26 +43,28 @@ def refresh(
     folder: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="Where to mirror them: the same place each time, so that an emptied bucket is noticed."
+            metavar="DIR",
+            help="Folder to mirror them in: the same each time, so that an emptied bucket is noticed.",
         ),
     ] = None,
     minutes: Annotated[
-        float, typer.Option("--minutes", min=0, max=1440, help="Publish at most once in so many minutes.")
+        float, typer.Option("--minutes", min=0, max=1440, help="Publish at most once in this time.")
     ] = MINUTES,
     always: Annotated[
-        bool, typer.Option("--always", help="Look at the sources even where the bucket has not changed.")
+        bool, typer.Option("--always", help="Read the sources even if the bucket has not changed.")
     ] = False,
     base_url: Annotated[str, typer.Option("--base-url", metavar="URL", help="As for ingest.")] = "",
     fail_under: Annotated[
-        str, typer.Option(FAIL_UNDER, metavar="NAME=X,...", help=f"What the questions in {QUESTIONS_KEY} must reach.")
+        str,
+        typer.Option(FAIL_UNDER, metavar="NAME=X,...", help=f"Limits for the figures of {QUESTIONS_KEY}."),
     ] = "",
     region: Region = None,
     as_json: Json = False,
 ) -> None:
-    """Publish a bucket's documents to a stack, and again while the bucket differs from what was listed.
+    """Publish a bucket's documents to a stack, and again if the bucket changed meanwhile.
 
-    Each round leaves a report, refresh/report.json in the stack's bucket of versions, and metrics in
-    RagRefresh/<stack>. A bucket that is empty publishes nothing.
+    Each round writes a report, refresh/report.json in the stack's bucket of versions, and metrics in
+    RagRefresh/<stack>. An empty bucket publishes nothing.
     """
     if wrong := [source for source in sources or () if not is_address(source)]:
         raise typer.BadParameter(f"{wrong[0]!r} is no http(s) address", param_hint="ADDRESS...")
@@ -71,52 +79,52 @@ def refresh(
 
         place = Path(name)
         target = open_stack(stack, region)
-        asked = IngestRequest(paths=(str(place), *(sources or ())), base_url=base_url)
+        request = IngestRequest(paths=(str(place), *(sources or ())), base_url=base_url)
         s3 = target.aws.client("s3")
         job = Refresh(
             documents=DocumentBucket.at(s3, documents),
             reports=ReportStore(s3, target.aws.client("cloudwatch"), target.outputs["IndexBucket"], stack),
             folder=place,
-            publish_once=lambda: _publish_once(open_stack(stack, region), asked, fail_under),
+            publish_once=lambda: _publish_once(open_stack(stack, region), request, fail_under),
             minutes=minutes,
-            failure=_failure,
+            failure=_describe_failure,
             tell=note,
         )
         with aws_errors():
             rounds = job.run(always=always)
-    told = [asdict(one) for one in rounds]
+    reports = [asdict(one) for one in rounds]
     if rounds and rounds[-1].outcome == "failed":
-        raise CommandFailed(rounds[-1].error, code=rounds[-1].code, rounds=told)
+        raise CommandFailed(rounds[-1].error, code=rounds[-1].code, rounds=reports)
     if as_json:
-        emit_json({"stack": stack, "rounds": told})
+        emit_json({"stack": stack, "rounds": reports})
     else:
-        show(*(f"{one.at} {one.outcome} {one.version}, {one.documents} documents" for one in rounds))
+        print_rich(*(f"{one.at} {one.outcome} {one.version}, {one.documents} documents" for one in rounds))
 
 
-def _publish_once(target: Target, asked: IngestRequest, fail_under: str) -> Mapping[str, Any]:
+def _publish_once(target: Target, request: IngestRequest, fail_under: str) -> Mapping[str, Any]:
     from publish.errors import aws_errors
     from publish.publisher import publish
 
     with tempfile.TemporaryDirectory(prefix="ragctl-questions-") as temporary:
         questions = Path(temporary) / "questions.jsonl"
         with aws_errors():
-            there = target.bucket.download(QUESTIONS_KEY, questions)
+            is_there = target.bucket.download(QUESTIONS_KEY, questions)
         build = IndexBuild(
-            asked,
+            request,
             target.parameters,
-            questions=questions if there else None,
-            fail_under=(fail_under,) if there and fail_under else (),
+            questions=questions if is_there else None,
+            fail_under=(fail_under,) if is_there and fail_under else (),
         )
-        place = server_of(None, target)
-        done = publish(target, build, note) if place is None else publish_at(target, place, build)
-        return done.fields()
+        place = find_server(None, target)
+        outcome = publish(target, build, note) if place is None else publish_to_server(target, place, build)
+        return outcome.fields()
 
 
-def _failure(error: Exception) -> tuple[str, str] | None:
-    """What a report says of it."""
+def _describe_failure(error: Exception) -> tuple[str, str] | None:
+    """Return the sentence and the code for a report, or None for an unexpected error."""
     from publish.errors import PublishFailed
 
     if isinstance(error, PublishFailed):
         return str(error), error.code
-    problem = describe(error)
-    return (problem.sentence, problem.code) if problem else None
+    message = describe_error(error)
+    return (message.sentence, message.code) if message else None

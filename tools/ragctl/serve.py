@@ -1,4 +1,4 @@
-"""ragctl serve: the Lambda handler behind a local HTTP server."""
+"""ragctl serve, the Lambda handler behind a local HTTP server; and ragctl mcp, its tools over stdin and stdout."""
 
 from __future__ import annotations
 
@@ -6,15 +6,21 @@ import errno
 import json
 import shlex
 import socket
+import sys
+import time
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragctl.console import emit_json, note
-from ragctl.failures import CommandFailed
-from ragctl.options import DEFAULT_PORT, IndexDir, Json, Profile, read_settings, with_store
+from ragctl.console import CommandFailed, emit_json, note
+from ragctl.options import DEFAULT_PORT, IndexDir, Json, Profile, choose_store, read_settings
+
+if TYPE_CHECKING:
+    from rag.values.answer import Answer
+    from rag.values.question import Question
+    from rag.values.request import Listen
 
 ANY_QUESTION = "What can you tell me?"
 _SAMPLES = Path(__file__).resolve().parents[2] / "samples"
@@ -36,8 +42,8 @@ def serve(
     Turns and votes are kept in INDEX.store.sqlite, or where STORE_PATH says; STORE_PATH=none keeps nothing. The
     function's logs and metrics go to stdout as they are, one line about each request to stderr.
     """
-    settings, store = with_store(read_settings(index=index, profile=profile))
-    listener = listen(host, port)
+    settings, store = choose_store(read_settings(index=index, profile=profile))
+    listener = _listen(host, port)
     url = f"http://{host}:{listener.getsockname()[1]}"
     note(f"Starting {settings.profile} (index {settings.index_place}) ...")
     note(store)
@@ -65,18 +71,16 @@ def serve(
         page.load_page = bundle
 
         jobs = IngestJobs(tuple(source or ()), settings.index_place, settings.profile, folder.path)
-        application = Gateway(
-            with_ingest(lambda_handler, jobs), local=listener.getsockname()[0] in {"127.0.0.1", "::1"}
-        )
-        serve_forever(application, listener, ready=announce)
+        is_local = listener.getsockname()[0] in {"127.0.0.1", "::1"}
+        serve_forever(Gateway(with_ingest(lambda_handler, jobs), local=is_local), listener, ready=announce)
     note("Stopped.")
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens on ``host``:``port``; 0 is any free port.
+def _listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens on ``host``:``port``; 0 is any free port.
 
     Raises:
-        CommandFailed: the port is in use, or cannot be had.
+        CommandFailed: the port is in use or not allowed, or the address does not exist.
     """
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -101,3 +105,41 @@ def _welcome(url: str, profile: str) -> str:
     body = shlex.quote(json.dumps({"query": question}, ensure_ascii=False))
     curl = f"curl -s {url}/api/query -H 'Content-Type: application/json' -d {body}"
     return f"Ready: {url} (Ctrl-C ends it). Try:\n\n  {curl}\n  curl -s {url}/api/health\n\n"
+
+
+def mcp(*, profile: Profile = None, index: IndexDir = None) -> None:
+    """Serve the Model Context Protocol on stdin and stdout: the tools ask and search, and passages as resources.
+
+    Programs such as Claude Code start it by themselves; it ends with its input. Messages for people go to stderr.
+    """
+    settings = read_settings(index=index, profile=profile)
+
+    from rag.http.failures import explain
+    from rag.mcp.tools import build_server
+    from rag.values.chat import Deadline
+    from rag.wiring import build_application
+    from rag.wiring.application import Library
+
+    service = build_application(settings)
+
+    def ask(question: Question, listen: Listen | None) -> Answer:
+        limit = Deadline.after(service.settings.request_deadline_s, time.monotonic)
+        return service.pipeline.run(question, deadline=limit, listen=listen)
+
+    def send(message: dict[str, object]) -> None:
+        sys.stdout.write(json.dumps(message, ensure_ascii=True, separators=(",", ":")) + "\n")
+        sys.stdout.flush()
+
+    server = build_server(
+        Library(service, ask),
+        profile=settings.profile,
+        describe_error=lambda error: explain(error).sentence,
+        notify=send,
+    )
+    note(f"MCP on stdin and stdout for {settings.profile} (index {settings.index_place})")
+    for line in sys.stdin.buffer:
+        if not line.strip():
+            continue
+        reply = server.respond(line.decode("utf-8", "replace"))
+        if reply.message is not None:
+            send(reply.message)

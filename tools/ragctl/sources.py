@@ -1,32 +1,129 @@
-"""What a person names to ``ragctl ingest``, as documents: folders, files, corpora and addresses on the web."""
+"""Documents from the paths of ``ragctl ingest``: folders, files, corpora and addresses on the web.
+
+Files are read and cut in several processes, so that a file that ends its process fails alone. Pebble's pool is used
+because the standard library's ends all of the work when one process dies, and has no time limit for one task. The
+limit is CPU time: on a busy machine a good file takes many times as long by the clock.
+"""
 
 from __future__ import annotations
 
 import mimetypes
-from collections import Counter
+import multiprocessing
+import signal
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import TimeoutError as WaitedTooLong
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 import documents
 from ragctl.console import progress
 from ragctl.ingest_request import IngestRequest, is_address, is_one_of
-from ragctl.kept_readings import KeptReadings, Watched
+from ragctl.options import count_cores
+from ragctl.reading_cache import ReadingCache, TracedReading
 
 if TYPE_CHECKING:
+    from pebble import ProcessFuture
+
     from knowledge.build.plan import Cut
     from knowledge.model.values import Document, Failure
     from knowledge.read.documents import Reading
+    from knowledge.read.readers import ConvertedText, Reader
     from knowledge.read.walk import FoundFile
+
+CACHE_NAME = ".web"
+"""Beside the manifest: the fetched pages, for the conditional requests of the next run."""
+NAMED_SUFFIXES = 5
+MEDIA = ("image", "audio", "video", "font")
+
+_NO_SITE = documents.Site(root="")
+
+
+@dataclass(frozen=True, slots=True)
+class PageSites:
+    """The ``SiteRules`` of ``knowledge.read.readers``, from the sites that the given folders belong to.
+
+    ``base_urls``, by given path, replace the addresses in the sites' own configurations, unless they are ``""``. With
+    ``keep_suffix`` a page's address ends with its file's path unchanged.
+    """
+
+    base_urls: Mapping[Path, str]
+    sites: Mapping[Path, documents.Site]
+    keep_suffix: bool = False
+
+    @classmethod
+    def find(
+        cls, folders: Mapping[Path, Path], *, base_urls: Mapping[Path, str] | None = None, keep_suffix: bool = False
+    ) -> PageSites:
+        """Find the sites of ``folders``: each given path with the folder that it is, or is in."""
+        sites = {}
+        for given, folder in folders.items():
+            with suppress(OSError):  # reading a folder that cannot be opened reports why
+                sites[given] = documents.site_of(folder)
+        return cls(base_urls or {}, sites, keep_suffix)
+
+    def as_read(self, text: str, found: FoundFile, meta: Mapping[Any, Any]) -> str:
+        """See ``SiteRules``."""
+        return documents.as_read(text, file=found.file, root=found.within, site=self.site(found), meta=meta)
+
+    def address(self, found: FoundFile, meta: Mapping[Any, Any]) -> str:
+        """See ``SiteRules``."""
+        from knowledge.read.kinds import without_template
+
+        base_url = self.base_urls.get(found.root, "")
+        site = self.site(found)
+        if self.keep_suffix or documents.keeps_suffixes(base_url):
+            return documents.address(site, path=found.path, meta=meta, base_url=base_url, keep_suffix=True)
+        return documents.address(site, path=without_template(found.path), meta=meta, base_url=base_url)
+
+    def named(self, found: FoundFile) -> bool:
+        """See ``SiteRules``."""
+        return self.site(found).kind == "wiki"
+
+    def anchors(self, found: FoundFile) -> str:
+        """See ``SiteRules``."""
+        site = self.site(found)
+        return site.anchors if site.kind or self.base_urls.get(found.root) or found.url else ""
+
+    def site(self, found: FoundFile) -> documents.Site:
+        """Return the site of a file; its kind is ``""`` if it is unknown."""
+        return self.sites.get(found.root, _NO_SITE)
+
+
+def readers(sites: PageSites | None = None) -> Mapping[str, Reader]:
+    """Return a picklable reader for each suffix of ``documents``."""
+    return {suffix: partial(_convert, suffix=suffix, sites=sites) for suffix in sorted(documents.SUFFIXES)}
+
+
+def _convert(
+    data: bytes, found: FoundFile | None = None, *, suffix: str, sites: PageSites | None = None
+) -> ConvertedText:
+    from knowledge.model.errors import SourceUnreadable
+    from knowledge.read.decoding import decode
+    from knowledge.read.readers import ConvertedText, NoText
+
+    try:
+        file, root = (found.file, found.within) if found else (None, None)
+        site = sites.site(found) if found and sites else None
+        alone = found is not None and found.explicit
+        converted = documents.convert(data, suffix, decode=decode, file=file, root=root, site=site, alone=alone)
+    except documents.NoText as exc:
+        raise NoText(str(exc)) from exc
+    except documents.DocumentError as exc:
+        raise SourceUnreadable(str(exc)) from exc
+    return ConvertedText(converted.text, converted.caveats)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchedPages:
-    """The pages as ``files``, what ``failed``, and what was ``skipped`` by the reason.
+    """Fetched pages as ``files``, the failures, and the number of skipped addresses by reason.
 
-    ``lost`` are the paths of pages that could not be had now: what an index holds of them is as good as it was.
+    ``lost`` are the paths of pages that are unavailable for now: the index keeps its version of them.
     """
 
     files: tuple[FoundFile, ...] = ()
@@ -35,11 +132,11 @@ class FetchedPages:
     skipped: Mapping[str, int] = field(default_factory=dict)
 
 
-def fetch(addresses: Sequence[str], asked: IngestRequest, *, cache: Path) -> FetchedPages:
+def fetch_pages(addresses: Sequence[str], request: IngestRequest, *, cache: Path) -> FetchedPages:
     """Fetch the pages behind ``addresses`` into the folder ``cache``.
 
     Raises:
-        SourceUnreadable: of one address no page can be had.
+        SourceUnreadable: an address gives no page.
     """
     from knowledge.model.errors import SourceUnreadable
     from knowledge.model.values import Failure
@@ -49,13 +146,19 @@ def fetch(addresses: Sequence[str], asked: IngestRequest, *, cache: Path) -> Fet
     failed: list[Failure] = []
     lost: set[str] = set()
     skipped: Counter[str] = Counter()
+    limits, hosts = documents.Limits(pages=request.max_pages), frozenset(request.allow_host)
     for address in addresses:
-        crawled = _fetched(address, asked, cache)
+        try:
+            with progress("Fetching") as on_progress:
+                crawled = documents.fetch_site(
+                    address, cache=cache, limits=limits, allow_hosts=hosts, on_progress=on_progress
+                )
+        except documents.Unreadable as exc:
+            raise SourceUnreadable(str(exc)) from exc
         failures = tuple(Failure(failure.path, failure.error) for failure in crawled.failed)
         if failures and not crawled.pages:
-            raise SourceUnreadable(
-                f"No page of {address} can be had: {failures[0].path}: {failures[0].error}", failures
-            )
+            sentence = f"No page of {address} can be had: {failures[0].path}: {failures[0].error}"
+            raise SourceUnreadable(sentence, failures)
         failed += failures
         lost |= crawled.lost
         skipped.update(crawled.skipped)
@@ -65,78 +168,54 @@ def fetch(addresses: Sequence[str], asked: IngestRequest, *, cache: Path) -> Fet
     return FetchedPages(files=tuple(files.values()), failed=tuple(failed), lost=frozenset(lost), skipped=skipped)
 
 
-def _fetched(address: str, asked: IngestRequest, cache: Path) -> documents.CrawlResult:
-    from knowledge.model.errors import SourceUnreadable
+def read_sources(
+    request: IngestRequest, *, cache: Path, readings_path: Path | None = None, texts: IO[bytes] | None = None
+) -> tuple[Reading, ReadingCache]:
+    """Read the paths of ``request``; pages from the web are stored in the folder ``cache``.
 
-    limits = documents.Limits(pages=asked.max_pages)
-    try:
-        with progress("Fetching") as on_progress:
-            return documents.fetch_site(
-                address, cache=cache, limits=limits, allow_hosts=frozenset(asked.allow_host), on_progress=on_progress
-            )
-    except documents.Unreadable as exc:
-        raise SourceUnreadable(str(exc)) from exc
-
-
-CACHE_NAME = ".web"
-"""Beside the manifest: the pages that were fetched, for the conditional requests of the next run."""
-
-NAMED_SUFFIXES = 5
-MEDIA = ("image", "audio", "video", "font")
-
-IN_ONE_PROCESS_BYTES = 1_000_000
-"""Less text than this is read and cut sooner than another process has started."""
-
-
-def gather(
-    asked: IngestRequest, *, cache: Path, kept: Path | None = None, texts: IO[bytes] | None = None
-) -> tuple[Reading, KeptReadings]:
-    """Read what was asked for; pages from the web are kept in the folder ``cache``.
-
-    What the SQLite file ``kept`` has of files that are as they were is taken from there. The second result saves what
-    was read now. ``texts``: see ``knowledge.read.documents.read``.
+    Unchanged files come from the SQLite file ``readings_path``; the returned cache saves the new results there.
+    ``texts``: see ``knowledge.read.documents.read``.
 
     Raises:
-        SourceUnreadable: a path does not exist, or no page of an address can be had.
+        SourceUnreadable: a path does not exist, or an address gives no page.
     """
     from knowledge.read.documents import Loading, Selection, read
-    from ragctl.readers import Pages, readers
 
-    local = [Path(path) for path in asked.paths if not is_address(path)]
-    web = [path for path in asked.paths if is_address(path)]
-    site = fetch(web, asked, cache=cache) if web else FetchedPages()
-    sites = {path: path if path.is_dir() else path.parent for path in local}
-    bases = {path: asked.base_of(str(path)) for path in local}
-    pages = Pages.beside(sites, base_urls=bases, keep_suffix=asked.keep_suffix)
-    readings = KeptReadings(kept, repr((asked.formats, pages)))
+    local = [Path(path) for path in request.paths if not is_address(path)]
+    web = [path for path in request.paths if is_address(path)]
+    pages = fetch_pages(web, request, cache=cache) if web else FetchedPages()
+    folders = {path: path if path.is_dir() else path.parent for path in local}
+    base_urls = {path: request.base_of(str(path)) for path in local}
+    sites = PageSites.find(folders, base_urls=base_urls, keep_suffix=request.keep_suffix)
+    readings = ReadingCache(readings_path, repr((request.formats, sites)))
     with progress("Reading") as on_progress:
         reading = read(
             local,
             loading=Loading(
-                readers=readers(pages),
-                formats=asked.formats,
-                site=pages,
-                today=None if asked.drafts else datetime.now(UTC).date(),
+                readers=readers(sites),
+                formats=request.formats,
+                site=sites,
+                today=None if request.drafts else datetime.now(UTC).date(),
             ),
-            selection=Selection(include=asked.include, exclude=asked.exclude, follow_links=asked.follow_links),
-            fetched=site.files,
-            run=lambda function, files: readings.run(function, files, run_files),
+            selection=Selection(include=request.include, exclude=request.exclude, follow_links=request.follow_links),
+            fetched=pages.files,
+            run=lambda function, files: readings.run(function, files, map_files),
             texts=texts,
             on_progress=on_progress,
         )
-    found = replace(
+    complete = replace(
         reading,
-        failed=(*site.failed, *reading.failed),
-        warnings=(*_passed_over(local, reading), *reading.warnings),
-        lost=reading.lost | site.lost,
-        skipped={**reading.skipped, **site.skipped},
-        site_title=documents.site_title(pages.sites.values(), [page.file for page in site.files]),
+        failed=(*pages.failed, *reading.failed),
+        warnings=(*_warn_of_skipped_suffixes(local, reading), *reading.warnings),
+        lost=reading.lost | pages.lost,
+        skipped={**reading.skipped, **pages.skipped},
+        site_title=documents.site_title(sites.sites.values(), [page.file for page in pages.files]),
     )
-    return found, readings
+    return complete, readings
 
 
-def _passed_over(paths: Sequence[Path], reading: Reading) -> Iterable[Failure]:
-    """A warning where more files were passed over for their suffix than read; pictures, sound and fonts aside."""
+def _warn_of_skipped_suffixes(paths: Sequence[Path], reading: Reading) -> Iterable[Failure]:
+    """Yield a warning if more files were skipped for their suffix, other than media and fonts, than were read."""
     from knowledge.model.values import Failure
 
     counted = {
@@ -144,53 +223,60 @@ def _passed_over(paths: Sequence[Path], reading: Reading) -> Iterable[Failure]:
         for kind, count in reading.skipped.items()
         if kind.startswith(".") and (mimetypes.guess_type(f"x{kind}")[0] or "").partition("/")[0] not in MEDIA
     }
-    passed, read = sum(counted.values()), len(reading.documents)
-    if passed > read:
+    skipped, read = sum(counted.values()), len(reading.documents)
+    if skipped > read:
         most = ", ".join(f"{count} {kind}" for kind, count in list(counted.items())[:NAMED_SUFFIXES])
         sentence = (
-            f"{passed} files were passed over for their suffix and {read} read: {most}. --as SUFFIX=FORMAT reads them"
+            f"{skipped} files were passed over for their suffix and {read} read: {most}. --as SUFFIX=FORMAT reads them"
         )
         yield Failure(", ".join(map(str, paths)), sentence)
 
 
-def emptied_since(reading: Reading, index_place: str) -> Mapping[str, Failure]:
-    """What is empty now and may have held something in the index, by path."""
+def emptied_paths(reading: Reading, index_place: str) -> Mapping[str, Failure]:
+    """Return the files and folders that are empty now and may have documents in the index, by path."""
     from knowledge.open.place import made_of
 
-    # A given folder ("") stands for all that the index holds; one that is given for the first time held nothing.
+    # A given folder ("") stands for all documents of the index; a folder that is given for the first time has none.
     last = made_of(index_place).paths
-    return {path: said for path, said in reading.emptied.items() if path or is_one_of(said.path, last)}
+    return {path: failure for path, failure in reading.emptied.items() if path or is_one_of(failure.path, last)}
 
 
-def run_files(function: Callable[[FoundFile], Watched], files: Sequence[FoundFile]) -> Iterable[Watched]:
-    """``function`` of each file, in several processes where a converter may end one, or where it is much to read."""
+IN_ONE_PROCESS_BYTES = 1_000_000
+"""Less text than this is read and cut sooner than another process has started."""
+TASK_LIMIT_S = 300
+"""CPU time for one file: 117 PDFs of public repositories took 99 s together."""
+WAIT_LIMIT_S = 12 * TASK_LIMIT_S
+"""Clock time for one file: one that only waits, as for a disk that is gone, takes no CPU time."""
+AHEAD = 256
+"""Results in memory at once, including those that wait for a slow one before them."""
+
+
+def map_files(function: Callable[[FoundFile], TracedReading], files: Sequence[FoundFile]) -> Iterable[TracedReading]:
+    """Map ``function`` over files, in several processes if a converter may end one, or if there is much to read."""
     from knowledge.model.values import Failure
     from knowledge.read.kinds import suffix, without_template
     from knowledge.read.loading import CORPUS_SUFFIX, SUFFIXES, shown_as
 
     texts = {*SUFFIXES, CORPUS_SUFFIX}
-    if (
-        all(suffix(without_template(found.file.name)) in texts for found in files)
-        and _size(files) < IN_ONE_PROCESS_BYTES
-    ):
+    size = 0
+    for found in files:
+        with suppress(OSError):  # reading the file reports it
+            size += found.file.stat().st_size
+    if all(suffix(without_template(found.file.name)) in texts for found in files) and size < IN_ONE_PROCESS_BYTES:
         return map(function, files)
-    from ragctl.processes import in_processes
-
-    def lost(found: FoundFile, reason: str) -> Watched:
-        return Watched((Failure(shown_as(found), reason),))
-
-    return in_processes(function, files, lost=lost)
+    return map_in_processes(
+        function, files, on_loss=lambda found, reason: TracedReading((Failure(shown_as(found), reason),))
+    )
 
 
-def run_documents(function: Callable[[Document], Cut], documents: Sequence[Document]) -> Iterable[Cut]:
-    """``function`` of each document, in several processes where it is much to cut."""
+def map_documents(function: Callable[[Document], Cut], documents: Sequence[Document]) -> Iterable[Cut]:
+    """Map ``function`` over documents, in several processes if there is much to cut."""
     if sum(len(document.text) for document in documents) < IN_ONE_PROCESS_BYTES:
         return map(function, documents)
-    from ragctl.processes import in_processes
 
     def cut() -> Iterator[Cut]:
         with progress("Cutting") as on_progress:
-            results = in_processes(function, documents, lost=lambda _, reason: reason)
+            results = map_in_processes(function, documents, on_loss=lambda _, reason: reason)
             for number, result in enumerate(results, start=1):
                 on_progress(number, len(documents))
                 yield result
@@ -198,11 +284,42 @@ def run_documents(function: Callable[[Document], Cut], documents: Sequence[Docum
     return cut()
 
 
-def _size(files: Sequence[FoundFile]) -> int:
-    total = 0
-    for found in files:
+def map_in_processes[T, R](
+    function: Callable[[T], R], items: Sequence[T], *, on_loss: Callable[[T, str], R], limit_s: float = TASK_LIMIT_S
+) -> Iterator[R]:
+    """Yield the results of ``function``, in order; ``on_loss`` makes the result of a lost process from the reason.
+
+    ``limit_s`` is the CPU time of one item, in seconds.
+    """
+    from pebble import ProcessExpired, ProcessPool
+
+    # A fresh interpreter each: a fork would copy the locks of this process' threads.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPool(max_workers=max(1, min(count_cores(), len(items))), context=context) as pool:
+        work, waiting = partial(_limit_cpu_time, function, limit_s), iter(items)
+        started: deque[ProcessFuture[R]] = deque()
         try:
-            total += found.file.stat().st_size
-        except OSError:
-            continue  # reading it says so
-    return total
+            for item in items:
+                batch = islice(waiting, AHEAD - len(started))
+                started.extend(pool.schedule(work, args=[one], timeout=WAIT_LIMIT_S) for one in batch)
+                try:
+                    yield started.popleft().result()
+                except WaitedTooLong:
+                    yield on_loss(item, f"was waited for {WAIT_LIMIT_S / 60:.0f} minutes: is its disk there?")
+                except ProcessExpired as exc:
+                    reason = f"ended the process that read it (exit code {exc.exitcode}): it may need too much memory"
+                    if exc.exitcode == -signal.SIGPROF:
+                        reason = f"takes more than {limit_s:.0f} s of CPU time: split it, or save it in another format"
+                    yield on_loss(item, reason)
+        except BaseException:
+            pool.stop()  # type: ignore[no-untyped-call]  # the caller stopped, as at Ctrl-C, and needs no more results
+            raise
+
+
+def _limit_cpu_time[T, R](function: Callable[[T], R], limit_s: float, item: T) -> R:
+    """Return ``function(item)``; SIGPROF ends its process after ``limit_s`` seconds of CPU time."""
+    signal.setitimer(signal.ITIMER_PROF, limit_s)
+    try:
+        return function(item)
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)

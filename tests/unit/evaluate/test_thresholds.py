@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom
 
 from evaluate import platt
-from evaluate.fitting import fitted, scale
+from evaluate.fitting import fit_calibration, scale
 from evaluate.goals import Goal
 from evaluate.judged import Case
 from evaluate.platt import SHIPPED, chances, fit, quality
@@ -150,11 +150,11 @@ def test_one_that_is_no_better_is_left_out_and_so_are_answers_all_alike() -> Non
 def test_what_an_index_keeps_of_labels() -> None:
     few = [Case(True, 1.0, 0.5, right=True)]
 
-    assert fitted(few, [0.0], KNOWN, {}, None).labels is None
-    assert fitted(few, [0.0], KNOWN, {"bar": 1.0}, None).labels == {"bar": 1.0, "questions": 1, "older": False}
-    kept = fitted(few, [0.0], replace(KNOWN, odds=(0.5, -1.0)), {"slope": 0.5, "shift": -1.0}, None)
+    assert fit_calibration(few, [0.0], KNOWN, {}, None).labels is None
+    assert fit_calibration(few, [0.0], KNOWN, {"bar": 1.0}, None).labels == {"bar": 1.0, "questions": 1, "older": False}
+    kept = fit_calibration(few, [0.0], replace(KNOWN, odds=(0.5, -1.0)), {"slope": 0.5, "shift": -1.0}, None)
     assert kept.labels == {"slope": 0.5, "shift": -1.0, "questions": 1, "older": False}
     assert kept.confidence.verdict.endswith("the one in use stays")
-    many = fitted(cases(300, 0.4, -2.0), [0.0], KNOWN, {}, None).labels
+    many = fit_calibration(cases(300, 0.4, -2.0), [0.0], KNOWN, {}, None).labels
     assert many is not None
     assert many.keys() == {"slope", "shift", "questions", "older"}

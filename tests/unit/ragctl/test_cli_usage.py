@@ -12,7 +12,7 @@ from rich.console import Console
 from knowledge.model.errors import IndexLocked, IndexMissing
 from rag.errors import ConfigurationError, EmptyQuery, LlmUnavailable
 from ragctl import cli, console
-from ragctl.failures import CommandFailed, Problem, describe
+from ragctl.console import CommandFailed, ErrorMessage, describe_error
 from ragctl.options import wants_trace
 
 WRONG = [
@@ -121,20 +121,20 @@ def test_what_is_not_done_to_an_index_on_a_server_says_what_is(
 @pytest.mark.parametrize(
     ("error", "problem"),
     [
-        (EmptyQuery(), Problem("Query cannot be empty", "empty_query", 2)),
-        (IndexMissing("No index in 'x'"), Problem("No index in 'x'", "index_not_ready", 1)),
-        (IndexLocked("Another process"), Problem("Another process", "index_locked", 1)),
-        (ConfigurationError("Wrong setting"), Problem("Wrong setting", "configuration_error", 1)),
-        (LlmUnavailable("vendor words"), Problem("Pipeline error: LLM request failed", "llm_unavailable", 1)),
-        (FileNotFoundError(2, "No such file", "a.txt"), Problem("No such file: a.txt", "os_error", 1)),
-        (OSError(28, "No space left on device", "a.txt"), Problem("The disk is full: a.txt", "os_error", 1)),
-        (OSError(28, "No space"), Problem("The disk is full: a file could not be written", "os_error", 1)),
-        (CommandFailed("so", code="c", exit_status=130, n=1), Problem("so", "c", 130, {"n": 1})),
+        (EmptyQuery(), ErrorMessage("Query cannot be empty", "empty_query", 2)),
+        (IndexMissing("No index in 'x'"), ErrorMessage("No index in 'x'", "index_not_ready", 1)),
+        (IndexLocked("Another process"), ErrorMessage("Another process", "index_locked", 1)),
+        (ConfigurationError("Wrong setting"), ErrorMessage("Wrong setting", "configuration_error", 1)),
+        (LlmUnavailable("vendor words"), ErrorMessage("Pipeline error: LLM request failed", "llm_unavailable", 1)),
+        (FileNotFoundError(2, "No such file", "a.txt"), ErrorMessage("No such file: a.txt", "os_error", 1)),
+        (OSError(28, "No space left on device", "a.txt"), ErrorMessage("The disk is full: a.txt", "os_error", 1)),
+        (OSError(28, "No space"), ErrorMessage("The disk is full: a file could not be written", "os_error", 1)),
+        (CommandFailed("so", code="c", exit_status=130, n=1), ErrorMessage("so", "c", 130, {"n": 1})),
         (KeyError("surprise"), None),
     ],
 )
 def test_every_expected_error_has_a_sentence_a_code_and_an_exit_status(error: Exception, problem: object) -> None:
-    assert describe(error) == problem
+    assert describe_error(error) == problem
 
 
 # On a terminal

@@ -10,9 +10,9 @@ import telemetry
 from rag.config.settings import Settings
 from rag.profiles import PROFILES, profile_named
 from ragctl import cost
+from ragctl.console import CommandFailed
 from ragctl.cost import idle_month, llm_usd, per_thousand, prices, usage
 from ragctl.docs import outdated
-from ragctl.failures import CommandFailed
 
 # Round prices and usage, so that every total can be worked out in the head.
 USD = {
@@ -93,7 +93,7 @@ def test_a_month_in_which_nobody_asks_by_hand() -> None:
 def test_a_model_without_a_price_is_named() -> None:
     with pytest.raises(CommandFailed, match=r"no price for the model 'gpt-99'.*large, small") as failed:
         llm_usd(PRICES, "gpt-99", prompt_tokens=1, completion_tokens=1)
-    assert failed.value.problem.code == "unknown_model"
+    assert failed.value.message.code == "unknown_model"
 
 
 def test_every_default_model_has_a_price() -> None:

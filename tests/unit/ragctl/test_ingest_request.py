@@ -8,15 +8,14 @@ import pytest
 from made_files import write_files
 
 from knowledge.model.errors import SourceUnreadable
-from knowledge.model.values import Document
 from knowledge.read.loading import Entry, Loading, Outcome, load
 from knowledge.read.readers import ConvertedText, NoText, Reader
 from knowledge.read.walk import FoundFile
-from ragctl.ingest import of_documents
+from ragctl.ingest import document_filter
+from ragctl.ingest_job import describe_languages, describe_shares
 from ragctl.ingest_request import IngestRequest, split_base
-from ragctl.kept_readings import KeptReadings, Watched
-from ragctl.readers import Pages, readers
-from ragctl.report import sentence, unserved
+from ragctl.reading_cache import ReadingCache, TracedReading
+from ragctl.sources import PageSites, readers
 
 
 def test_the_same_folder_written_otherwise_has_the_options_of_last_time(
@@ -25,27 +24,29 @@ def test_the_same_folder_written_otherwise_has_the_options_of_last_time(
     """``ragctl serve --source`` need not name it as the first ingest did."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "docs").mkdir()
-    last = IngestRequest(paths=("docs",), base_url="https://x.example", drafts=True).made(
+    last = IngestRequest(paths=("docs",), base_url="https://x.example", drafts=True).to_provenance(
         "waypoint", "", {"filters.json": "[]"}
     )
 
     for path in ("docs", "./docs/", str(tmp_path / "docs")):
-        now = IngestRequest(paths=(path,)).as_last_time(last, given={"paths"})
+        now = IngestRequest(paths=(path,)).restore(last, given={"paths"})
         assert (now.paths, now.base_url, now.drafts) == ((path,), "https://x.example", True)
-    assert IngestRequest(paths=("other",)).as_last_time(last, given={"paths"}) == IngestRequest(paths=("other",))
+    assert IngestRequest(paths=("other",)).restore(last, given={"paths"}) == IngestRequest(paths=("other",))
 
 
 def test_a_folder_that_was_moved_keeps_its_options_and_its_own_base(tmp_path: Path) -> None:
     new = tmp_path / "new" / "docs"
     new.mkdir(parents=True)
     old = tmp_path / "old" / "docs"
-    last = IngestRequest(paths=(str(old),), base_urls=(f"{old}=https://d.example",), drafts=True).made("house", "", {})
+    last = IngestRequest(paths=(str(old),), base_urls=(f"{old}=https://d.example",), drafts=True).to_provenance(
+        "house", "", {}
+    )
 
-    now = IngestRequest(paths=(str(new),)).as_last_time(last, given={"paths"})
+    now = IngestRequest(paths=(str(new),)).restore(last, given={"paths"})
 
     assert (now.drafts, now.base_of(str(new)), now.base_of(str(tmp_path))) == (True, "https://d.example", "")
     old.mkdir(parents=True)  # which is another folder of that name then
-    assert IngestRequest(paths=(str(new),)).as_last_time(last, given={"paths"}) == IngestRequest(paths=(str(new),))
+    assert IngestRequest(paths=(str(new),)).restore(last, given={"paths"}) == IngestRequest(paths=(str(new),))
 
 
 def test_a_pair_is_a_path_with_an_address_behind_it() -> None:
@@ -68,7 +69,7 @@ def test_a_pair_is_a_path_with_an_address_behind_it() -> None:
 def test_what_is_hidden_or_written_by_the_run_itself_does_not_count(tmp_path: Path, changed: str, counts: bool) -> None:
     folder = tmp_path / ".notes"  # hidden itself, and given
 
-    assert of_documents([folder], folder / "mine")(None, str(folder / changed)) is counts
+    assert document_filter([folder], folder / "mine")(None, str(folder / changed)) is counts
 
 
 def test_readers_go_to_other_processes_and_take_any_encoding() -> None:
@@ -92,20 +93,16 @@ GERMAN = "Der Urlaub wird im Portal beantragt und von der Leitung genehmigt. Wer
 ENGLISH = "The leave is asked for in the portal, and it will be granted by the management."
 
 
-def documents(*texts: str) -> list[Document]:
-    return [Document(doc_id=text, title="", text=text, digest=text, path=text) for text in texts]
-
-
 def test_other_languages_are_named_with_their_share() -> None:
-    told = unserved(documents(*[GERMAN] * 3, ENGLISH))
+    told = describe_languages([*[GERMAN] * 3, ENGLISH])
     assert told.startswith("most of these documents are in German (75%): ")
     assert told.endswith("set by EMBED_MODEL and EMBED_BASE_URL")
     assert "\n" not in told
 
 
 def test_nothing_is_said_of_documents_that_the_embedder_knows() -> None:
-    assert unserved(documents(ENGLISH, ENGLISH, GERMAN)) == ""
-    assert unserved(documents("GC-409: 12.50", "")) == ""
+    assert describe_languages([ENGLISH, ENGLISH, GERMAN]) == ""
+    assert describe_languages(["GC-409: 12.50", ""]) == ""
 
 
 @pytest.mark.parametrize(
@@ -117,7 +114,7 @@ def test_nothing_is_said_of_documents_that_the_embedder_knows() -> None:
     ],
 )
 def test_several_languages(shares: dict[str, float], named: str | None) -> None:
-    assert (named in sentence(shares)) if named else not sentence(shares)
+    assert (named in describe_shares(shares)) if named else not describe_shares(shares)
 
 
 # Kept readings
@@ -125,16 +122,16 @@ def test_several_languages(shares: dict[str, float], named: str | None) -> None:
 
 def read(docs: Path, kept: Path, options: str = "") -> tuple[list[str], list[str]]:
     """The names of the files that were read, and all texts."""
-    pages = Pages.beside({docs: docs})
+    sites = PageSites.find({docs: docs})
     files = [FoundFile(path, docs, path.name, explicit=False) for path in sorted(docs.glob("*.md"))]
     names: list[str] = []
 
-    def run(function: Callable[[FoundFile], Watched], some: Sequence[FoundFile]) -> Iterable[Watched]:
+    def run(function: Callable[[FoundFile], TracedReading], some: Sequence[FoundFile]) -> Iterable[TracedReading]:
         names.extend(found.file.name for found in some)
         return map(function, some)
 
-    readings = KeptReadings(kept, options)
-    outcomes = list(readings.run(lambda found: load(found, Loading(site=pages)), files, run))
+    readings = ReadingCache(kept, options)
+    outcomes = list(readings.run(lambda found: load(found, Loading(site=sites)), files, run))
     readings.save()
     return names, [outcome.text.strip() for (outcome,) in outcomes if isinstance(outcome, Entry)]
 
@@ -185,7 +182,7 @@ def test_a_failure_that_may_pass_is_tried_again(cause: Exception, times: int, tm
 
     def outcomes() -> tuple[Outcome, ...]:
         reader: Reader = fails
-        readings = KeptReadings(tmp_path / "kept.sqlite", "")
+        readings = ReadingCache(tmp_path / "kept.sqlite", "")
         (made,) = readings.run(lambda file: load(file, Loading(readers={".bin": reader})), [found], map)
         readings.save()
         return made

@@ -1,7 +1,7 @@
 """The best chunk of each document, from searches that give chunks."""
 
 from knowledge.model.values import Chunk, Hit
-from ragctl.modes import best_documents
+from ragctl.search import best_documents
 
 
 class Ranked:

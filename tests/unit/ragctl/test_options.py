@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rag.config.settings import Settings, load
-from ragctl.options import with_store
+from ragctl.options import choose_store
 
 
 @pytest.fixture(autouse=True)
@@ -15,7 +15,7 @@ def _restored(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def place(index: str | Path, **named: str) -> tuple[str, str]:
-    settings, said = with_store(load(Settings, {"INDEX_URI": str(index), **named}))
+    settings, said = choose_store(load(Settings, {"INDEX_URI": str(index), **named}))
     return settings.store_path, said
 
 

@@ -1,0 +1,212 @@
+"""A cache of reading results beside the index: an unchanged file is not read or converted again.
+
+The key of a result is a hash of the file's bytes and place, of the options, and of the program and its libraries. A
+result also records the other files that the page included. Damaged entries and results that may change by themselves
+are read again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+import sys
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import asdict
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import documents
+
+if TYPE_CHECKING:
+    from knowledge.read.loading import Outcome
+    from knowledge.read.walk import FoundFile
+
+READINGS_NAME = ".readings.sqlite"
+"""Beside the manifest of an index."""
+
+_TABLE = "CREATE TABLE IF NOT EXISTS readings (key BLOB PRIMARY KEY, looks TEXT NOT NULL, outcomes BLOB NOT NULL)"
+
+type Outcomes = tuple[Outcome, ...]
+type Read = Callable[[FoundFile], Outcomes]
+
+
+class TracedReading(NamedTuple):
+    """A file's outcomes, the hash of its bytes, and the states of the other places that reading it depended on.
+
+    A ``digest`` of None means that the outcomes must not be cached.
+    """
+
+    outcomes: Outcomes
+    digest: bytes | None = None
+    looks: Mapping[str, str] = {}
+
+
+type RunTraced = Callable[[Callable[[FoundFile], TracedReading], Sequence[FoundFile]], Iterable[TracedReading]]
+
+
+class ReadingCache:
+    """Reading results in the SQLite file ``path``, which need not exist; without a ``path`` nothing is cached.
+
+    ``options`` describes all settings that a result depends on.
+    """
+
+    def __init__(self, path: Path | None, options: str) -> None:
+        self._path = path
+        self._common = f"{program_digest()} {options}"
+        self._used: set[bytes] = set()
+        self._fresh: dict[bytes, tuple[str, bytes]] = {}
+
+    def run(self, function: Read, files: Sequence[FoundFile], run: RunTraced) -> Iterator[Outcomes]:
+        """Yield ``function`` of each of ``files``, in order; ``run`` calls it for the files without a cached result."""
+        with closing(_open_database(self._path)) as database:
+            states = cache(documents.state_of_look)
+            keys = [self._key(found, _digest_file(found.file)) for found in files]
+            cached = [key is not None and _is_current(database, key, states) for key in keys]
+            unread = [found for found, is_cached in zip(files, cached, strict=True) if not is_cached]
+            fresh = iter(run(partial(_read_traced, function), unread)) if unread else iter(())
+            for found, key, is_cached in zip(files, keys, cached, strict=True):
+                if is_cached and key is not None:
+                    self._used.add(key)
+                    yield _load_outcomes(database, key, found) or function(found)
+                    continue
+                reading = next(fresh)
+                fresh_key = self._key(found, reading.digest)
+                text = _dump_outcomes(reading.outcomes, found) if fresh_key else None
+                if fresh_key and text:
+                    self._fresh[fresh_key] = json.dumps(reading.looks), zlib.compress(text.encode(), level=1)
+                yield reading.outcomes
+
+    def save(self) -> None:
+        """Write the results of this run and delete all others."""
+        if self._path is None:
+            return
+        with suppress(sqlite3.Error, OSError), closing(_open_database(self._path, write=True)) as database, database:
+            stored = {key for (key,) in database.execute("SELECT key FROM readings")}
+            unused = [(key,) for key in stored - self._used - self._fresh.keys()]
+            database.executemany("DELETE FROM readings WHERE key = ?", unused)
+            rows = ((key, looks, outcomes) for key, (looks, outcomes) in self._fresh.items())
+            database.executemany("INSERT OR REPLACE INTO readings VALUES (?, ?, ?)", rows)
+
+    def _key(self, found: FoundFile, digest: bytes | None) -> bytes | None:
+        if digest is None:
+            return None
+        place = [str(found.file), str(found.root), found.root.resolve().name, found.path, found.explicit, found.url]
+        return hashlib.sha256(json.dumps([self._common, place, digest.hex()]).encode()).digest()
+
+
+@cache
+def program_digest() -> str:
+    """Return a hash of all that turns a file into a document: the modules of this program, its libraries' versions."""
+    import knowledge.read
+
+    folders = [Path(__file__).parent, *map(Path, [*documents.__path__, *knowledge.read.__path__])]
+    digest = hashlib.sha256(sys.version.encode())
+    for path in sorted(path for folder in folders for path in folder.rglob("*.py")):
+        digest.update(path.read_bytes())
+    for place in sys.path:
+        digest.update("".join(sorted(path.name for path in Path(place).glob("*.dist-info"))).encode())
+    return digest.hexdigest()
+
+
+def _read_traced(function: Read, found: FoundFile) -> TracedReading:
+    """Read a file, perhaps in another process, and record what the result depends on."""
+    before = _digest_file(found.file)
+    with documents.looks() as looks:
+        outcomes = function(found)
+    is_same = before is not None and before == _digest_file(found.file)
+    return TracedReading(outcomes, before if is_same else None, {look: documents.state_of_look(look) for look in looks})
+
+
+def _digest_file(path: Path) -> bytes | None:
+    from knowledge.read.file_bytes import file_bytes
+
+    try:
+        return hashlib.sha256(file_bytes(path)).digest()
+    except (OSError, ValueError):
+        return None  # reading the file reports it
+
+
+def _dump_outcomes(outcomes: Outcomes, found: FoundFile) -> str | None:
+    """Return ``outcomes`` as JSON, or None if another day or another try may have other outcomes."""
+    from knowledge.model.values import Failure
+    from knowledge.read.loading import Entry, LeftOut
+
+    parts: list[dict[str, Any]] = []
+    for outcome in outcomes:
+        if isinstance(outcome, Entry):
+            if outcome.fields.draft or outcome.fields.expires or outcome.fields.publish:
+                return None
+            parts.append({"entry": {**asdict(outcome), "found": None}})
+        elif isinstance(outcome, LeftOut) and outcome.empty:
+            parts.append({"left_out": asdict(outcome)})
+        elif isinstance(outcome, Failure) and outcome.lasting:
+            parts.append({"failure": asdict(outcome)})
+        else:
+            return None
+    text = json.dumps(parts)
+    return text if _parse_outcomes(text, found) == outcomes else None
+
+
+def _parse_outcomes(text: str, found: FoundFile) -> Outcomes:
+    from knowledge.model.values import Failure
+    from knowledge.read.fields import Fields
+    from knowledge.read.loading import Entry, LeftOut
+
+    outcomes: list[Outcome] = []
+    for part in json.loads(text):
+        if "left_out" in part:
+            outcomes.append(LeftOut(**part["left_out"]))
+        elif "failure" in part:
+            outcomes.append(Failure(**part["failure"]))
+        else:
+            entry = part["entry"]
+            fields: dict[str, Any] = {
+                name: tuple(value) if isinstance(value, list) else value for name, value in entry["fields"].items()
+            }
+            entry |= {"found": found, "fields": Fields(**fields), "caveats": tuple(entry["caveats"])}
+            outcomes.append(Entry(**entry))
+    return tuple(outcomes)
+
+
+def _open_database(path: Path | None, *, write: bool = False) -> sqlite3.Connection:
+    """Open the cache; a missing or damaged file counts as empty, and is made anew if ``write`` is true."""
+    if path is None or (not write and not path.exists()):
+        return _connect(":memory:")
+    try:
+        return _connect(path)
+    except sqlite3.Error:
+        if not write:
+            return _connect(":memory:")
+        path.unlink()
+        return _connect(path)
+
+
+def _connect(path: Path | str) -> sqlite3.Connection:
+    connection = sqlite3.connect(path)
+    try:
+        connection.execute("PRAGMA synchronous = OFF")  # entries that a power cut damages are read again
+        connection.execute(_TABLE)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _is_current(database: sqlite3.Connection, key: bytes, states: Callable[[str], str]) -> bool:
+    try:
+        row = database.execute("SELECT looks FROM readings WHERE key = ?", (key,)).fetchone()
+        return row is not None and all(states(look) == state for look, state in json.loads(row[0]).items())
+    except (sqlite3.Error, ValueError, AttributeError):
+        return False
+
+
+def _load_outcomes(database: sqlite3.Connection, key: bytes, found: FoundFile) -> Outcomes | None:
+    try:
+        (stored,) = database.execute("SELECT outcomes FROM readings WHERE key = ?", (key,)).fetchone()
+        return _parse_outcomes(zlib.decompress(stored).decode(), found)
+    except (sqlite3.Error, zlib.error, ValueError, TypeError, KeyError, AttributeError):
+        return None
