@@ -125,6 +125,7 @@ def evaluate(
     }
     kinds = {"--questions": questions, "--make-questions": drafts, "--corpus": corpus or queries or qrels}
     _require_one_kind(kinds, options)
+    seed = seed or 0
     if questions is not None:
         measure_questions(
             questions,
@@ -132,7 +133,7 @@ def evaluate(
             compare=compare,
             fail_under=fail_under or [],
             limit=limit,
-            seed=seed or 0,
+            seed=seed,
             fresh=fresh,
             profile=profile,
             index=index,
@@ -141,7 +142,7 @@ def evaluate(
     elif drafts is not None:
         if out is None:
             raise typer.BadParameter("--make-questions needs --out, the file to write")
-        make_questions(drafts, out, seed=seed or 0, profile=profile, index=index, as_json=as_json)
+        make_questions(drafts, out, seed=seed, profile=profile, index=index, as_json=as_json)
     elif corpus is not None and queries is not None and qrels is not None:
         _measure_corpus(
             corpus=corpus, queries=queries, qrels=qrels, modes=mode or [], profile=profile, index=index, as_json=as_json

@@ -121,14 +121,18 @@ def ingest(
     _check_request(request)
     job = IngestJob(request, settings, dry_run=dry_run, may_remove=allow_removals, as_json=as_json)
     if watch:
-        local = [Path(path) for path in request.paths if not is_address(path)]
-        if not local:
-            raise typer.BadParameter("only folders and files can be watched", param_hint="--watch")
-        watch_files(local, job.run, index=work_folder(settings))
+        watch_files(_local_paths(request), job.run, index=work_folder(settings))
     else:
         counts = job.run()
         if counts.emptied or (counts.failed and (strict or not counts.read)):
             raise typer.Exit(FAILED)
+
+
+def _local_paths(request: IngestRequest) -> list[Path]:
+    local = [Path(path) for path in request.paths if not is_address(path)]
+    if not local:
+        raise typer.BadParameter("only folders and files can be watched", param_hint="--watch")
+    return local
 
 
 def _restore_options(request: IngestRequest, settings: Settings, context: typer.Context) -> IngestRequest:

@@ -80,9 +80,7 @@ def publish(
     """
     if fail_under and questions is None:
         raise typer.BadParameter("it needs --questions", param_hint=FAIL_UNDER)
-    kinds = {"--version": version is not None, "--list": listing, "PATH or --questions": bool(paths or questions)}
-    if len(chosen := [name for name, is_given in kinds.items() if is_given]) > 1:
-        raise typer.BadParameter(f"{' and '.join(chosen)} cannot be used together")
+    _require_one_kind({"--version": version, "--list": listing, "PATH or --questions": paths or questions})
     with publishing_errors():
         from publish.publisher import publish as publish_index
         from publish.publisher import switch
@@ -120,6 +118,11 @@ def publish(
         emit_json(outcome.fields())
     else:
         print_rich(outcome.sentence)
+
+
+def _require_one_kind(kinds: Mapping[str, object]) -> None:
+    if len(chosen := [name for name, value in kinds.items() if value not in (None, False)]) > 1:
+        raise typer.BadParameter(f"{' and '.join(chosen)} cannot be used together")
 
 
 def open_stack(stack: str, region: str | None) -> Target:
