@@ -166,7 +166,7 @@ def test_a_vote_waits_for_a_file_that_questions_gave_up(fresh: Start, tmp_path: 
         asked = api.ask(TRAINING)
         assert not asked.json["refused"]
         assert {"memory", "feedback"} <= set(asked.json["metadata"]["skipped"])
-        assert guard.is_open
+        assert guard._is_open()
         release = threading.Timer(0.5, lambda: other.execute("ROLLBACK"))
         release.start()
         assert api.vote(response, True).status == 202

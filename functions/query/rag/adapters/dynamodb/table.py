@@ -58,7 +58,6 @@ class DynamoDbTable:
         self._sleep = sleep
 
     def warm(self) -> None:
-        """Make the client; no request is sent."""
         self._client.warm()
 
     def renew(self) -> None:
@@ -67,16 +66,13 @@ class DynamoDbTable:
         self._client.connect(lambda: self.get(TableKey("connect", "connect")))
 
     def exists(self) -> bool:
-        """Return True: the template makes the table."""
         return True
 
     def get(self, key: TableKey) -> TableItem | None:
-        """Return the item at ``key`` unless it has expired."""
         answer = self._client.call("get_item", TableName=self._name, Key=marshal_key(key), ConsistentRead=True)
         return next(self._unexpired([answer["Item"]]), None) if "Item" in answer else None
 
     def get_many(self, keys: Iterable[TableKey]) -> list[TableItem]:
-        """Return the items at ``keys`` that exist and have not expired, in any order."""
         found: list[Mapping[str, Any]] = []
         for batch in batched(dict.fromkeys(keys), GET_BATCH):
             wanted: Any = {self._name: {"Keys": [marshal_key(key) for key in batch], "ConsistentRead": True}}
@@ -90,7 +86,6 @@ class DynamoDbTable:
         return list(self._unexpired(found))
 
     def newest(self, pk: str, *, prefix: str, limit: int) -> list[TableItem]:
-        """Return at most ``limit`` items whose sort key begins with ``prefix``, last sort key first."""
         found: list[Mapping[str, Any]] = []
         page: dict[str, Any] = {}
         while len(found) < limit:
@@ -110,42 +105,33 @@ class DynamoDbTable:
             page = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
         return list(self._unexpired(found))
 
-    def put(self, item: TableItem) -> None:
-        """Write ``item``, replacing the one at its key."""
-        self._client.call("put_item", TableName=self._name, Item=marshal_item(item))
-
     def newest_of_each(self, pks: Sequence[str], *, prefix: str, limit: int) -> list[list[TableItem]]:
-        """Return the result of ``newest`` for each of ``pks``, in their order."""
         with ThreadPoolExecutor(CONCURRENT_QUERIES) as threads:
             return list(threads.map(partial(self.newest, prefix=prefix, limit=limit), pks))
 
     def list_partition(self, pk: str) -> list[TableItem]:
-        """Return every item under ``pk``, expired ones too."""
-        condition = "pk = :pk"
-        return list(self._pages("query", KeyConditionExpression=condition, values={":pk": pk}))
+        return list(self._pages("query", KeyConditionExpression="pk = :pk", values={":pk": pk}))
 
     def scan(self, *, prefix: str, text: str) -> list[TableItem]:
-        """Return every item whose ``pk`` begins with ``prefix`` and whose ``body`` contains ``text``."""
         values = {":prefix": prefix, ":text": text}
         condition = "begins_with(pk, :prefix) AND contains(body, :text)"
         return list(self._pages("scan", FilterExpression=condition, values=values))
 
+    def put(self, item: TableItem) -> None:
+        self._client.call("put_item", TableName=self._name, Item=marshal_item(item))
+
     def put_many(self, items: Iterable[TableItem]) -> None:
-        """Write ``items``, each at another key; if this raises, some may have been written."""
         self._write({"PutRequest": {"Item": marshal_item(item)}} for item in items)
 
-    def delete_many(self, keys: Iterable[TableKey]) -> None:
-        """Delete the items at ``keys``; if this raises, some may have been deleted."""
-        self._write({"DeleteRequest": {"Key": marshal_key(key)}} for key in dict.fromkeys(keys))
-
     def delete(self, key: TableKey) -> None:
-        """Delete the item at ``key`` if there is one."""
         self._client.call("delete_item", TableName=self._name, Key=marshal_key(key))
+
+    def delete_many(self, keys: Iterable[TableKey]) -> None:
+        self._write({"DeleteRequest": {"Key": marshal_key(key)}} for key in dict.fromkeys(keys))
 
     def replace_unless_newer(
         self, item: TableItem, *, puts: Sequence[TableItem], deletes: Sequence[TableKey], swap: Swap | None = None
     ) -> bool:
-        """Write ``item``, ``puts``, ``deletes`` and ``swap`` in one transaction; see ``Table``."""
         actions = [
             {
                 "Put": {

@@ -53,50 +53,41 @@ class SqliteTable:
         """Do nothing: there is no client."""
 
     def renew(self) -> None:
-        """Close the connection; the next call opens another."""
         with self._lock:
             if self._connection:
                 self._connection.close()
                 self._connection = None
 
     def exists(self) -> bool:
-        """Return whether there is a file."""
         return self._path.exists()
 
     def get(self, key: TableKey) -> TableItem | None:
-        """Return the item at ``key`` unless it has expired."""
         with self.reading() as connection:
             return self._get(connection, key)
 
     def get_many(self, keys: Iterable[TableKey]) -> list[TableItem]:
-        """Return the items at ``keys`` that exist and have not expired."""
         with self.reading() as connection:
             items = [self._get(connection, key) for key in dict.fromkeys(keys)]
         return [item for item in items if item]
 
     def newest(self, pk: str, *, prefix: str, limit: int) -> list[TableItem]:
-        """Return at most ``limit`` items whose sort key begins with ``prefix``, last sort key first."""
         return self.newest_of_each([pk], prefix=prefix, limit=limit)[0]
 
     def newest_of_each(self, pks: Sequence[str], *, prefix: str, limit: int) -> list[list[TableItem]]:
-        """Return the result of ``newest`` for each of ``pks``, in their order."""
         where = "pk = ? AND substr(sk, 1, ?) = ? AND expires_at > ? ORDER BY sk DESC LIMIT ?"
         with self.reading() as connection:
             return [_select(connection, where, pk, len(prefix), prefix, self.clock(), limit) for pk in pks]
 
     def list_partition(self, pk: str) -> list[TableItem]:
-        """Return every item under ``pk``, expired ones too."""
         with self.reading() as connection:
             return _select(connection, "pk = ?", pk)
 
     def scan(self, *, prefix: str, text: str) -> list[TableItem]:
-        """Return every item whose partition key begins with ``prefix`` and whose ``body`` contains ``text``."""
         where = "substr(pk, 1, ?) = ? AND instr(json_extract(attributes, '$.body'), ?) > 0"
         with self.reading() as connection:
             return _select(connection, where, len(prefix), prefix, text)
 
     def put(self, item: TableItem) -> None:
-        """Write ``item``, replacing the one at its key."""
         self.put_many([item])
 
     def put_many(self, items: Iterable[TableItem]) -> None:
@@ -105,7 +96,6 @@ class SqliteTable:
             _put(connection, items)
 
     def delete(self, key: TableKey) -> None:
-        """Delete the item at ``key`` if there is one."""
         self.delete_many([key])
 
     def delete_many(self, keys: Iterable[TableKey]) -> None:
@@ -116,7 +106,6 @@ class SqliteTable:
     def replace_unless_newer(
         self, item: TableItem, *, puts: Sequence[TableItem], deletes: Sequence[TableKey], swap: Swap | None = None
     ) -> bool:
-        """Write ``item``, ``puts``, ``deletes`` and ``swap`` in one transaction; see ``Table``."""
         with self.writing() as connection:
             stored = _select(connection, "pk = ? AND sk = ?", item.key.pk, item.key.sk)
             if stored and float(stored[0].attributes["at"]) > float(item.attributes["at"]):
@@ -210,8 +199,11 @@ class SqliteTable:
 
 
 def _select(connection: sqlite3.Connection, where: str, *values: str | float) -> list[TableItem]:
-    rows = connection.execute(f"{SELECT} {where}", values)
-    return [TableItem(TableKey(pk, sk), _decode(attributes), expires_at) for pk, sk, attributes, expires_at in rows]
+    items = []
+    for pk, sk, text, expires_at in connection.execute(f"{SELECT} {where}", values):
+        attributes = _decode_short(text) if len(text) <= MAX_CACHED_CHARS else _DECODER.decode(text)
+        items.append(TableItem(TableKey(pk, sk), attributes, expires_at))
+    return items
 
 
 def _put(connection: sqlite3.Connection, items: Iterable[TableItem]) -> None:
@@ -233,10 +225,6 @@ def _encode(attributes: Mapping[str, Attribute]) -> str:
     return json.dumps(
         attributes, ensure_ascii=False, default=lambda value: {"base64": base64.b64encode(value).decode()}
     )
-
-
-def _decode(text: str) -> Mapping[str, Attribute]:
-    return _decode_short(text) if len(text) <= MAX_CACHED_CHARS else _DECODER.decode(text)
 
 
 @lru_cache(MAX_CACHED_ITEMS)

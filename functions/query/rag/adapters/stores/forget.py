@@ -16,7 +16,7 @@ from rag.adapters.stores.layout import (
     voter_pk,
 )
 from rag.adapters.stores.records import decode, digest
-from rag.adapters.stores.table import Table
+from rag.adapters.stores.table import Table, TableKey
 from rag.values.stored import ErasedCounts, ResponseRecord
 
 
@@ -32,33 +32,33 @@ def forget_session(table: Table, session_id: str) -> ErasedCounts | None:
     if not table.exists():
         return None
     turns = [item.key for item in table.list_partition(session_pk(session_id))]
-    responses = _responses(table, session_id)
-    given_votes = table.list_partition(voter_pk(session_id))
-    votes = {vote.key for vote in given_votes}
-    answers: list[str] = []
-    copies = []
-    for vote in given_votes:
-        chunks, cache_keys = (str(vote.attributes.get(name, "")).split() for name in ("chunks", "keys"))
-        answers += cache_keys
-        copies += copy_keys(vote.key.sk, session_id, chunks=chunks, cache_keys=cache_keys)
-    vote_keys = [vote_key(response, response.voter) for response in responses]
-    for response, key in zip(responses, vote_keys, strict=True):
-        chunks = [digest(chunk_id) for chunk_id in response.chunk_ids]
-        answers += response.cache_keys
-        copies += copy_keys(key.sk, response.voter, chunks=chunks, cache_keys=response.cache_keys)
-    votes |= {item.key for item in table.get_many(vote_keys)}
-    answer_keys = [answer_key(cache_key) for cache_key in answers]
-    cached = len(table.get_many(answer_keys))
+    responses = _find_responses(table, session_id)
+    session_votes = table.list_partition(voter_pk(session_id))
+    response_votes = [vote_key(response, response.voter) for response in responses]  # some voters are anonymous
+    votes = {vote.key for vote in session_votes} | {item.key for item in table.get_many(response_votes)}
 
-    table.delete_many([*answer_keys, *copies])
-    table.delete_many([*votes, *vote_keys])
+    cache_keys: list[str] = []
+    copies: list[TableKey] = []
+    for vote in session_votes:
+        chunks, keys = (str(vote.attributes.get(name, "")).split() for name in ("chunks", "keys"))
+        cache_keys += keys
+        copies += copy_keys(vote.key.sk, session_id, chunks=chunks, cache_keys=keys)
+    for response, key in zip(responses, response_votes, strict=True):
+        cache_keys += response.cache_keys
+        chunks = [digest(chunk_id) for chunk_id in response.chunk_ids]
+        copies += copy_keys(key.sk, response.voter, chunks=chunks, cache_keys=response.cache_keys)
+    answers = [answer_key(cache_key) for cache_key in cache_keys]
+    cached = len(table.get_many(answers))
+
+    table.delete_many([*answers, *copies])
+    table.delete_many([*votes, *response_votes])
     response_keys = [response_key(response.response_id) for response in responses]
     table.delete_many([*turns, *response_keys, vote_count_key(session_id)])
     table.purge_deleted()
     return ErasedCounts(turns=len(turns), responses=len(responses), votes=len(votes), answers=cached)
 
 
-def _responses(table: Table, session_id: str) -> list[ResponseRecord]:
+def _find_responses(table: Table, session_id: str) -> list[ResponseRecord]:
     items = table.scan(prefix="response#", text=session_id)
     records = (decode(ResponseRecord, str(item.attributes["body"])) for item in items)
     return [record for record in records if record and session_id in (record.session_id, record.began)]

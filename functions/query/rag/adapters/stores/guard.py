@@ -138,12 +138,6 @@ class StoreGuard:
         """
         return self._call(call, writes=True)
 
-    @property
-    def is_open(self) -> bool:
-        """Whether the circuit is open: a question's call is not tried now."""
-        with self._lock:
-            return self._is_open()
-
     def reset(self) -> None:
         """Forget the store's state: a snapshot was restored, elsewhere and much later."""
         with self._lock:
@@ -156,32 +150,27 @@ class StoreGuard:
         limit_s = budget.remaining_s(writes=writes)
         if limit_s <= 0:
             raise StoreUnavailable("not tried, the request's time for stores is spent")
-        if budget.is_vote:
-            call = self._with_remaining_time(limit_s, call)
-        else:
+        if not budget.is_vote:
             self._admit()
             self._prepare()
         started = self._clock()
+
+        def timed_call() -> T:
+            with _set(_REMAINING_S, (lambda: started + limit_s - self._clock()) if budget.is_vote else None):
+                return call()
+
         try:
-            return self._run_within(limit_s, call)
+            return self._run_within(limit_s, timed_call)
         finally:
             budget.spend(self._clock() - started, writes=writes)
 
-    def _with_remaining_time[T](self, limit_s: float, call: Callable[[], T]) -> Callable[[], T]:
-        ends = self._clock() + limit_s
-
-        def limited() -> T:
-            with _set(_REMAINING_S, lambda: ends - self._clock()):
-                return call()
-
-        return limited
-
     def _admit(self) -> None:
+        """Refuse the call while the circuit is open; else let it be the one that tries for all."""
         with self._lock:
             if self._is_open():
                 raise StoreUnavailable("not tried, the store was slow or out of reach a moment ago")
             if self._open_until:
-                self._open_until = self._wall() + COOL_OFF_S  # this call tries for all
+                self._open_until = self._wall() + COOL_OFF_S
 
     def _is_open(self) -> bool:
         # A clock that was set back must not keep the store out of use.
@@ -223,24 +212,22 @@ type StoreMethod[S, **P, T] = Callable[Concatenate[S, P], T]
 
 def guarded_read[S: Guarded, **P, T](method: StoreMethod[S, P, T]) -> StoreMethod[S, P, T]:
     """Mark a store's method as a read that its guard limits."""
-
-    @wraps(method)
-    def call(store: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        if store.guard is None:
-            return method(store, *args, **kwargs)
-        return store.guard.read(lambda: method(store, *args, **kwargs))
-
-    return call
+    return _guarded(method, StoreGuard.read)
 
 
 def guarded_write[S: Guarded, **P, T](method: StoreMethod[S, P, T]) -> StoreMethod[S, P, T]:
     """Mark a store's method as a write that its guard limits."""
+    return _guarded(method, StoreGuard.write)
 
+
+def _guarded[S: Guarded, **P, T](
+    method: StoreMethod[S, P, T], run: Callable[[StoreGuard, Callable[[], T]], T]
+) -> StoreMethod[S, P, T]:
     @wraps(method)
     def call(store: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
         if store.guard is None:
             return method(store, *args, **kwargs)
-        return store.guard.write(lambda: method(store, *args, **kwargs))
+        return run(store.guard, lambda: method(store, *args, **kwargs))
 
     return call
 
