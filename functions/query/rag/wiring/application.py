@@ -19,7 +19,7 @@ from knowledge.search.passage import ChunkView
 from rag.adapters.embedding.embedders import remote_embedder
 from rag.adapters.secrets import renew_secrets, warm_secrets
 from rag.adapters.vendors import store_vendor
-from rag.answer.parse import warm_parser as warm_reading
+from rag.answer.parse import warm_parser
 from rag.ask.answer_cache import RECIPE
 from rag.ask.remarks import Remarks, Utterances
 from rag.config.prompts import Prompts
@@ -54,7 +54,10 @@ UTTERANCES_FILE = Path(__file__).resolve().parents[1] / "ask" / "remarks.npy"
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """A pipeline with its settings, index and stores. ``chat`` is None if no LLM is configured."""
+    """A pipeline with its settings, index and stores. ``chat`` is None if no LLM is configured.
+
+    Every method that reads the index raises IndexUnavailable if there is no usable one.
+    """
 
     settings: Settings
     profile: ProfileSettings
@@ -67,11 +70,7 @@ class Application:
     suggestions: library.Suggestions
 
     def health(self) -> HealthReply:
-        """Return the state of the service; calls no LLM.
-
-        Raises:
-            IndexUnavailable: there is no usable index.
-        """
+        """Return the state of the service; calls no LLM."""
         with self.index.lease() as index:
             index.check()
             state = IndexHealth(
@@ -89,11 +88,7 @@ class Application:
         return HealthReply(version=VERSION, profile=self.pipeline.profile, index=state, llm=llm, store=store)
 
     def welcome(self) -> SuggestionsReply:
-        """Return the page's first content.
-
-        Raises:
-            IndexUnavailable: there is no usable index.
-        """
+        """Return the page's first content."""
         questions, model = self.suggestions(), self.chat.model if self.chat else EXTRACTIVE
         with self.index.lease() as index:
             return library.welcome_reply(index, self.profile, questions=questions, model=model)
@@ -103,7 +98,6 @@ class Application:
 
         Raises:
             BadRequest: the text cannot be admitted, or a filter is wrong.
-            IndexUnavailable: there is no usable index.
             SearchFailed: the search failed.
         """
         question = self.pipeline.admit(Question(text=text, top_k=k, filters=filters or {}))
@@ -117,7 +111,6 @@ class Application:
 
         Raises:
             UnknownChunk: the index has no such chunk.
-            IndexUnavailable: there is no usable index.
         """
         number = chunk_number(chunk_id)
         with self.index.lease() as index:
@@ -127,11 +120,7 @@ class Application:
         return view
 
     def around(self, chunk: Chunk) -> tuple[Chunk | None, Chunk | None]:
-        """Return the chunks of the same document before and after ``chunk``.
-
-        Raises:
-            IndexUnavailable: there is no usable index.
-        """
+        """Return the chunks of the same document before and after ``chunk``."""
         with self.index.lease() as index:
             beside = [index.chunk(number) for number in (chunk.number - 1, chunk.number + 1)]
         before, after = (other if other and other.doc_id == chunk.doc_id else None for other in beside)
@@ -155,7 +144,7 @@ class Application:
 
         A failure is logged: the first request tries again and reports it.
         """
-        warm_reading()
+        warm_parser()
         if self.stores:
             self.stores.warm()
         clients = [self.chats.warm]
@@ -230,12 +219,23 @@ def build_application(settings: Settings) -> Application:
     tables = Tables(settings, index)
     chats = ChatModels(settings, profile)
     chat = chats.answer_model()
+
+    def cache_scope() -> dict[str, object]:
+        return {
+            "recipe": RECIPE,
+            "profile": settings.profile,
+            "model": chat.model if chat else EXTRACTIVE,
+            "knobs": profile.model_dump(mode="json"),
+            "prompts": prompts.digest(),
+            "tables": tables.digest(),
+        }
+
     stages = OptionalStages(
         stores=stores.stores if stores else None,
         chat=chat,
         deciding_chat=chats.decision_model,
         prompt=prompts.load,
-        scope=lambda: _scope(settings, profile, chat.model if chat else EXTRACTIVE, prompts, tables),
+        scope=cache_scope,
         version=index.version,
         embed=index.embed,
         language_unlike=index.language_unlike,
@@ -294,17 +294,3 @@ def chunk_number(chunk_id: str) -> int:
     if number == chunk_id or not number.isdecimal() or len(number) > MAX_DIGITS:
         raise UnknownChunk
     return int(number)
-
-
-def _scope(
-    settings: Settings, profile: ProfileSettings, model: str, prompts: Prompts, tables: Tables
-) -> dict[str, object]:
-    """Return the inputs of a cached answer beside its question and the documents."""
-    return {
-        "recipe": RECIPE,
-        "profile": settings.profile,
-        "model": model,
-        "knobs": profile.model_dump(mode="json"),
-        "prompts": prompts.digest(),
-        "tables": tables.digest(),
-    }

@@ -23,27 +23,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LiveIndex:
-    """The current index; a replaced or new one is opened at the next request."""
+    """The current index; a replaced or new one is opened at the next request.
+
+    Every method raises IndexUnavailable if there is no usable index.
+    """
 
     handle: IndexHandle
 
     @contextmanager
     def lease(self) -> Iterator[AnyIndex]:
-        """Give one immutable open index for the length of a ``with`` block.
-
-        Raises:
-            IndexUnavailable: there is no usable index.
-        """
+        """Give one immutable open index for the length of a ``with`` block."""
         self.handle.refresh()
         with self.handle.lease() as index:
             yield index
 
     def language_unlike(self, text: str) -> str:
-        """Return the English name of the documents' language if ``text`` is in another one, else ``""``.
-
-        Raises:
-            IndexUnavailable: there is no usable index.
-        """
+        """Return the English name of the documents' language if ``text`` is in another one, else ``""``."""
         with self.lease() as index:
             return index.language_unlike(text)
 
@@ -63,11 +58,7 @@ class LiveIndex:
                 index.embedder.ahead(question_text(text))
 
     def version(self) -> str:
-        """Return the version of the content.
-
-        Raises:
-            IndexUnavailable: there is no usable index.
-        """
+        """Return the version of the content."""
         with self.lease() as index:
             return index.version
 

@@ -44,12 +44,12 @@ class ChatModels:
     def answer_model(self) -> ChatModel | None:
         """Build the model that writes answers; None if no LLM is configured."""
         configured = self._settings.llm_enabled or self._profile.is_llm_configured
-        return self._add(self._profile, self._profile.llm_model) if configured else None
+        return self._build(self._profile, self._profile.llm_model) if configured else None
 
     def decision_model(self, model: str) -> ChatModel:
         """Build ``model`` for rewriting, ranking and judging; a role's token is valid for the profile's model alone."""
         model = self._profile.llm_model if self._settings.llm_auth == "aws" else model
-        return self._add(self._profile.model_copy(update=DECISION_SETTINGS), model)
+        return self._build(self._profile.model_copy(update=DECISION_SETTINGS), model)
 
     def warm(self) -> None:
         """Create the clients; read no key and call no server.
@@ -65,18 +65,31 @@ class ChatModels:
         for chat in self._models:
             chat.renew()
 
-    def _add(self, profile: ProfileSettings, model: str) -> ChatModel:
-        self._models.append(_chat(self._settings, profile, model))
+    def _build(self, profile: ProfileSettings, model: str) -> ChatModel:
+        settings, base_url = self._settings, _base_url(self._settings, profile)
+        is_patient = is_local(base_url) and "read_timeout_s" not in profile.model_fields_set
+        default_fallback = GROQ_FALLBACK if base_url.rstrip("/") == GROQ_URL else ()
+        config = ChatConfig(
+            base_url=base_url,
+            api_key=llm_key(settings),
+            model=model,
+            fallback_models=settings.llm_fallback_models or default_fallback,
+            temperature=profile.temperature,
+            max_tokens=profile.max_tokens,
+            connect_timeout_s=profile.connect_timeout_s,
+            is_strict=profile.seed_rules,
+            read_timeout_s=max(profile.read_timeout_s, LOCAL_DEADLINE_S) if is_patient else profile.read_timeout_s,
+            retries=profile.retries,
+            backoff_base_s=profile.backoff_base_s,
+            backoff_cap_s=profile.backoff_cap_s,
+            jitter=profile.backoff_jitter,
+        )
+        self._models.append(chat_model(config))
         return self._models[-1]
 
 
 def build_writer(
-    settings: Settings,
-    profile: ProfileSettings,
-    prompts: Prompts,
-    *,
-    chat: ChatModel | None,
-    extractive: Writer,
+    settings: Settings, profile: ProfileSettings, prompts: Prompts, *, chat: ChatModel | None, extractive: Writer
 ) -> tuple[Writer, ContextWindow]:
     """Return the writer and the window that bounds its passages.
 
@@ -112,7 +125,7 @@ def context_window(profile: ProfileSettings, template: str) -> ContextWindow:
 
 
 def allow_local_time(settings: Settings, profile: ProfileSettings) -> Settings:
-    """Return ``settings`` with more time for each request where the model is local and no deadline was set."""
+    """Return ``settings`` with more time for each request if the model is local and no deadline is set."""
     chosen = settings.llm_base_url or profile.is_llm_configured
     if chosen and "request_deadline_s" not in settings.model_fields_set and is_local(_base_url(settings, profile)):
         return settings.model_copy(update={"request_deadline_s": LOCAL_DEADLINE_S})
@@ -120,7 +133,7 @@ def allow_local_time(settings: Settings, profile: ProfileSettings) -> Settings:
 
 
 def is_local(url: str) -> bool:
-    """Return whether ``url`` is on this machine or on a private network, by its name or number alone."""
+    """Return whether ``url`` is on this machine or a private network, judged by its host name or number alone."""
     try:
         host = urlsplit(url).hostname or ""
     except ValueError:  # no URL at all
@@ -129,29 +142,6 @@ def is_local(url: str) -> bool:
         return ip_address(host).is_private
     except ValueError:
         return f".{host}".endswith(LOCAL_NAMES)
-
-
-def _chat(settings: Settings, profile: ProfileSettings, model: str) -> ChatModel:
-    base_url = _base_url(settings, profile)
-    is_patient = is_local(base_url) and "read_timeout_s" not in profile.model_fields_set
-    default_fallback = GROQ_FALLBACK if base_url.rstrip("/") == GROQ_URL else ()
-    return chat_model(
-        ChatConfig(
-            base_url=base_url,
-            api_key=llm_key(settings),
-            model=model,
-            fallback_models=settings.llm_fallback_models or default_fallback,
-            temperature=profile.temperature,
-            max_tokens=profile.max_tokens,
-            connect_timeout_s=profile.connect_timeout_s,
-            is_strict=profile.seed_rules,
-            read_timeout_s=max(profile.read_timeout_s, LOCAL_DEADLINE_S) if is_patient else profile.read_timeout_s,
-            retries=profile.retries,
-            backoff_base_s=profile.backoff_base_s,
-            backoff_cap_s=profile.backoff_cap_s,
-            jitter=profile.backoff_jitter,
-        )
-    )
 
 
 def _base_url(settings: Settings, profile: ProfileSettings) -> str:
