@@ -30,7 +30,7 @@ from rag.errors import StoreUnavailable
 from rag.ledger import Ledger
 from rag.ports.index import Index
 from rag.ports.models import ChatModel, Writer
-from rag.profiles import profile_named
+from rag.profiles import load_profile
 from rag.profiles.shared.dependencies import OptionalStages, StageDependencies, Stores
 from rag.values.answer import Answer, Confidence
 from rag.values.chat import Completion, Deadline, Message, OnText
@@ -46,7 +46,7 @@ _WORD = re.compile(r"\w+")
 def decline_of(profile: str) -> str:
     """What the profile says where there is no answer."""
     inputs = make_inputs(FakeIndex(), make_writer(FakeChat(), "{context}"))
-    return profile_named(profile).build(load(profile_named(profile).settings, {}), inputs).decline_text
+    return load_profile(profile).build(load(load_profile(profile).settings, {}), inputs).decline_text
 
 
 def forget_secrets() -> None:

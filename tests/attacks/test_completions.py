@@ -26,7 +26,7 @@ from rag.http.chat_completions import ParsedChat, completion_body
 from rag.http.openai_requests import WITH_SOURCES
 from rag.http.replies import query_reply, question_reply, rendered_reply
 from rag.mcp.tools import build_server
-from rag.profiles import PROFILES, profile_named
+from rag.profiles import PROFILES, load_profile
 from rag.text.addresses import escape_url
 from rag.text.labels import safe
 from rag.values.answer import Answer
@@ -42,13 +42,13 @@ MARK = MARKS["waypoint"]
 
 @cache
 def knobs(profile: str) -> Any:
-    return load(profile_named(profile).settings, {"ENABLE_LLM_RERANKING": "false", "LLM_WEAK": "text"})
+    return load(load_profile(profile).settings, {"ENABLE_LLM_RERANKING": "false", "LLM_WEAK": "text"})
 
 
 def run(profile: str, said: str, hit: Hit = PERMITS, asked: str = "How long do permits take?") -> Answer:
     index = FakeIndex((hit,), evidence=make_evidence(1.0))
     inputs = make_inputs(index, ChatWriter(FakeChat(said), "{context}", lambda *_: "0123456789abcdef"))
-    return profile_named(profile).build(knobs(profile), inputs).run(Question(text=asked), deadline=deadline())
+    return load_profile(profile).build(knobs(profile), inputs).run(Question(text=asked), deadline=deadline())
 
 
 def is_named(address: str, text: str) -> bool:
@@ -152,7 +152,7 @@ def _in_a_document(profile: str, text: str) -> Leads:
     hit = make_hit(
         TEXT, number=1, cosine=0.9, title=text, section=f"{text} > {text}", url=text, source_urls=(text, HELD[0])
     )
-    packed = profile_named(profile).build(knobs(profile), make_inputs(FakeIndex(), lambda *_: None)).pack((hit,))  # type: ignore[arg-type]
+    packed = load_profile(profile).build(knobs(profile), make_inputs(FakeIndex(), lambda *_: None)).pack((hit,))  # type: ignore[arg-type]
     said = f"{text}\n\nFive days {packed.passages[0].citation}."
     try:
         answer = run(profile, said, hit, asked=f"{text}?")

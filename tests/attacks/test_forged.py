@@ -24,7 +24,7 @@ from knowledge.read.documents import read
 from rag.config.settings import load
 from rag.http.replies import query_reply
 from rag.pipeline import Pipeline
-from rag.profiles import PROFILES, profile_named
+from rag.profiles import PROFILES, load_profile
 from rag.values.question import Question
 from rag.write.chat_writer import ChatWriter
 
@@ -38,7 +38,7 @@ APART = ("| x |", "~~~text")
 
 
 def _pipeline(profile: str, said: str, hits: tuple[Hit, ...]) -> Pipeline:
-    made = profile_named(profile)
+    made = load_profile(profile)
     writer = ChatWriter(FakeChat(said), "{context}", lambda *_: "0123456789abcdef")
     knobs = load(made.settings, {"ENABLE_LLM_RERANKING": "false", "LLM_WEAK": "text"})
     return made.build(knobs, make_inputs(FakeIndex(hits, evidence=make_evidence(1.0)), writer))

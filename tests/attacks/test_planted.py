@@ -21,7 +21,7 @@ from rag.config.settings import Settings, load
 from rag.contract.decider import new_mark
 from rag.errors import BadRequest
 from rag.http.replies import query_reply
-from rag.profiles import PROFILES, profile_named
+from rag.profiles import PROFILES, load_profile
 from rag.profiles.shared.dependencies import StageDependencies
 from rag.text.addresses import escape_url
 from rag.write.chat_writer import ChatWriter
@@ -51,7 +51,7 @@ def attempt(case: Case) -> Tried:
     chat = ObedientChat()
     template = TEMPLATES[case.profile]
     stages = make_services(stores=False, chat=chat, prompts=template)
-    profile = profile_named(case.profile)
+    profile = load_profile(case.profile)
     knobs = load(profile.settings, {"LLM_WEAK": "text"})
     writer = ChatWriter(chat, template["system.txt"], new_mark, knobs.prompt_history_chars, knobs.prompt_words)
     inputs: StageDependencies = make_inputs(FakeIndex(case.hits), writer, stages=stages)

@@ -15,7 +15,7 @@ from fakes import FakeIndex, Unconnected, deadline, make_evidence, make_inputs
 
 from rag.http.chat_completions import ChatChunks, ParsedChat
 from rag.http.openai_requests import WITH_SOURCES
-from rag.profiles import PROFILES, profile_named
+from rag.profiles import PROFILES, load_profile
 from rag.values.chat import Completion, Deadline, Message, OnText
 from rag.values.question import Question
 from rag.values.request import Delta, Event
@@ -52,7 +52,7 @@ def shown(profile: str, said: str) -> Iterator[str]:
         FakeIndex((PERMITS,), evidence=make_evidence(1.0)),
         ChatWriter(Dripping(said), "{context}", lambda *_: "0123456789abcdef"),
     )
-    pipeline = profile_named(profile).build(knobs(profile), inputs)
+    pipeline = load_profile(profile).build(knobs(profile), inputs)
     answer = pipeline.run(Question(text="How long do permits take?"), deadline=deadline(), listen=events.append)
     heard = [event.text for event in events if isinstance(event, Delta)]
     end = ChatChunks(ParsedChat(question=answer.question, model=f"x{WITH_SOURCES}"), "1", 0).last(

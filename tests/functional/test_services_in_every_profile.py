@@ -12,7 +12,7 @@ from fakes_llm import LlmServer
 from functional.gacounts_service import asked, cached, cited_chunks, counted, moved, of_llm
 from functional.harness import IN_SCOPE, Api, Json, Reply, Start, rest_event, starting
 
-from rag.profiles import PROFILES, profile_named
+from rag.profiles import PROFILES, load_profile
 
 REMEMBERS = {"HISTORY_TURNS": "5"}
 CACHES = {"ENABLE_RESPONSE_CACHE": "true"}
@@ -170,7 +170,7 @@ RETRIEVERS = ("", "late", "dense", "hybrid")
 
 @pytest.mark.parametrize(
     ("profile", "seed_rules"),
-    [(name, rules) for name in PROFILES for rules in ("on", "off") if profile_named(name).seed or rules == "off"],
+    [(name, rules) for name in PROFILES for rules in ("on", "off") if load_profile(name).seed or rules == "off"],
 )
 def test_it_answers(start: Start, profile: str, seed_rules: str) -> None:
     threshold = {"gacounts": "0.3"}.get(profile, "auto")  # the seed's .75 is that of another model

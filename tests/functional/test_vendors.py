@@ -105,4 +105,4 @@ def test_an_address_names_its_vendor_by_its_scheme(
     add: Callable[[str, str, str], None], address: str, vendor: str
 ) -> None:
     add("CHAT_MODELS", "parrot", CHAT)
-    assert vendors.chat_vendor(address) == vendor
+    assert vendors.find_chat_vendor(address) == vendor

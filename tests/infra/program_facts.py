@@ -18,7 +18,7 @@ from pydantic import BaseModel
 import app
 from rag.adapters.dynamodb.table import IAM_ACTIONS, marshal_item
 from rag.adapters.stores.table import TableItem, TableKey
-from rag.config.fields import variables
+from rag.config.fields import variable_names
 from rag.config.settings import Settings
 from rag.profiles import PROFILES
 from rag.values.answer import Answer, Confidence
@@ -92,8 +92,8 @@ def emitted(output: str) -> list[dict[str, Any]]:
 
 def environment() -> list[str]:
     """The variables that the settings and the profiles' numbers are read from."""
-    models: list[type[BaseModel]] = [Settings, *(load_profile().settings for load_profile in PROFILES.values())]
-    return sorted({name for model in models for field in model.model_fields.values() for name in variables(field)})
+    models: list[type[BaseModel]] = [Settings, *(import_profile().settings for import_profile in PROFILES.values())]
+    return sorted({name for model in models for field in model.model_fields.values() for name in variable_names(field)})
 
 
 if __name__ == "__main__":

@@ -10,10 +10,10 @@ import pytest
 from cloudformation import sam_python
 from pydantic.fields import FieldInfo
 
-from rag.config.fields import EnvironmentSettings, variables
+from rag.config.fields import EnvironmentSettings, variable_names
 from rag.config.settings import DEFAULT_PROFILE, Settings, load
 from rag.errors import ConfigurationError
-from rag.profiles import PROFILES, profile_named
+from rag.profiles import PROFILES, load_profile
 
 pytestmark = pytest.mark.build
 
@@ -53,7 +53,7 @@ def variable(parameter: str) -> str:
 
 def models(profile: str) -> tuple[type[EnvironmentSettings], ...]:
     """What reads the environment in this profile."""
-    return Settings, profile_named(profile).settings
+    return Settings, load_profile(profile).settings
 
 
 def named(parameter: dict[str, Any]) -> tuple[str, ...]:
@@ -199,7 +199,7 @@ def candidates(parameters: dict[str, Any]) -> Iterator[tuple[str, str, tuple[str
 def fields(name: str, profiles: tuple[str, ...]) -> list[FieldInfo]:
     """The settings that are read from the variable ``name`` in these profiles."""
     read = {model for profile in profiles for model in models(profile)}
-    return [field for model in read for field in model.model_fields.values() if name in variables(field)]
+    return [field for model in read for field in model.model_fields.values() if name in variable_names(field)]
 
 
 def probes(field: FieldInfo) -> tuple[list[str], bool]:

@@ -152,7 +152,7 @@ _NO_MATTER = {
 def place_of(service: Application, folder: Path = FOLDER) -> Path:
     """The file of ``service``'s results. Labels are not part of its name: after a correction nobody is asked again."""
     from rag.config.settings import load
-    from rag.profiles import profile_named
+    from rag.profiles import load_profile
     from rag.wiring.tables import Tables
 
     settings = service.settings
@@ -165,7 +165,7 @@ def place_of(service: Application, folder: Path = FOLDER) -> Path:
         "index": held,
         "profile": settings.profile,
         "settings": settings.model_dump(mode="json", exclude=_NO_MATTER),  # its secrets are masked
-        "knobs": load(profile_named(settings.profile).settings).model_dump(mode="json"),
+        "knobs": load(load_profile(settings.profile).settings).model_dump(mode="json"),
         "prompts": _digest_of_files([path for folder in prompts for path in sorted(folder.glob("*"))]),
         "tables": Tables(settings, service.index).digest(),
         "program": _program(),

@@ -17,7 +17,7 @@ from typing import get_args
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
-from rag.config.fields import EnvironmentSettings, Origin, UnitName, variables
+from rag.config.fields import EnvironmentSettings, Origin, UnitName, variable_names
 from rag.config.settings import Settings
 from rag.profiles import PROFILES
 from ragctl.cost import cost_page
@@ -42,8 +42,8 @@ def configuration() -> str:
         "",
         *_table(Settings),
     ]
-    for name, load_profile in PROFILES.items():
-        profile = load_profile()
+    for name, import_profile in PROFILES.items():
+        profile = import_profile()
         parts += ["", f"## {name}", "", profile.about, "", *_table(profile.settings)]
     return "\n".join(parts) + "\n"
 
@@ -67,7 +67,7 @@ def _table(model: type[EnvironmentSettings]) -> Iterator[str]:
     described = sentences(model)
     for name, field in model.model_fields.items():
         cells = (
-            ", else ".join(f"`{variable}`" for variable in variables(field)),
+            ", else ".join(f"`{variable}`" for variable in variable_names(field)),
             _default(field),
             next((rule.name for rule in field.metadata if isinstance(rule, UnitName)), ""),
             _accepts(field),

@@ -157,10 +157,10 @@ def check_llm(settings: Settings) -> str:
     The result shows neither the key nor the server's reply.
     """
     from rag.config.settings import load
-    from rag.profiles import profile_named
+    from rag.profiles import load_profile
 
-    knobs = load(profile_named(settings.profile).settings)
-    if not (settings.llm_enabled or knobs.is_llm_configured):
+    knobs = load(load_profile(settings.profile).settings)
+    if not (settings.has_llm or knobs.is_llm_configured):
         return "not configured: the extractive engine answers"
     base_url = settings.llm_base_url or knobs.llm_base_url
     listed = _check_models(base_url, settings.llm_api_key.get_secret_value(), knobs.llm_model)
@@ -217,11 +217,11 @@ def _ask_a_word(settings: Settings, knobs: ProfileSettings) -> str:
 def _describe_passage_budget(settings: Settings, knobs: ProfileSettings) -> str:
     """Return the number of tokens that LLM_CONTEXT_TOKENS leaves for passages."""
     from rag.config.prompts import Prompts
-    from rag.wiring.models import context_window, prompt_template
+    from rag.wiring.models import build_window, load_prompt_template
 
     if not knobs.model_context_tokens:
         return ""
-    window = context_window(knobs, prompt_template(knobs, Prompts(settings)))
+    window = build_window(knobs, load_prompt_template(knobs, Prompts(settings)))
     room = window.room(knobs.model_context_tokens)
     return f"; {room} of its {knobs.model_context_tokens} tokens are left for passages"
 
@@ -240,10 +240,10 @@ def check_seed_rules(settings: Settings) -> str:
     from knowledge.model.errors import IndexUnavailable
     from knowledge.open.place import folder_of, read_manifest
     from rag.config.settings import load
-    from rag.profiles import profile_named
-    from rag.profiles.shared.pipeline import seed_note
+    from rag.profiles import load_profile
+    from rag.profiles.shared.pipeline import describe_seed_rules
 
-    profile = profile_named(settings.profile)
+    profile = load_profile(settings.profile)
     if not load(profile.settings).seed_rules:
         return SEED_RULES_OFF
     if profile.seed is None:
@@ -252,7 +252,7 @@ def check_seed_rules(settings: Settings) -> str:
         manifest = read_manifest(folder_of(settings.index_place))
     except IndexUnavailable:  # other checks report it
         manifest = None
-    return seed_note(settings.profile, profile.seed, manifest)
+    return describe_seed_rules(settings.profile, profile.seed, manifest)
 
 
 def check_port(port: int, host: str = "127.0.0.1") -> str:

@@ -168,10 +168,10 @@ class _OpenIndex:
 def _hybrid_search(index: AnyIndex, profile: str) -> Search:
     from rag.config.settings import load
     from rag.find.retrieve import DENSE_WEIGHT, HybridRetriever
-    from rag.profiles import profile_named
+    from rag.profiles import load_profile
     from rag.values.question import SearchQuery
 
-    knobs = load(profile_named(profile).settings)
+    knobs = load(load_profile(profile).settings)
     retrieve = HybridRetriever(_OpenIndex(index), getattr(knobs, "dense_weight", DENSE_WEIGHT))
     return lambda text, k: retrieve(SearchQuery(text=text, top_k=k)).hits
 

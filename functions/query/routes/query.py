@@ -65,7 +65,7 @@ def get_chunk(call: Call, chunk_id: str) -> Response:
     view = call.service.chunk(chunk_id, question)
     if not rendered:
         return json_response(HTTPStatus.OK, chunk_reply(view))
-    return json_response(HTTPStatus.OK, rendered_chunk_reply(view, *call.service.around(view.chunk)))
+    return json_response(HTTPStatus.OK, rendered_chunk_reply(view, *call.service.adjacent_chunks(view.chunk)))
 
 
 def get_suggestions(call: Call) -> Response:

@@ -17,7 +17,7 @@ from rag.ask.remarks import Remarks
 from rag.errors import EmptyQuery, LlmUnavailable
 from rag.ledger import Ledger
 from rag.pipeline import Pipeline
-from rag.profiles import profile_named, waypoint
+from rag.profiles import load_profile, waypoint
 from rag.values.answer import Answer, Confidence, Decline, Proceed, RepeatedQuestion, Routing
 from rag.values.chat import Completion, Deadline, Usage
 from rag.values.question import Question, SearchQuery, Turn
@@ -33,7 +33,7 @@ HITS = (
 
 def pipeline(chat: FakeChat, index: FakeIndex, clock: FakeClock | None = None) -> Pipeline:
     inputs = make_inputs(index, make_writer(chat, "{context}"), clock=clock or FakeClock(), new_id=lambda: "response-1")
-    return profile_named("waypoint").build(waypoint.WaypointSettings(seed_rules=True), inputs)
+    return load_profile("waypoint").build(waypoint.WaypointSettings(seed_rules=True), inputs)
 
 
 def ask(chat: FakeChat, index: FakeIndex | None = None, **fields: object) -> Answer:

@@ -8,7 +8,7 @@ from ruamel.yaml import YAML
 
 import telemetry
 from rag.config.settings import Settings
-from rag.profiles import PROFILES, profile_named
+from rag.profiles import PROFILES, load_profile
 from ragctl import cost
 from ragctl.console import CommandFailed
 from ragctl.cost import idle_month, llm_usd, per_thousand, prices, usage
@@ -97,7 +97,7 @@ def test_a_model_without_a_price_is_named() -> None:
 
 
 def test_every_default_model_has_a_price() -> None:
-    names = {str(profile_named(name).settings.model_fields["llm_model"].default) for name in PROFILES}
+    names = {str(load_profile(name).settings.model_fields["llm_model"].default) for name in PROFILES}
     names |= set(Settings.model_fields["llm_fallback_models"].default)
     assert names <= set(prices()["llm"])
     assert set(usage()["profiles"]) == set(PROFILES)

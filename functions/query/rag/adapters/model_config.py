@@ -16,7 +16,7 @@ class ChatConfig:
 
     ``read_timeout_s`` bounds one whole call, from the first byte sent to the last one read; of a streamed call, the
     time to the first text. ``retries`` counts the calls after the first. ``backoff_base_s``, ``backoff_cap_s`` and
-    ``jitter`` (0..1) are those of ``backoff_s``. ``fallback_models`` are asked in order: for good if a model is not
+    ``jitter`` (0..1) are passed to ``backoff_s``. ``fallback_models`` are asked in order: for good if a model is not
     found, for one request if it gives no completion. ``max_tokens`` None leaves the limit to the server. With
     ``is_strict`` a request that the first model refuses fails at once, as in the seeds.
     """
@@ -40,7 +40,7 @@ class ChatConfig:
 class CallLimits:
     """The timeouts and retries of an embedder. ``call_s`` bounds one call, ``batch_s`` all calls and pauses of a batch.
 
-    ``retries`` counts the calls after the first. ``base_s``, ``cap_s`` and ``jitter`` (0..1) are those of
+    ``retries`` counts the calls after the first. ``base_s``, ``cap_s`` and ``jitter`` (0..1) are passed to
     ``backoff_s``.
     """
 

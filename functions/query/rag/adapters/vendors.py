@@ -20,28 +20,28 @@ NO_STORE = "none"
 """The STORE_PATH that asks for no store."""
 
 
-def openai_chat(config: ChatConfig) -> ChatModel:
+def build_openai_chat(config: ChatConfig) -> ChatModel:
     """Build the client of an OpenAI-compatible chat model."""
     from rag.adapters.llm.openai_chat import OpenAiChat
 
     return OpenAiChat(config)
 
 
-def openai_embedder(config: EmbedConfig) -> RemoteEmbedder:
+def build_openai_embedder(config: EmbedConfig) -> RemoteEmbedder:
     """Build the client of an OpenAI-compatible embedder."""
     from rag.adapters.embedding.openai_embed import OpenAiEmbedder
 
     return OpenAiEmbedder(config)
 
 
-def dynamodb_table(settings: Settings) -> Table:
+def build_dynamodb_table(settings: Settings) -> Table:
     """Build the DynamoDB table TABLE_NAME."""
     from rag.adapters.dynamodb.table import DynamoDbTable
 
     return DynamoDbTable(settings.table_name, endpoint_url=settings.table_endpoint or None)
 
 
-def sqlite_table(settings: Settings) -> Table:
+def build_sqlite_table(settings: Settings) -> Table:
     """Build the table in the SQLite file STORE_PATH.
 
     Raises:
@@ -59,22 +59,22 @@ def sqlite_table(settings: Settings) -> Table:
     return SqliteTable(path)
 
 
-CHAT_MODELS: dict[str, Callable[[ChatConfig], ChatModel]] = {"openai": openai_chat}
-EMBEDDERS: dict[str, Callable[[EmbedConfig], RemoteEmbedder]] = {"openai": openai_embedder}
-STORES: dict[str, Callable[[Settings], Table]] = {"dynamodb": dynamodb_table, "sqlite": sqlite_table}
+CHAT_MODELS: dict[str, Callable[[ChatConfig], ChatModel]] = {"openai": build_openai_chat}
+EMBEDDERS: dict[str, Callable[[EmbedConfig], RemoteEmbedder]] = {"openai": build_openai_embedder}
+STORES: dict[str, Callable[[Settings], Table]] = {"dynamodb": build_dynamodb_table, "sqlite": build_sqlite_table}
 
 
-def chat_model(config: ChatConfig) -> ChatModel:
+def build_chat_model(config: ChatConfig) -> ChatModel:
     """Build the chat model at ``config.base_url``; calls no server."""
-    return CHAT_MODELS[chat_vendor(config.base_url)](config)
+    return CHAT_MODELS[find_chat_vendor(config.base_url)](config)
 
 
-def chat_vendor(base_url: str) -> str:
+def find_chat_vendor(base_url: str) -> str:
     """Return the row of ``CHAT_MODELS`` that serves ``base_url``."""
     return _vendor(base_url, CHAT_MODELS, "openai")
 
 
-def remote_embedder(config: EmbedConfig) -> RemoteEmbedder:
+def build_remote_embedder(config: EmbedConfig) -> RemoteEmbedder:
     """Build the embedder at ``config.base_url``; calls no server."""
     return EMBEDDERS[_vendor(config.base_url, EMBEDDERS, "openai")](config)
 
@@ -85,11 +85,11 @@ def open_table(settings: Settings) -> Table | None:
     Raises:
         ConfigurationError: the table must not be used.
     """
-    vendor = store_vendor(settings)
+    vendor = find_store_vendor(settings)
     return STORES[vendor](settings) if vendor else None
 
 
-def store_vendor(settings: Settings) -> str | None:
+def find_store_vendor(settings: Settings) -> str | None:
     """Return the row of ``STORES`` that ``settings`` name, None if they name no store."""
     if settings.table_name:
         return "dynamodb"

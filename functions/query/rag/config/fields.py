@@ -44,7 +44,7 @@ def env(variable: str, *others: str, **constraints: Any) -> Any:
     return Field(validation_alias=AliasChoices(variable, *others) if others else variable, **constraints)
 
 
-def variables(field: FieldInfo) -> tuple[str, ...]:
+def variable_names(field: FieldInfo) -> tuple[str, ...]:
     """Return the environment variables of a setting; the first that is set wins."""
     alias = field.validation_alias
     return tuple(map(str, alias.choices)) if isinstance(alias, AliasChoices) else (str(alias),)

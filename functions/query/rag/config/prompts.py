@@ -10,25 +10,25 @@ from rag.errors import ConfigurationError
 
 
 class Prompts:
-    """The templates of one profile, and a digest of those that were read."""
+    """The templates of one profile, and a digest of those that were loaded."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._read: dict[str, str] = {}
+        self._loaded: dict[str, str] = {}
 
     def load(self, name: str, *placeholders: str) -> str:
-        """The template ``name``; see ``load_prompt``."""
-        self._read[name] = load_prompt(self._settings.prompt_path(name), *placeholders)
-        return self._read[name]
+        """Return the template ``name``; see ``load_prompt``."""
+        self._loaded[name] = load_prompt(self._settings.prompt_path(name), *placeholders)
+        return self._loaded[name]
 
     def digest(self) -> str:
-        """A hash (hex) of every template that was loaded: the version of the prompts."""
-        text = "\0".join(f"{name}\0{body}" for name, body in sorted(self._read.items()))
+        """Return a hash (hex) of every loaded template: the version of the prompts."""
+        text = "\0".join(f"{name}\0{body}" for name, body in sorted(self._loaded.items()))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def load_prompt(path: Path, *placeholders: str) -> str:
-    """The template at ``path``, which must hold each of ``placeholders`` exactly once.
+    """Return the template at ``path``, which must hold each of ``placeholders`` exactly once.
 
     Raises:
         ConfigurationError: the file cannot be read, or a placeholder is missing or repeated.

@@ -1,4 +1,4 @@
-"""The only reader of the environment in this function."""
+"""The settings that all profiles share, and the only reader of the environment in this function."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Annotated, Literal
 
 from pydantic import SecretStr, ValidationError, field_validator
 
-from rag.config.fields import WAYPOINT, EnvironmentSettings, Seconds, UnitName, env, variables
+from rag.config.fields import WAYPOINT, EnvironmentSettings, Seconds, UnitName, env, variable_names
 from rag.errors import ConfigurationError
 
 DEFAULT_PROFILE = "house"
 SHARED_PROMPTS = "shared"
-"""The folder of the prompts that a profile has none of its own of."""
+"""The folder of the prompts for profiles without such a prompt."""
 
 LEAST_CONTRAST = 4.5
 """WCAG 2's minimum for text of usual size (level AA)."""
@@ -122,40 +122,40 @@ class Settings(EnvironmentSettings):
     @field_validator("page_accent")
     @classmethod
     def _can_be_read(cls, value: str) -> str:
-        if value and (ratio := readable_contrast(value)) < LEAST_CONTRAST:
+        if value and (ratio := measure_contrast(value)) < LEAST_CONTRAST:
             raise ValueError(
                 f"has a contrast of {ratio:.1f} on its tint, {LEAST_CONTRAST} is the least: take a darker one"
             )
         return value
 
     @property
-    def llm_enabled(self) -> bool:
-        """Whether an LLM is configured: by a key, its secret, the role, or a base URL that somebody set."""
+    def has_llm(self) -> bool:
+        """Whether an LLM is configured: by a key, its secret, the role, or an explicit base URL."""
         key = self.llm_api_key.get_secret_value() or self.llm_secret_name or self.llm_auth == "aws"
         return bool(key or self.llm_base_url)
 
     @property
     def reads_secrets(self) -> bool:
-        """Whether a key is in Secrets Manager, or made of the role."""
+        """Whether a key comes from Secrets Manager or is made from the role."""
         return bool(self.llm_secret_name or self.embed_secret_name or self.index_secret_name or self.llm_auth == "aws")
 
     @property
     def index_place(self) -> str:
-        """``index_uri``, or the place where ``make run`` keeps this profile's index."""
+        """``index_uri``, or the folder into which ``make run`` puts this profile's index."""
         return self.index_uri or f".index/{self.profile}"
 
     @property
-    def index_may_come(self) -> bool:
-        """Whether an index may appear at its place later. What is deployed with a function never changes under it.
+    def is_index_replaceable(self) -> bool:
+        """Whether an index may appear or change at its place. An index deployed with the function never does.
 
         Lambda mounts file systems below /mnt and nowhere else.
         """
         return self.index_place.removeprefix("file://").startswith(("/mnt/", "s3://", "chroma://", "https://"))
 
     def prompt_path(self, name: str) -> Path:
-        """Where the template ``name`` of this profile lies: the profile's own, else the one that profiles share.
+        """Return the file of the template ``name``: the profile's own, else the shared one.
 
-        Templates are beside app.py when deployed, else in the repository. Another folder needs those alone that differ.
+        Templates are beside app.py when deployed, else in the repository. PROMPTS_DIR needs only those that differ.
         """
         deployed = _HERE.parents[2] / "prompts"
         ours = deployed if deployed.is_dir() else _HERE.parents[4] / "prompts"
@@ -172,7 +172,7 @@ def load[M: EnvironmentSettings](model: type[M], environ: Mapping[str, str] | No
     """
     source = os.environ if environ is None else environ
     # By alias only: the model also takes its fields' own names, and a variable called "retries" is not ours.
-    names = chain.from_iterable(variables(field) for field in model.model_fields.values())
+    names = chain.from_iterable(variable_names(field) for field in model.model_fields.values())
     given = {name: value for name in names if (value := source.get(name, "").strip())}
     try:
         return model.model_validate(given)
@@ -182,7 +182,7 @@ def load[M: EnvironmentSettings](model: type[M], environ: Mapping[str, str] | No
         raise ConfigurationError(f"Wrong setting. {wrong}") from None
 
 
-def readable_contrast(accent: str) -> float:
+def measure_contrast(accent: str) -> float:
     """Return the contrast ratio of WCAG 2 (1..21) of text in ``accent`` ("#1f5f8b") on its own tint.
 
     The tint is the darkest background of such text on the light page.

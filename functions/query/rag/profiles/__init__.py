@@ -14,28 +14,28 @@ if TYPE_CHECKING:
     from rag.profiles.shared.pipeline import Profile
 
 
-def clockify_profile() -> Profile[Any]:
+def import_clockify() -> Profile[Any]:
     """Import Clockify."""
     from rag.profiles.clockify import PROFILE
 
     return PROFILE
 
 
-def gacounts_profile() -> Profile[Any]:
+def import_gacounts() -> Profile[Any]:
     """Import GaCounts."""
     from rag.profiles.gacounts import PROFILE
 
     return PROFILE
 
 
-def house_profile() -> Profile[Any]:
+def import_house() -> Profile[Any]:
     """Import House."""
     from rag.profiles.house import PROFILE
 
     return PROFILE
 
 
-def waypoint_profile() -> Profile[Any]:
+def import_waypoint() -> Profile[Any]:
     """Import Waypoint."""
     from rag.profiles.waypoint import PROFILE
 
@@ -43,14 +43,14 @@ def waypoint_profile() -> Profile[Any]:
 
 
 PROFILES: dict[str, Callable[[], Profile[Any]]] = {
-    "clockify": clockify_profile,
-    "gacounts": gacounts_profile,
-    "house": house_profile,
-    "waypoint": waypoint_profile,
+    "clockify": import_clockify,
+    "gacounts": import_gacounts,
+    "house": import_house,
+    "waypoint": import_waypoint,
 }
 
 
-def profile_named(name: str) -> Profile[Any]:
+def load_profile(name: str) -> Profile[Any]:
     """Import the profile of that name.
 
     Raises:

@@ -18,7 +18,7 @@ from knowledge.model.values import Chunk, Hit
 from knowledge.search.passage import ChunkView
 from rag.adapters.embedding.embedders import remote_embedder
 from rag.adapters.secrets import renew_secrets, warm_secrets
-from rag.adapters.vendors import store_vendor
+from rag.adapters.vendors import find_store_vendor
 from rag.answer.parse import warm_parser
 from rag.ask.answer_cache import RECIPE
 from rag.ask.remarks import Remarks, Utterances
@@ -28,16 +28,16 @@ from rag.errors import LlmUnavailable, UnknownChunk, UnknownResponse
 from rag.http.schema import HealthReply, IndexHealth, LlmHealth, SuggestionsReply
 from rag.pipeline import Pipeline
 from rag.ports.models import ChatModel, RemoteEmbedder
-from rag.profiles import profile_named
+from rag.profiles import load_profile
 from rag.profiles.shared.dependencies import OptionalStages, StageDependencies
-from rag.profiles.shared.pipeline import seed_note
+from rag.profiles.shared.pipeline import describe_seed_rules
 from rag.profiles.shared.settings import ProfileSettings
 from rag.values.answer import Answer, Decline
 from rag.values.question import DocumentPage, Overview, Question, SearchQuery
 from rag.values.request import Listen
 from rag.version import VERSION
 from rag.wiring import library
-from rag.wiring.live_index import LiveIndex, live_index
+from rag.wiring.live_index import LiveIndex, open_live_index
 from rag.wiring.models import ChatModels, allow_local_time, build_writer
 from rag.wiring.stores import OpenStores, build_stores
 from rag.wiring.tables import Tables
@@ -84,14 +84,14 @@ class Application:
         llm = LlmHealth(engine="extractive", model=EXTRACTIVE, last_error=None)
         if self.chat:
             llm = LlmHealth(engine=self.chats.vendor, model=self.chat.model, last_error=self.chat.last_error)
-        store = store_vendor(self.settings)
+        store = find_store_vendor(self.settings)
         return HealthReply(version=VERSION, profile=self.pipeline.profile, index=state, llm=llm, store=store)
 
     def welcome(self) -> SuggestionsReply:
         """Return the page's first content."""
         questions, model = self.suggestions(), self.chat.model if self.chat else EXTRACTIVE
         with self.index.lease() as index:
-            return library.welcome_reply(index, self.profile, questions=questions, model=model)
+            return library.build_welcome(index, self.profile, questions=questions, model=model)
 
     def search(self, text: str, *, k: int, filters: Mapping[str, object] | None = None) -> tuple[Hit, ...]:
         """Return the ``k`` (1..50) best chunks for ``text``, as the pipeline finds them, best first.
@@ -112,14 +112,14 @@ class Application:
         Raises:
             UnknownChunk: the index has no such chunk.
         """
-        number = chunk_number(chunk_id)
+        number = parse_chunk_id(chunk_id)
         with self.index.lease() as index:
             view = index.view(number, question)
         if view is None:
             raise UnknownChunk
         return view
 
-    def around(self, chunk: Chunk) -> tuple[Chunk | None, Chunk | None]:
+    def adjacent_chunks(self, chunk: Chunk) -> tuple[Chunk | None, Chunk | None]:
         """Return the chunks of the same document before and after ``chunk``."""
         with self.index.lease() as index:
             beside = [index.chunk(number) for number in (chunk.number - 1, chunk.number + 1)]
@@ -190,17 +190,17 @@ class Library:
     def document(self, chunk_id: str) -> tuple[Chunk, ...]:
         """Return the chunks of the document whose first one is ``chunk_id``."""
         with self.service.index.lease() as index:
-            return library.document(index, chunk_number(chunk_id))
+            return library.read_document(index, parse_chunk_id(chunk_id))
 
     def document_page(self, start: int) -> DocumentPage:
         """Return the documents from the number ``start`` on."""
         with self.service.index.lease() as index:
-            return library.document_page(index, start)
+            return library.read_document_page(index, start)
 
     def overview(self) -> Overview:
         """Return an overview of the documents."""
         with self.service.index.lease() as index:
-            return library.overview(index)
+            return library.build_overview(index)
 
 
 def build_application(settings: Settings) -> Application:
@@ -210,12 +210,12 @@ def build_application(settings: Settings) -> Application:
         ConfigurationError: a setting, a table or a prompt template is wrong.
         ModelMissing: the embedding model is missing.
     """
-    definition = profile_named(settings.profile)
+    definition = load_profile(settings.profile)
     profile: ProfileSettings = load(definition.settings)
     settings = allow_local_time(settings, profile)
     prompts, stores = Prompts(settings), build_stores(settings)
     local, remote = MiniLM(threads=settings.embed_threads), remote_embedder(settings, side="question")
-    index = live_index(settings, local=local, remote=remote)
+    index = open_live_index(settings, local=local, remote=remote)
     tables = Tables(settings, index)
     chats = ChatModels(settings, profile)
     chat = chats.answer_model()
@@ -246,7 +246,7 @@ def build_application(settings: Settings) -> Application:
     def guide() -> Decline:
         headings = suggestions()
         with index.lease() as opened:
-            return library.guide(opened, headings)
+            return library.build_guide(opened, headings)
 
     writer, window = build_writer(settings, profile, prompts, chat=chat, extractive=ExtractiveWriter())
     dependencies = StageDependencies(
@@ -273,7 +273,7 @@ def build_application(settings: Settings) -> Application:
                 manifest = opened.manifest
         except IndexUnavailable:
             manifest = None
-        logger.warning("%s", seed_note(settings.profile, definition.seed, manifest))
+        logger.warning("%s", describe_seed_rules(settings.profile, definition.seed, manifest))
     if stores:
         pipeline = replace(pipeline, store_budget=stores.guard.question)
     return Application(settings, profile, pipeline, index, chat, chats, stores, remote, suggestions)
@@ -284,7 +284,7 @@ def load_utterances() -> Utterances:
     return Utterances.from_rows(np.load(UTTERANCES_FILE))
 
 
-def chunk_number(chunk_id: str) -> int:
+def parse_chunk_id(chunk_id: str) -> int:
     """Return the number in "id_42".
 
     Raises:

@@ -40,8 +40,8 @@ MIN_WORDS = 3
 """A shorter heading is a label ("Overview", "Known limits") and no question."""
 
 
-def overview(index: AnyIndex) -> Overview:
-    """Return what the metadata of ``index`` say about its documents."""
+def build_overview(index: AnyIndex) -> Overview:
+    """Return the number, categories, titles and filter fields of the documents of ``index``."""
     sample = index.fetch(index.numbers[:: max(1, len(index.numbers) // (4 * TITLES))])
     titles = list(dict.fromkeys(chunk.title for chunk in sample))
     categories = tuple(str(value) for value in index.values("category"))
@@ -49,11 +49,11 @@ def overview(index: AnyIndex) -> Overview:
         documents=index.documents,
         categories=categories if len(categories) <= MAX_VALUES else (),
         titles=tuple(titles[:: max(1, len(titles) // TITLES)][:TITLES]),
-        fields=filter_fields(index),
+        fields=find_filter_fields(index),
     )
 
 
-def filter_fields(index: AnyIndex) -> dict[str, FilterField]:
+def find_filter_fields(index: AnyIndex) -> dict[str, FilterField]:
     """Return the fields that tell documents apart, sorted by name, with their values if there are few."""
     fields = {}
     for name in sorted(index.fields.keys() - IDENTIFYING_FIELDS):
@@ -63,7 +63,7 @@ def filter_fields(index: AnyIndex) -> dict[str, FilterField]:
     return fields
 
 
-def document_page(index: AnyIndex, start: int) -> DocumentPage:
+def read_document_page(index: AnyIndex, start: int) -> DocumentPage:
     """Return up to ``PAGE`` documents whose first chunk has the number ``start`` or a higher one."""
     numbers = index.numbers
     first_chunks: list[Chunk] = []
@@ -76,7 +76,7 @@ def document_page(index: AnyIndex, start: int) -> DocumentPage:
     return DocumentPage(tuple(first_chunks), None)
 
 
-def document(index: AnyIndex, number: int) -> tuple[Chunk, ...]:
+def read_document(index: AnyIndex, number: int) -> tuple[Chunk, ...]:
     """Return the chunks of the document whose first chunk has this number, in order.
 
     Raises:
@@ -96,12 +96,12 @@ def document(index: AnyIndex, number: int) -> tuple[Chunk, ...]:
     return tuple(chunks[place] for place in sorted(chunks))
 
 
-def welcome_reply(index: AnyIndex, words: ProfileSettings, *, questions: Sequence[str], model: str) -> SuggestionsReply:
+def build_welcome(index: AnyIndex, words: ProfileSettings, *, questions: Sequence[str], model: str) -> SuggestionsReply:
     """Return the page's first content: sample ``questions``, the writing ``model``, and the owner's ``words``.
 
     Without a configured name the page shows the title of the documents' site.
     """
-    known = overview(index)
+    known = build_overview(index)
     return SuggestionsReply(
         questions=list(questions),
         documents=known.documents,
@@ -120,9 +120,9 @@ def welcome_reply(index: AnyIndex, words: ProfileSettings, *, questions: Sequenc
     )
 
 
-def guide(index: AnyIndex, headings: Sequence[str]) -> Decline:
-    """Return the reply to "what can I ask?": some of the ``headings`` of ``index``, else of its titles."""
-    known = overview(index)
+def build_guide(index: AnyIndex, headings: Sequence[str]) -> Decline:
+    """Return the reply to a request for help: some of the ``headings`` of ``index``, else some titles."""
+    known = build_overview(index)
     reply = f"I answer from {known.documents} documents. Ask in your own words, for example about:"
     return Decline(NO_QUESTION, reply, items=tuple(headings or known.titles)[:GUIDE_ITEMS])
 

@@ -68,7 +68,7 @@ class LiveIndex:
             return index.fields
 
 
-def live_index(settings: Settings, *, local: Embedder, remote: RemoteEmbedder | None) -> LiveIndex:
+def open_live_index(settings: Settings, *, local: Embedder, remote: RemoteEmbedder | None) -> LiveIndex:
     """Open the index that ``settings`` name; one that cannot be opened is a state, not an error."""
 
     def open_current() -> AnyIndex:
@@ -77,7 +77,7 @@ def live_index(settings: Settings, *, local: Embedder, remote: RemoteEmbedder | 
         if remote:
             embedder = CachingEmbedder(embedder)
         # An index that may change lies on a shared file system; mapped files would change under their reader.
-        apart = settings.index_may_come
+        apart = settings.is_index_replaceable
         return open_anywhere(place, embedder=embedder, collection=collection, apart=apart, token=token)
 
     def version() -> str:

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from rag.adapters.bedrock_token import endpoint
 from rag.adapters.model_config import ChatConfig
 from rag.adapters.secrets import llm_key
-from rag.adapters.vendors import chat_model, chat_vendor
+from rag.adapters.vendors import build_chat_model, find_chat_vendor
 from rag.config.prompts import Prompts
 from rag.config.settings import Settings
 from rag.contract.decider import new_mark
@@ -39,11 +39,11 @@ class ChatModels:
         self._settings = settings
         self._profile = profile
         self._models: list[ChatModel] = []
-        self.vendor = chat_vendor(_base_url(settings, profile))
+        self.vendor = find_chat_vendor(_base_url(settings, profile))
 
     def answer_model(self) -> ChatModel | None:
         """Build the model that writes answers; None if no LLM is configured."""
-        configured = self._settings.llm_enabled or self._profile.is_llm_configured
+        configured = self._settings.has_llm or self._profile.is_llm_configured
         return self._build(self._profile, self._profile.llm_model) if configured else None
 
     def decision_model(self, model: str) -> ChatModel:
@@ -84,7 +84,7 @@ class ChatModels:
             backoff_cap_s=profile.backoff_cap_s,
             jitter=profile.backoff_jitter,
         )
-        self._models.append(chat_model(config))
+        self._models.append(build_chat_model(config))
         return self._models[-1]
 
 
@@ -100,15 +100,15 @@ def build_writer(
     """
     if chat is None:
         return extractive, ContextWindow()
-    template = prompt_template(profile, prompts)
+    template = load_prompt_template(profile, prompts)
     words = profile.prompt_words
     words = {**words, "about": fill(prompts.load("about.txt"), words).strip()}
-    window = context_window(profile, template)
+    window = build_window(profile, template)
     writer = ChatWriter(chat, template, new_mark, profile.prompt_history_chars, words, window=window)
     return (FallbackWriter(writer, extractive) if settings.llm_fallback == "extractive" else writer), window
 
 
-def prompt_template(profile: ProfileSettings, prompts: Prompts) -> str:
+def load_prompt_template(profile: ProfileSettings, prompts: Prompts) -> str:
     """Return the profile's system prompt.
 
     Raises:
@@ -118,7 +118,7 @@ def prompt_template(profile: ProfileSettings, prompts: Prompts) -> str:
     return prompts.load("seed.txt" if profile.seed_rules else "system.txt", *placeholders)
 
 
-def context_window(profile: ProfileSettings, template: str) -> ContextWindow:
+def build_window(profile: ProfileSettings, template: str) -> ContextWindow:
     """Return the model's window and the share that the answer, the prompt and a usual question take of it."""
     prompt = (size(template) + profile.prompt_history_chars + QUESTION_CHARS) / BYTES_PER_TOKEN
     return ContextWindow(profile.model_context_tokens, profile.max_tokens + int(prompt))

@@ -40,7 +40,7 @@ def rehearse(service: Application) -> None:
     """Answer one of the index's own headings with the part of the pipeline that calls no other server.
 
     No LLM, embedder or store is called: an outage elsewhere must not stop a deployment. An index that may appear later
-    (``Settings.index_may_come``) is not checked.
+    (``Settings.is_index_replaceable``) is not checked.
 
     Raises:
         ConfigurationError: the deployment differs from the build, or the configured threshold declines each of the
@@ -49,7 +49,7 @@ def rehearse(service: Application) -> None:
         Exception: the question failed, as every request would.
     """
     check_build(service.settings)
-    if not service.settings.index_may_come:
+    if not service.settings.is_index_replaceable:
         answer_own_heading(service)
 
 

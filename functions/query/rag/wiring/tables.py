@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Tables:
-    """The tables that ``settings`` name, else those of the current ``index``, else empty ones.
+    """The tables that ``settings`` name, else the ones in the current ``index``, else empty ones.
 
     Its methods raise IndexUnavailable if they need the index and there is none.
     """

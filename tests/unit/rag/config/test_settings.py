@@ -21,11 +21,11 @@ from rag.config.fields import (
     env,
 )
 from rag.config.prompts import load_prompt
-from rag.config.settings import Settings, load, readable_contrast
+from rag.config.settings import Settings, load, measure_contrast
 from rag.contract.decline import first_sentence
 from rag.errors import ConfigurationError
 from rag.find.gate import UNMEASURED_BAR
-from rag.profiles import PROFILES, profile_named
+from rag.profiles import PROFILES, load_profile
 from rag.profiles.waypoint import WaypointSettings
 from ragctl.docs import sentences
 
@@ -37,7 +37,7 @@ def test_without_a_variable_everything_has_a_default() -> None:
         "waypoint_kb",
         ".index/house",
     )
-    assert (settings.llm_enabled, settings.llm_fallback) == (False, "none")
+    assert (settings.has_llm, settings.llm_fallback) == (False, "none")
     assert settings.llm_fallback_models == ()
     assert (settings.request_deadline_s, settings.stream_idle_s, settings.stream_deadline_s) == (27.0, 20.0, 600.0)
 
@@ -77,7 +77,7 @@ def test_the_llm_is_on_with_a_key_or_an_explicit_address() -> None:
         {"LLM_API_KEY": "  "},
         {"LLM_MODEL": "m"},
     )
-    assert [load(Settings, environ).llm_enabled for environ in (*on, *off)] == [True] * 3 + [False] * 4
+    assert [load(Settings, environ).has_llm for environ in (*on, *off)] == [True] * 3 + [False] * 4
 
 
 def test_fallback_models_are_a_list() -> None:
@@ -175,7 +175,7 @@ class Kinds(EnvironmentSettings):
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_the_sentence_of_the_threshold_has_the_number_that_counts(profile: str) -> None:
-    described = sentences(profile_named(profile).settings)
+    described = sentences(load_profile(profile).settings)
     assert f"{UNMEASURED_BAR:.2f} where none was measured" in described["threshold"]
     assert described.get("full_similarity", "0.40").removesuffix(".").endswith(f"{UNMEASURED_BAR:.2f}")
 
@@ -198,8 +198,8 @@ def test_a_kind_fixes_unit_source_and_bounds() -> None:
 
 
 def test_black_on_its_tint_reads_best_and_white_not_at_all() -> None:
-    assert readable_contrast("#ffffff") == 1
-    assert readable_contrast("#000000") == pytest.approx(15.97, abs=0.01)
+    assert measure_contrast("#ffffff") == 1
+    assert measure_contrast("#000000") == pytest.approx(15.97, abs=0.01)
 
 
 @pytest.mark.parametrize("accent", ["#1f5f8b", "#8c1d40", "#0b6e73"])
@@ -255,7 +255,7 @@ def test_the_prompts_hold_their_placeholders_and_call_what_they_quote_data(profi
         "judge.txt": ("passages", "statements"),
         "rerank.txt": ("question", "passages"),
     }
-    if profile_named(profile).seed:
+    if load_profile(profile).seed:
         templates["seed.txt"] = ("context", *(("history",) if profile == "gacounts" else ()))
     for name, placeholders in templates.items():
         prompt = load_prompt(settings.prompt_path(name), *placeholders)
@@ -263,7 +263,7 @@ def test_the_prompts_hold_their_placeholders_and_call_what_they_quote_data(profi
         assert "line <<<{fence} and" in prompt
 
 
-@pytest.mark.parametrize("profile", [name for name in PROFILES if profile_named(name).seed])
+@pytest.mark.parametrize("profile", [name for name in PROFILES if load_profile(name).seed])
 def test_the_seed_s_prompt_declines_in_the_services_words(profile: str) -> None:
     prompt = load(Settings, {"RAG_PROFILE": profile}).prompt_path("seed.txt").read_text(encoding="utf-8")
     assert first_sentence(decline_of(profile)) in prompt

@@ -8,7 +8,7 @@ from fakes import FakeChat, FakeIndex, deadline, make_evidence, make_hit, make_i
 
 from rag.config.prompts import Prompts
 from rag.config.settings import Settings, load
-from rag.profiles import PROFILES, profile_named
+from rag.profiles import PROFILES, load_profile
 from rag.profiles.house import HouseSettings
 from rag.values.answer import Answer
 from rag.values.question import Question
@@ -22,7 +22,7 @@ HITS = (
 
 
 def answered(said: str, profile: str = "house", **environ: str) -> tuple[Answer, FakeChat]:
-    chat, made = FakeChat(said), profile_named(profile)
+    chat, made = FakeChat(said), load_profile(profile)
     settings, knobs = load(Settings, {"RAG_PROFILE": profile, **environ}), load(made.settings, environ)
     writer, _ = build_writer(settings, knobs, Prompts(settings), chat=chat, extractive=None)  # type: ignore[arg-type]
     assert isinstance(writer, ChatWriter)
@@ -47,10 +47,10 @@ def test_its_words_are_its_owners() -> None:
     assert plain.asked[0][0].content.startswith("You answer questions from the documents of")
     assert answer.refused
     inputs = make_inputs(FakeIndex(), lambda *_: None)  # type: ignore[arg-type]
-    assert profile_named("house").build(HouseSettings(), inputs).decline_text == (
+    assert load_profile("house").build(HouseSettings(), inputs).decline_text == (
         "I could not find an answer to that in the documents. Other words may find it."
     )
-    told = profile_named("house").build(HouseSettings(assistant_contact="hello@bikes.example"), inputs).decline_text
+    told = load_profile("house").build(HouseSettings(assistant_contact="hello@bikes.example"), inputs).decline_text
     assert told == "I could not find an answer to that in the documents. You can ask hello@bikes.example."
 
 

@@ -21,7 +21,7 @@ from knowledge.model.values import SearchResult
 from rag.config.settings import load
 from rag.errors import ConfigurationError
 from rag.pipeline import Pipeline
-from rag.profiles import PROFILES, profile_named
+from rag.profiles import PROFILES, load_profile
 from rag.values.question import Question, SearchQuery
 
 # Profile, field, the seed's own variable (which wins), and the name that all profiles share.
@@ -37,25 +37,25 @@ SHARED: list[tuple[str, str, str, str]] = [
 
 
 def knobs(profile: str, environ: dict[str, str]) -> Any:
-    return load(profile_named(profile).settings, environ)
+    return load(load_profile(profile).settings, environ)
 
 
 def test_every_file_is_a_profile_and_has_a_pipeline_of_its_name() -> None:
     assert set(PROFILES) == {"house", "waypoint", "gacounts", "clockify"}
     assert len(PROFILES) == 4
     for name in PROFILES:
-        profile = profile_named(name)
+        profile = load_profile(name)
         built = profile.build(knobs(name, {}), make_inputs(FakeIndex(), make_writer(FakeChat(), "{context}")))
         assert built.profile == name
         assert profile.about.lower().startswith(f"{name}: ")
     with pytest.raises(ConfigurationError, match=r"no profile 'shared'; .* clockify, gacounts, house, waypoint$"):
-        profile_named("shared")
+        load_profile("shared")
 
 
 def test_only_a_seed_has_rules_to_go_back_to() -> None:
-    assert [name for name in PROFILES if profile_named(name).seed is None] == ["house"]
+    assert [name for name in PROFILES if load_profile(name).seed is None] == ["house"]
     with pytest.raises(ConfigurationError, match="follows no seed"):
-        profile_named("house").build(
+        load_profile("house").build(
             knobs("house", {"SEED_RULES": "on"}), make_inputs(FakeIndex(), make_writer(FakeChat(), "{context}"))
         )
 
@@ -65,9 +65,9 @@ def test_memory_is_on_and_the_cache_where_the_seed_has_one_and_both_are_off_with
     found = {}
     for name in PROFILES:
         read = knobs(name, {})
-        made = (stages.conversation(read).memory, stages.answer_cache(read, 0.4))
+        made = (stages.build_conversation(read).memory, stages.build_answer_cache(read, 0.4))
         found[name] = tuple(part is not None for part in made)
-        assert (bare.conversation(read).memory, bare.answer_cache(read, 0.4)) == (None, None)
+        assert (bare.build_conversation(read).memory, bare.build_answer_cache(read, 0.4)) == (None, None)
     assert found == {"gacounts": (True, True)} | dict.fromkeys(("house", "waypoint", "clockify"), (True, False))
 
 
@@ -75,12 +75,12 @@ def test_the_same_variables_switch_memory_and_cache_in_every_profile() -> None:
     environ = {"HISTORY_TURNS": "3", "HISTORY_CHARS": "500", "REFRAME_TIMEOUT_S": "2", "ENABLE_RESPONSE_CACHE": "true"}
     for name in PROFILES:
         on = knobs(name, environ)
-        talk, cache = make_services().conversation(on), make_services().answer_cache(on, 0.4)
+        talk, cache = make_services().build_conversation(on), make_services().build_answer_cache(on, 0.4)
         assert talk is not None
         assert talk.reframe is not None
         assert cache is not None
         assert (talk.turns, talk.reframe.history_chars, talk.reframe.budget_s, cache.bar) == (3, 500, 2, 0.4)
-        assert make_services().answer_cache(knobs(name, {"ENABLE_RESPONSE_CACHE": "false"}), 0.4) is None
+        assert make_services().build_answer_cache(knobs(name, {"ENABLE_RESPONSE_CACHE": "false"}), 0.4) is None
 
 
 def test_only_gacounts_prompt_has_a_place_for_history() -> None:
@@ -112,14 +112,14 @@ def test_a_threshold_by_either_name_is_one_that_a_person_set() -> None:
 
 def test_without_an_llm_nothing_is_re_ranked_or_rewritten_and_turns_are_still_kept() -> None:
     bare = make_services(chat=False)
-    assert bare.rerank("m", budget_s=1.0, spread=0.05) is None
-    made = bare.conversation(knobs("house", {}))
+    assert bare.build_rerank("m", budget_s=1.0, spread=0.05) is None
+    made = bare.build_conversation(knobs("house", {}))
     assert made is not None
     assert made.reframe is None
 
 
 def test_the_re_ranking_has_its_own_model() -> None:
-    made = make_services().rerank("small", budget_s=1.5, spread=0.07)
+    made = make_services().build_rerank("small", budget_s=1.5, spread=0.07)
     assert made is not None
     assert isinstance(made.chat, FakeChat)
     assert (made.chat.model, made.template, made.budget_s, made.spread) == (
@@ -132,7 +132,11 @@ def test_the_re_ranking_has_its_own_model() -> None:
 
 def test_the_stores_are_those_of_all_make_services() -> None:
     of = make_services()
-    cache, log, learn = of.answer_cache(knobs("gacounts", {}), 0.4), of.feedback_log(), of.feedback_refine()
+    cache, log, learn = (
+        of.build_answer_cache(knobs("gacounts", {}), 0.4),
+        of.build_feedback_log(),
+        of.build_feedback_refine(),
+    )
     assert of.stores is not None
     assert cache is not None
     assert log is not None
@@ -143,7 +147,7 @@ def test_the_stores_are_those_of_all_make_services() -> None:
 
 
 def test_sessions_are_unguessable_and_accepted_by_the_service() -> None:
-    made = make_services().conversation(knobs("house", {}))
+    made = make_services().build_conversation(knobs("house", {}))
     assert made is not None
     issued = {made.assign_session(Question(text="x")).session_id or "" for _ in range(100)}
     assert len(issued) == 100
@@ -155,7 +159,7 @@ DOUBTED = replace(make_evidence(0.5, bar=1.0), doubt=0.2)
 
 
 def line(profile: str, **environ: str) -> Pipeline:
-    shape = profile_named(profile)
+    shape = load_profile(profile)
     inputs = make_inputs(FakeIndex((HIT,)), make_writer(FakeChat(*["Five days."] * 9), "{context}"))
     made = shape.build(load(shape.settings, environ), inputs)
     return replace(made, retrieve=found, refine=())

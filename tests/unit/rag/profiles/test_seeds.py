@@ -25,17 +25,17 @@ from rag.errors import QueryTooLong
 from rag.find.refine import Mmr
 from rag.find.retrieve import DenseRetriever, HybridRetriever
 from rag.pipeline import Pipeline
-from rag.profiles import PROFILES, clockify, profile_named, waypoint
-from rag.profiles.shared.pipeline import seed_note
+from rag.profiles import PROFILES, clockify, load_profile, waypoint
+from rag.profiles.shared.pipeline import describe_seed_rules
 from rag.values.answer import Answer, Citation, Confidence, ConfidenceInput, Decline, Proceed
 from rag.values.question import Question
 
 SEED = {"SEED_RULES": "on"}
-SEEDS = {name: seed for name in PROFILES if (seed := profile_named(name).seed)}
+SEEDS = {name: seed for name in PROFILES if (seed := load_profile(name).seed)}
 
 
 def seeded(name: str, index: FakeIndex | None = None, environ: dict[str, str] = SEED) -> Pipeline:
-    profile = profile_named(name)
+    profile = load_profile(name)
     inputs = make_inputs(index or FakeIndex(), make_writer(FakeChat(*["Yes."] * 9), "{context}"))
     return profile.build(load(profile.settings, environ), inputs)
 
@@ -121,7 +121,7 @@ def searched(question: str, environ: dict[str, str]) -> FakeSearch:
     """The search that GaCounts makes of ``question`` by its sample's rules."""
     index = FakeIndex(fields=FIELDS)
     inputs = replace(make_inputs(index, make_writer(FakeChat())), rules=lambda: RULES)
-    profile_named("gacounts").build(load(profile_named("gacounts").settings, environ), inputs).run(
+    load_profile("gacounts").build(load(load_profile("gacounts").settings, environ), inputs).run(
         Question(text=question), deadline=deadline()
     )
     (search,) = index.searches
@@ -158,7 +158,7 @@ def test_the_seeds_bars_of_the_cache() -> None:
 
 
 def bar(name: str, environ: dict[str, str]) -> float:
-    profile = profile_named(name)
+    profile = load_profile(name)
     inputs = replace(make_inputs(FakeIndex(), make_writer(FakeChat(), "{context}")), stages=make_services())
     cache = profile.build(load(profile.settings, {"ENABLE_RESPONSE_CACHE": "on", **environ}), inputs).cache
     assert cache is not None
@@ -305,11 +305,11 @@ def test_levels_follow_the_routing(environ: dict[str, str], cosine: float, level
 
 @pytest.mark.parametrize("profile", SEEDS)
 def test_only_clockifys_seed_says_how_documents_are_cut(profile: str) -> None:
-    assert ("--cut seed" in seed_note(profile, SEEDS[profile], None)) is (profile == "clockify")
+    assert ("--cut seed" in describe_seed_rules(profile, SEEDS[profile], None)) is (profile == "clockify")
     cut = SimpleNamespace(recipe=SEED_RECIPE)
-    assert "--cut seed" not in seed_note(profile, SEEDS[profile], cut)  # type: ignore[arg-type]
+    assert "--cut seed" not in describe_seed_rules(profile, SEEDS[profile], cut)  # type: ignore[arg-type]
 
 
 def test_what_the_seed_names_and_does_not_explain_is_said_to_be_left_out() -> None:
-    assert "intent-aware weight" in seed_note("clockify", SEEDS["clockify"], None)
-    assert "but for this" not in seed_note("waypoint", SEEDS["waypoint"], None)
+    assert "intent-aware weight" in describe_seed_rules("clockify", SEEDS["clockify"], None)
+    assert "but for this" not in describe_seed_rules("waypoint", SEEDS["waypoint"], None)

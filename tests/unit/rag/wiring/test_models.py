@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from rag.config.settings import Settings, load
-from rag.profiles import profile_named
+from rag.profiles import load_profile
 from rag.wiring.models import ChatModels, allow_local_time, is_local
 
 LOCAL = [
@@ -50,7 +50,7 @@ def test_any_other_address_is_not(url: str) -> None:
 def test_a_local_model_may_take_longer_unless_a_deadline_is_set(
     profile: str, given: dict[str, str], deadline_s: float
 ) -> None:
-    knobs = load(profile_named(profile).settings, given)
+    knobs = load(load_profile(profile).settings, given)
     settings = load(Settings, {"RAG_PROFILE": profile, **given})
     assert allow_local_time(settings, knobs).request_deadline_s == deadline_s
 
@@ -69,6 +69,6 @@ def test_no_model_of_another_vendor_stands_in(
     monkeypatch: pytest.MonkeyPatch, given: dict[str, str], fallback: tuple[str, ...]
 ) -> None:
     made: list[Any] = []
-    monkeypatch.setattr("rag.wiring.models.chat_model", made.append)
-    ChatModels(load(Settings, given), load(profile_named("house").settings, given)).answer_model()
+    monkeypatch.setattr("rag.wiring.models.build_chat_model", made.append)
+    ChatModels(load(Settings, given), load(load_profile("house").settings, given)).answer_model()
     assert [config.fallback_models for config in made] == [fallback]

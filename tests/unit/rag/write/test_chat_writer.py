@@ -14,7 +14,7 @@ from rag.contract.decider import new_mark
 from rag.contract.decline import first_sentence
 from rag.errors import LlmFailed, LlmUnavailable
 from rag.find.pack import TitledPacker
-from rag.profiles import PROFILES, profile_named
+from rag.profiles import PROFILES, load_profile
 from rag.values.answer import Context, Passage
 from rag.values.chat import Completion, Deadline, Message, OnText
 from rag.values.question import Question, Turn
@@ -128,7 +128,7 @@ def test_a_fence_stands_in_nothing_that_it_holds() -> None:
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_what_two_questions_of_the_same_passages_share_comes_first(profile: str) -> None:
-    knobs = load(profile_named(profile).settings, {})
+    knobs = load(load_profile(profile).settings, {})
     template = load(Settings, {"RAG_PROFILE": profile}).prompt_path("system.txt").read_text(encoding="utf-8")
     chat = FakeChat("x", "x", "x")
     writer = ChatWriter(chat, template, new_mark, words=knobs.prompt_words, today=lambda: date(2026, 11, 26))

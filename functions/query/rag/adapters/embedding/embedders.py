@@ -41,7 +41,7 @@ def remote_embedder(settings: Settings, *, side: Side) -> RemoteEmbedder | None:
     """
     if not settings.embed_model:
         return None
-    return vendors.remote_embedder(
+    return vendors.build_remote_embedder(
         EmbedConfig(
             base_url=settings.embed_base_url or settings.llm_base_url or OPENAI_URL,
             api_key=embedder_key(settings),

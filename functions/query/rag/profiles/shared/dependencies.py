@@ -55,7 +55,7 @@ class OptionalStages:
     language_unlike: Callable[[str], str]
     embed_ahead: Callable[[str], None] | None = None
 
-    def conversation(self, settings: ProfileSettings) -> Conversation:
+    def build_conversation(self, settings: ProfileSettings) -> Conversation:
         """Build the memory of sessions, if there is a store, and the rewriting of questions, if there is an LLM.
 
         With 0 ``history_turns`` nothing is remembered.
@@ -79,7 +79,7 @@ class OptionalStages:
             now=time.time,
         )
 
-    def answer_cache(self, settings: ProfileSettings, bar: float) -> CacheSlot | None:
+    def build_answer_cache(self, settings: ProfileSettings, bar: float) -> CacheSlot | None:
         """Build the cache of answers; ``bar`` is the lowest top cosine (-1..1) of an answer that it stores."""
         if self.stores is None or not settings.cache:
             return None
@@ -95,20 +95,20 @@ class OptionalStages:
             embed_ahead=self.embed_ahead,
         )
 
-    def feedback_refine(self) -> FeedbackRefine | None:
+    def build_feedback_refine(self) -> FeedbackRefine | None:
         """Build the reordering of hits by the votes on similar questions."""
         if self.stores is None:
             return None
         return FeedbackRefine(store=self.stores.feedback, embed=self.embed, now=time.time, knobs=FeedbackKnobs())
 
-    def rerank(self, model: str, *, budget_s: float, spread: float) -> LlmRerank | None:
+    def build_rerank(self, model: str, *, budget_s: float, spread: float) -> LlmRerank | None:
         """Build the reordering of close hits by ``model``."""
         if self.chat is None:
             return None
         template = self.prompt("rerank.txt", "question", "passages")
         return LlmRerank(chat=self.deciding_chat(model), template=template, budget_s=budget_s, spread=spread)
 
-    def judge(self, *, budget_s: float, selective: bool) -> Judge | None:
+    def build_judge(self, *, budget_s: float, selective: bool) -> Judge | None:
         """Build the judge of an answer's claims; it is the model that answers."""
         if self.chat is None:
             return None
@@ -119,7 +119,7 @@ class OptionalStages:
             selective=selective,
         )
 
-    def feedback_log(self) -> FeedbackLog | None:
+    def build_feedback_log(self) -> FeedbackLog | None:
         """Build the log of responses and votes."""
         if self.stores is None:
             return None

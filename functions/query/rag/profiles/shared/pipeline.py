@@ -74,7 +74,7 @@ class RetrievalPolicy:
     query_stages: tuple[QueryStage, ...] = ()
 
 
-def seed_note(profile: str, seed: Seed, manifest: Manifest | None) -> str:
+def describe_seed_rules(profile: str, seed: Seed, manifest: Manifest | None) -> str:
     """Return how ``profile`` under SEED_RULES=on, over an index with this ``manifest``, differs from its ``seed``."""
     is_cut = not seed.cuts or (manifest is not None and manifest.recipe == SEED_RECIPE)
     notes = (*(() if is_cut else (NOT_CUT,)), *seed.left_out)
@@ -109,12 +109,12 @@ def build_pipeline(
         decline_text=settings.decline,
         admit=PlainAdmission(settings.max_query_chars),
         remarks=policy.remarks,
-        conversation=stages.conversation(settings),
+        conversation=stages.build_conversation(settings),
         query_stages=(*policy.query_stages, *before, RequestFilter(dependencies.index.fields), *after),
-        cache=stages.answer_cache(settings, policy.bar),
+        cache=stages.build_answer_cache(settings, policy.bar),
         retrieve=policy.retrieve,
         refine=policy.refine,
-        learn=stages.feedback_refine(),
+        learn=stages.build_feedback_refine(),
         order=policy.order,
         gate=policy.gate,
         pack=pack if settings.seed_rules else WindowPacker(pack, dependencies.window),
@@ -122,7 +122,7 @@ def build_pipeline(
         quote=ExtractiveWriter() if settings.weak == "quotes" else None,
         answering=_answer_finisher(settings, dependencies, form),
         score=policy.score,
-        feedback=stages.feedback_log(),
+        feedback=stages.build_feedback_log(),
         categories={},
         clock=dependencies.clock,
         new_id=dependencies.new_id,
@@ -160,5 +160,5 @@ def _answer_finisher(settings: ProfileSettings, dependencies: StageDependencies,
     check = SupportCheck(index=dependencies.index, form=form, unsupported=settings.unsupported)
     judge = None
     if settings.check != "off":
-        judge = dependencies.stages.judge(budget_s=settings.judge_budget_s, selective=settings.check == "auto")
+        judge = dependencies.stages.build_judge(budget_s=settings.judge_budget_s, selective=settings.check == "auto")
     return AnswerFinisher(form=form, decline=settings.decline, check=check, judge=judge, remarks=dependencies.remarks)
