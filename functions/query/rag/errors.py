@@ -6,7 +6,7 @@ RagError
 │   ├── EmptyQuery                     empty_query
 │   ├── QueryTooLong                   query_too_long
 │   ├── UnsafeQuery                    unsafe_query
-│   ├── InvalidParameter               invalid_parameter   names it and what is accepted
+│   ├── InvalidParameter               invalid_parameter   names it and the accepted values
 │   ├── UnsupportedParameter           unsupported_parameter   asks for a result of another form
 │   ├── UnknownResponse                unknown_response    feedback on an unknown response
 │   ├── TooManyVotes                   too_many_votes      of one session within an hour
@@ -51,7 +51,7 @@ class RagError(Exception):
 
 
 class BadRequest(RagError):
-    """An error of the caller; the message says what is wrong and what is accepted.
+    """An error of the caller; the message says the fault and the accepted values.
 
     ``{noun}`` in the message stands for the endpoint's word for the question ("Query", "Question"). ``param`` is the
     name of the wrong parameter, None if unknown.
@@ -99,7 +99,7 @@ class UnsafeQuery(BadRequest):
 
 
 class InvalidParameter(BadRequest):
-    """A parameter of the request is wrong; the message names it and what is accepted."""
+    """A parameter of the request is wrong; the message names it and the accepted values."""
 
     def __init__(self, message: str, *, param: str | None = None) -> None:
         super().__init__(message)
@@ -215,7 +215,7 @@ class StoreOutOfReach(StoreUnavailable):
 
 
 class ConfigurationError(RagError):
-    """A setting is missing or wrong; the message names the variable and what is accepted."""
+    """A setting is missing or wrong; the message names the variable and the accepted values."""
 
     code = "configuration_error"
 

@@ -156,10 +156,10 @@ class Pipeline:
     def generate(
         self, draft: PreparedQuestion, ledger: Ledger
     ) -> tuple[PreparedQuestion, Completion | None, ParsedAnswer | None]:
-        """The completion, what was read of it while it came, and the draft with the context that it was made of.
+        """Return the draft with its final context, the completion, and its parsed tree if it was streamed.
 
-        None, and no model call, where the gate declined or the cache answered. A context that exceeds the model's
-        window is packed again.
+        Completion and tree are None, and no model is called, if the gate declined or the cache answered. A context that
+        exceeds the model's window is packed again.
         """
         if draft.context is None:
             return draft, None, None

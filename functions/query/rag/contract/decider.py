@@ -60,4 +60,4 @@ class Decider:
         completion = ledger.complete(lambda: self.chat.complete(messages, deadline=limit))
         if completion.partial:
             raise LlmFailed("the completion is not whole")
-        return fence.taken_out(completion.text)
+        return fence.remove_from(completion.text)

@@ -1,1 +1,1 @@
-"""What the pipeline needs from the world, as Protocols; adapters and fakes implement them."""
+"""Protocols of the pipeline's surroundings, implemented by adapters and fakes."""

@@ -1,4 +1,4 @@
-"""The index, and what finds chunks in it."""
+"""Ports of the index and of retrieval."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
 
 
 class OpenIndex(Protocol):
-    """One open index; nothing in it changes while it is open."""
+    """An open, immutable index."""
 
     @property
     def embedder(self) -> Embedder:
-        """The index's own embedder: of questions, and of what is compared with its chunks."""
+        """The embedder of questions and of texts to compare with chunks."""
         ...
 
     @property
     def late(self) -> bool:
-        """Whether it has token vectors, so that ``search`` finds something."""
+        """Whether the index has the token vectors that ``search`` needs."""
         ...
 
     def nearest(
         self, vector: Vector, *, k: int, where: Where | None = None, with_vectors: bool = False
     ) -> tuple[Hit, ...]:
-        """The ``k`` chunks nearest to ``vector``, best first; scores are cosines (-1..1).
+        """Return the ``k`` chunks nearest to ``vector``, best first; scores are cosines (-1..1).
 
         Raises:
             SearchFailed: the query failed.
@@ -39,7 +39,7 @@ class OpenIndex(Protocol):
         ...
 
     def candidates(self, text: str, vector: Vector, *, k: int, where: Where | None = None) -> Candidates:
-        """The ``k`` nearest chunks and the ``k`` best by their words, each with both scores.
+        """Return the ``k`` nearest chunks and the ``k`` best by their words, each with both scores.
 
         Raises:
             SearchFailed: the query failed.
@@ -47,7 +47,7 @@ class OpenIndex(Protocol):
         ...
 
     def search(self, views: Sequence[View], *, k: int, where: Where | None = None) -> SearchResult:
-        """The ``k`` best chunks by all signals of the index, for the question ``views[0]`` and its other views.
+        """Return the ``k`` best chunks by all signals, for the question ``views[0]`` and its other views.
 
         Raises:
             IndexMismatch: the index has no token vectors.
@@ -56,17 +56,21 @@ class OpenIndex(Protocol):
         ...
 
     def language_unlike(self, text: str) -> str:
-        """The English name of the chunks' language where ``text`` is in another; ``""`` where it is not or unknown."""
+        """Return the English name of the chunks' language if ``text`` is in another one, else or if unknown ``""``."""
         ...
 
     def pieces(self, text: str) -> int:
-        """How many word pieces ``text`` has: what ``support`` takes grows with them. IndexMismatch as there."""
+        """Return the number of word pieces of ``text``, which the cost of ``support`` grows with.
+
+        Raises:
+            IndexMismatch: the index has no token vectors.
+        """
         ...
 
     def support(self, claims: Sequence[Claim], among: Sequence[int], question: str = "") -> tuple[ClaimSupport, ...]:
-        """Return how far the chunks that ``claims`` cite, and those ``among``, support each of them.
+        """Return the support of each of ``claims`` by the chunks that it cites and the chunks ``among``.
 
-        What stands in the ``question`` need not stand in a chunk.
+        Words of the ``question`` need no support.
 
         Raises:
             IndexMismatch: the index has no token vectors.
@@ -75,27 +79,27 @@ class OpenIndex(Protocol):
         ...
 
     def fetch(self, numbers: Iterable[int]) -> tuple[Chunk, ...]:
-        """The chunks of ``numbers``, in that order."""
+        """Return the chunks of ``numbers``, in that order."""
         ...
 
 
 class Index(Protocol):
-    """The index that is current, which another may replace; its methods raise ``IndexUnavailable`` without one."""
+    """The current index, which may be replaced; without one its methods raise ``IndexUnavailable``."""
 
     def lease(self) -> AbstractContextManager[OpenIndex]:
-        """The current index, kept open for the length of a ``with`` block."""
+        """Keep the current index open within a ``with`` block."""
         ...
 
     def fields(self) -> Mapping[str, str]:
-        """The metadata fields of its chunks and their types; empty when it does not know them."""
+        """Return the metadata fields of its chunks and their types, empty if unknown."""
         ...
 
 
 class Retriever(Protocol):
-    """Finds chunks."""
+    """The retrieval stage."""
 
     def __call__(self, query: SearchQuery) -> SearchResult:
-        """The best hits for ``query``, best first, scores on the retriever's scale.
+        """Return the best hits for ``query``, best first, with scores on the retriever's scale.
 
         Raises:
             IndexUnavailable: there is no usable index.

@@ -1,4 +1,4 @@
-"""The models: who writes and decides, and who embeds behind an API."""
+"""Ports of models: chat models, remote embedders and writers."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from rag.values.question import Question, Turn
 
 
 class Remote(Protocol):
-    """A client of a server, made before or at the first call."""
+    """A client of a server."""
 
     def warm(self) -> None:
-        """Import what a call needs and make the client, without reading a key or calling anybody.
+        """Import the client's modules and make the client, without reading a key and without a call.
 
         Raises:
-            LlmUnavailable: its address cannot be used.
+            LlmUnavailable: the address cannot be used.
         """
         ...
 
@@ -37,17 +37,17 @@ class ChatModel(Remote, Protocol):
 
     @property
     def last_error(self) -> str | None:
-        """What went wrong last, without vendor text; None after a success."""
+        """The last error without the vendor's words, None after a success."""
         ...
 
     def complete(self, messages: Sequence[Message], *, deadline: Deadline, on_text: OnText | None = None) -> Completion:
-        """Complete ``messages``, retrying within ``deadline``, but not once ``on_text`` has got something.
+        """Complete ``messages``; retry within ``deadline`` until ``on_text`` has received text.
 
-        What ends early after that is returned as far as it came, with the finish reason "length" (no time is left),
-        "interrupted" (the model broke off) or "stopped" (nobody listens any more).
+        A completion that ends early after that is returned as far as it arrived, with the finish reason "length" (the
+        deadline has passed), "interrupted" (the model broke off) or "stopped" (the reader has gone).
 
         Raises:
-            LlmUnavailable: it cannot be reached, or not in time, or gives no completion.
+            LlmUnavailable: no completion before the deadline.
         """
         ...
 
@@ -56,12 +56,12 @@ class RemoteEmbedder(Remote, Embedder, Protocol):
     """An embedding model behind an API."""
 
     def sized(self, dimensions: int) -> Embedder:
-        """This embedder, for an index whose vectors have ``dimensions`` numbers; calls nobody."""
+        """Return this embedder for an index with vectors of length ``dimensions``, without a call."""
         ...
 
 
 class Writing(TypedDict, total=False):
-    """How a writer is asked: until when, after which turns, and who hears a model's text as it comes."""
+    """Options of a writer: the deadline, the earlier turns and the receiver of streamed text."""
 
     deadline: Required[Deadline]
     history: Sequence[Turn]
@@ -72,11 +72,11 @@ class Writer(Protocol):
     """Writes the answer to a question from a context."""
 
     def __call__(self, question: Question, context: Context, **how: Unpack[Writing]) -> Completion:
-        """The completion; its text is ``""`` where the context holds nothing to answer with.
+        """Return the completion; its text is ``""`` if the context has no answer.
 
-        What needs no waiting does not go to ``on_text``.
+        Text that is there at once does not go to ``on_text``.
 
         Raises:
-            LlmUnavailable: the model cannot be reached, or not in time, or gives no completion.
+            LlmUnavailable: no completion before the deadline.
         """
         ...

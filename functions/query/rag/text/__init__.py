@@ -1,1 +1,1 @@
-"""Pure algorithms over text."""
+"""Pure functions over text that several rooms share."""

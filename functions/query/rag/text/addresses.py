@@ -1,4 +1,4 @@
-"""Addresses: where a chunk comes from, what it is called where it has none, and which addresses are the same."""
+"""Web addresses of chunks: choose, display and compare them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from knowledge.model.values import Chunk
 from rag.text.labels import safe
 
 TRAILING = ".,;:!?*_"
-"""Behind an address, these are the sentence's."""
+"""Signs at the end of an address that belong to the sentence."""
 # A pair of brackets stays, as in "people_(beta)".
 _PAIR_OR_END = re.compile(r"\([^\s()<>\[\]]*\)|[\s<>()\[\]\"'`]")
 _USER = re.compile(r"^(https?://)[^/?#\\]*@", re.IGNORECASE)
@@ -21,13 +21,13 @@ _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 
 
 def source_urls(chunk: Chunk) -> tuple[str, ...]:
-    """The chunk's external addresses (http and https only), its own page where it names no source."""
+    """Return the chunk's http and https sources, or its page if it names no source."""
     urls = tuple(dict.fromkeys(escape_url(url) for url in chunk.source_urls if is_http(url)))
     return urls or ((escape_url(chunk.url),) if is_http(chunk.url) else ())
 
 
 def is_http(url: str) -> bool:
-    """Whether ``url`` is an address that a reader can open; ``N/A`` is not."""
+    """Return whether ``url`` is an address that a reader can open; ``N/A`` is none."""
     return url.lower().startswith(("http://", "https://")) and address_key(escape_url(url)) is not None
 
 
@@ -41,43 +41,43 @@ def escape_url(url: str) -> str:
 
 
 def source_url(chunk: Chunk) -> str:
-    """The chunk's own page, else the first source that it names; ``""`` when it has no address."""
+    """Return the chunk's page, else its first source, ``""`` without an address."""
     return escape_url(chunk.url) if is_http(chunk.url) else next(iter(source_urls(chunk)), "")
 
 
 def source_name(chunk: Chunk) -> str:
-    """What stands behind ``Source:``: the chunk's address, else its title on one line, which is no address.
+    """Return the name for ``Source:``: the chunk's address, else its title on one line.
 
-    In an address blanks, line breaks, brackets without a partner and what else would end it stand as escapes.
+    Signs that would end the address, such as blanks and single brackets, are escaped.
     """
     url = _PAIR_OR_END.sub(lambda part: part[0] if len(part[0]) > 1 else quote(part[0], safe=""), source_url(chunk))
     return url or title_name(chunk)
 
 
 def title_name(chunk: Chunk) -> str:
-    """The chunk's title as the name of a source: on one line, and never another one's address."""
+    """Return the chunk's title as a source name: on one line, and never an address."""
     return safe(chunk.title).replace("://", ": //")
 
 
 def same_source(name: str) -> str:
-    """Equal for names of one source: case, escapes, angle brackets, a final slash and punctuation do not matter."""
+    """Return a key of a source's name, without case, escapes, angle brackets, final slash and punctuation."""
     bare = " ".join(unquote(name).split()).strip("<>").rstrip(TRAILING).rstrip("/")
     return bare.casefold()
 
 
-def _is_seen(address: str) -> bool:
+def _is_visible(address: str) -> bool:
     return address != "" and address.isprintable() and not {" ", "\\"} & set(address)
 
 
 def address_key(address: str) -> str | None:
-    """Equal for two spellings of one address; None for what no link may lead to.
+    """Return a key that is equal for two spellings of one address, None if no link may lead there.
 
     A link may lead to http, https, mailto and to relative addresses. Spellings differ in the case of scheme and host,
     in http or https or neither (``www.a.example``, ``//a.example``), the default port, a final slash, the fragment,
-    and in escapes of characters that need none. Nothing else is overlooked: the host, a user before it, the path and
-    the query are the same to the letter. What holds a blank, a backslash or a character that is not seen is none.
+    and in needless escapes. Everything else must be equal to the letter: the host, a user before it, the path and the
+    query. Text with a blank, a backslash or an invisible character is no address.
     """
-    if not _is_seen(address):
+    if not _is_visible(address):
         return None
     if address[:4].lower() == "www.":
         address = f"//{address}"
@@ -85,8 +85,8 @@ def address_key(address: str) -> str | None:
         parts = urlsplit(address)
     except ValueError:
         return None
-    scheme, rest = parts.scheme, _unescaped(parts.path)
-    query = f"?{_unescaped(parts.query)}" if parts.query else ""
+    scheme, rest = parts.scheme, _drop_needless_escapes(parts.path)
+    query = f"?{_drop_needless_escapes(parts.query)}" if parts.query else ""
     if scheme == "mailto":
         return f"mailto:{unquote(parts.path).casefold()}{query}"
     if scheme in {"http", "https"} or (not scheme and address.startswith("//")):
@@ -101,7 +101,7 @@ def _host(parts: SplitResult) -> str:
     return f"{user}{at}{host.lower().removesuffix(_DEFAULT_PORTS.get(parts.scheme, ':80'))}"
 
 
-def _unescaped(text: str) -> str:
+def _drop_needless_escapes(text: str) -> str:
     def plain(match: re.Match[str]) -> str:
         char = unquote(match[0])
         return char if _UNRESERVED.fullmatch(char) else match[0].upper()

@@ -1,4 +1,4 @@
-"""The lines between which a prompt shows what others wrote: no text that stands between them holds their words."""
+"""Fences: the lines around quoted text in a prompt, with words that do not occur in that text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import count
 
 type NewMark = Callable[[str, int], str]
-"""Gives the mark of a text for each attempt, from 0 on; a model must be able to read it as a word or two."""
+"""Returns the mark of a text for each attempt, from 0 on: one or two words that a model can read."""
 
 _LIST = """
 acorn actor adobe agate album alder alley almond alpine amber anchor angle ankle antler anvil apple apron arbor
@@ -46,7 +46,7 @@ saffron sage sail salad sand satin scarf seal sesame shell silk silver skate sky
 sugar
 """
 WORDS = tuple(_LIST.split())
-"""Ordinary English words: a small model that copies a fence of letters and figures says it as an answer."""
+"""Ordinary English words: a small model copies a fence of letters and figures into its answer."""
 _NO_LETTERS = re.compile(r"[\W_]+")
 
 
@@ -58,20 +58,20 @@ def two_words(key: bytes, text: str, attempt: int) -> str:
 
 @dataclass(frozen=True)
 class Fence:
-    """``mark`` is what its lines hold and nothing between them does: ``<<<mark`` begins, ``mark>>>`` ends."""
+    """The lines ``<<<mark`` and ``mark>>>``; no text between them has the ``mark``."""
 
     mark: str
 
     def around(self, text: str) -> str:
-        """Return ``text`` between its lines; ``""`` where there is none."""
+        """Return ``text`` between the lines, ``""`` without text."""
         return f"<<<{self.mark}\n{text}\n{self.mark}>>>" if text else ""
 
-    def taken_out(self, text: str) -> str:
-        """Return ``text``, which a model wrote, without the mark, which a small one copies."""
-        return self._whole.sub("", text)
+    def remove_from(self, text: str) -> str:
+        """Return a completion's ``text`` without the mark, which a small model may copy."""
+        return self._complete.sub("", text)
 
-    def begun(self, text: str) -> int:
-        """Return where in ``text`` the mark begins that more text may end; its length where none does."""
+    def find_begun(self, text: str) -> int:
+        """Return the place where an unfinished mark begins at the end of ``text``, its length if there is none."""
         found = self._begun.search(text, max(0, len(text) - 2 * len(self.mark) - 6))
         return found.start() if found else len(text)
 
@@ -80,7 +80,7 @@ class Fence:
         return [r"[\s_-]{1,3}" if sign == " " else re.escape(sign) for sign in self.mark]
 
     @cached_property
-    def _whole(self) -> re.Pattern[str]:
+    def _complete(self) -> re.Pattern[str]:
         return re.compile(f"<{{0,3}}{''.join(self._signs)}>{{0,3}}", re.IGNORECASE)
 
     @cached_property
@@ -92,12 +92,12 @@ class Fence:
 
 
 def fence_for(new_mark: NewMark, text: str, *others: str) -> Fence:
-    r"""Return the fence of ``text``: the first mark that ``new_mark`` makes of it and that no text holds.
+    r"""Return the fence of ``text``: the first mark by ``new_mark`` that is in none of the texts.
 
     Only letters and figures are compared: ``Amber-\nriver`` holds "amber river".
     """
-    held = _letters("\0".join((text, *others)))
-    return Fence(next(mark for attempt in count() if _letters(mark := new_mark(text, attempt)) not in held))
+    present = _letters("\0".join((text, *others)))
+    return Fence(next(mark for attempt in count() if _letters(mark := new_mark(text, attempt)) not in present))
 
 
 def _letters(text: str) -> str:

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:
-    """``template`` with each ``{name}`` of ``values`` replaced, in one pass.
+    """Return ``template`` with each ``{name}`` of ``values`` replaced, in one pass.
 
-    What is filled in is never looked into: a question that says ``{context}`` stays a question.
+    Placeholders within a value stay: a question may contain ``{context}``.
     """
     names = "|".join(map(re.escape, values))
     return re.sub(rf"\{{({names})\}}", lambda match: values[match[1]], template) if names else template

@@ -1,4 +1,4 @@
-"""Labels, as contexts show them: ``[Title > Section]``, or a chunk's heading."""
+"""Labels of chunks in a context: ``[Title > Section]``, or a chunk's heading."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from knowledge.model.values import Chunk
 
 _SEPARATOR = " > "
 ARROW = "\u203a"
-"""What a label shows in place of a ``>`` in a title or a heading."""
+"""Replaces a ``>`` of a title or a heading in a label."""
 # A title's own brackets and arrows would end or split the label, or begin a tag that a separator closes: show
 # look-alikes instead.
 _SAFE = str.maketrans("[]\u3010\u3011\uff3b\uff3d<>", f"()()()\u2039{ARROW}")
 
 
 def safe(text: str) -> str:
-    """``text`` on one line, without the characters that have a meaning in a label."""
+    """Return ``text`` on one line, without the characters that have a meaning in a label."""
     return " ".join(text.translate(_SAFE).split())
 
 
 def make_label(title: str, section: str) -> str:
-    """``"[Title > Section]"``, or ``"[Title]"`` where there is no section."""
+    """Return ``"[Title > Section]"``, or ``"[Title]"`` without a section."""
     path = [safe(title), *(safe(part) for part in section.split(_SEPARATOR) if part.strip())]
     return f"[{_SEPARATOR.join(path)}]"
 
 
 def date_of(chunk: Chunk) -> str:
-    """Return how old the chunk is, as far as that is known: ``2026-01-05``, ``2026-01``, ``2026`` or ``""``."""
+    """Return the chunk's date as far as it is known: ``2026-01-05``, ``2026-01``, ``2026`` or ``""``."""
     year, month, day = chunk.dated // 10_000, chunk.dated // 100 % 100, chunk.dated % 100
     return "-".join(f"{part:02}" for part in (year, month, day) if part)
 
@@ -36,10 +36,10 @@ def dated_label(label: str, chunk: Chunk) -> str:
 
 
 def path_of(chunk: Chunk) -> str:
-    """Where the chunk stands, on one line: ``Title > Section``, without what is empty."""
+    """Return ``Title > Section`` of the chunk on one line, without empty parts."""
     return " ".join(_SEPARATOR.join(filter(None, (chunk.title, chunk.section))).split())
 
 
 def heading(chunk: Chunk) -> str:
-    """What the chunk is about, on one line: the last heading of its section, else its document's title."""
+    """Return the last heading of the chunk's section, else its document's title, on one line."""
     return " ".join((chunk.section.rsplit(" > ", 1)[-1] or chunk.title).split())

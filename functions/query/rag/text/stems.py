@@ -11,12 +11,12 @@ _TERMS = Terms(stop_words=())
 
 
 def stems(text: str) -> list[str]:
-    """The stems of ``text`` in their order, stop words too: words, single digits and single letters."""
+    """Return the stems of ``text`` in order, with stop words: words, single digits and single letters."""
     return _TERMS(text)
 
 
 def content_stems(text: str) -> set[str]:
-    """The different stems of ``text`` without those of words that only build sentences."""
+    """Return the different stems of ``text`` without the stems of function words."""
     return set(stems(text)) - _common_stems()
 
 

@@ -4,5 +4,5 @@ from __future__ import annotations
 
 
 def replace_surrogates(text: str) -> str:
-    """``text`` with each lone surrogate as U+FFFD, so that it can be searched, sent and answered."""
+    """Return ``text`` with each lone surrogate as U+FFFD, so that it can be encoded."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -1,1 +1,1 @@
-"""Who writes the answer: a model, or the engine that quotes."""
+"""Write the answer, by a model or by the engine that quotes."""

@@ -1,4 +1,4 @@
-"""Generation: from a packed context to a completion, by a chat model or by the engine that stands in for it."""
+"""Writers that ask a chat model, or let the extractive engine write in its place."""
 
 from __future__ import annotations
 
@@ -28,13 +28,12 @@ def _today() -> date:
 
 @dataclass(frozen=True, slots=True)
 class ChatWriter:
-    """Two messages: the system prompt with ``{context}`` (and ``{history}``) filled in, and the question as asked.
+    """Sends two messages: the system prompt with ``{context}`` and ``{history}``, and the question.
 
-    What is filled in stands between lines that it cannot hold, of the context's ``new_mark``; the prompt calls what
-    they hold ``{fence}``, and no text that is passed on has it.
-    ``history_chars`` is the longest history. With 0 the prompt holds none, and the question is asked in its
-    ``wording``. ``words`` are what its owner's placeholders stand for; ``{today}`` is the day that ``today`` gives.
-    ``window`` bounds the passages; it learns of a prompt that was too long.
+    Both are filled in between fence lines made by ``new_mark``; the prompt names their mark ``{fence}``, and it is
+    removed from the completion. ``history_chars`` is the longest history; with 0 the prompt has none and the question
+    is sent in its ``wording``. ``words`` are the values of the owner's placeholders; ``{today}`` is the day of
+    ``today``. ``window`` limits the passages and learns from a prompt that was too long.
     """
 
     chat: ChatModel
@@ -49,16 +48,16 @@ class ChatWriter:
         """See ``rag.ports.models.Writer``.
 
         Raises:
-            ContextTooLong: the passages exceed the model's context window, which takes fewer of them from now on.
+            ContextTooLong: the passages exceed the model's context window; ``window`` is smaller from now on.
         """
         turns = [(turn.asked, turn.answer) for turn in how.get("history", ())]
-        passages, said = context.text.rstrip(), format_history(turns, max_chars=self.history_chars).strip()
-        fence = fence_for(self.new_mark, passages, said, question.text, question.understood, self.system_prompt)
+        passages, history = context.text.rstrip(), format_history(turns, max_chars=self.history_chars).strip()
+        fence = fence_for(self.new_mark, passages, history, question.text, question.understood, self.system_prompt)
         today = self.today()
         values = {
             **self.words,
             "context": fence.around(passages),
-            "history": history_section(fence.around(said)),
+            "history": history_section(fence.around(history)),
             "fence": fence.mark,
             "today": f"{today.day} {today:%B %Y}",
         }
@@ -66,7 +65,7 @@ class ChatWriter:
         wording = question.text if self.history_chars else question.wording or question.understood
         messages = (Message("system", system), Message("user", wording))
         on_text = how.get("on_text")
-        unfenced = _Unfenced(fence, on_text) if on_text else None
+        unfenced = _FenceFilter(fence, on_text) if on_text else None
         try:
             completion = self.chat.complete(messages, deadline=how["deadline"], on_text=unfenced)
         except ContextTooLong as exc:
@@ -75,44 +74,44 @@ class ChatWriter:
             raise LlmUnavailable(f"{exc}, even with the least that can be packed") from exc
         if unfenced and completion.finish_reason != STOPPED:
             unfenced.end()
-        return replace(completion, text=fence.taken_out(replace_surrogates(completion.text)))
+        return replace(completion, text=fence.remove_from(replace_surrogates(completion.text)))
 
 
-class _Unfenced:
-    """Passes a model's text on to ``on_text`` piece by piece, without the mark of the prompt's ``fence``."""
+class _FenceFilter:
+    """Passes a model's text to ``on_text`` without the mark of the prompt's ``fence``."""
 
     def __init__(self, fence: Fence, on_text: OnText) -> None:
         self._fence, self._on_text = fence, on_text
-        self._held = ""
+        self._pending = ""
 
     def __call__(self, text: str) -> None:
         """See ``rag.values.chat.OnText``."""
-        text = self._held + text
-        begun = self._fence.begun(text)
-        self._held = text[begun:]
-        self._on_text(self._fence.taken_out(text[:begun]))
+        text = self._pending + text
+        begun = self._fence.find_begun(text)
+        self._pending = text[begun:]
+        self._on_text(self._fence.remove_from(text[:begun]))
 
     def end(self) -> None:
-        """Pass on what was held back, as no more text comes."""
-        held, self._held = self._held, ""
-        if rest := self._fence.taken_out(held):
+        """Pass on the pending text at the end of the completion."""
+        pending, self._pending = self._pending, ""
+        if rest := self._fence.remove_from(pending):
             self._on_text(rest)
 
 
 @dataclass(frozen=True, slots=True)
 class FallbackWriter:
-    """Lets ``last_resort`` write when ``writer`` cannot be reached; the completion then says ``degraded``."""
+    """Lets ``last_resort`` write if ``writer`` is unavailable; the completion is then ``degraded``."""
 
     writer: Writer
     last_resort: Writer
 
     def __call__(self, question: Question, context: Context, **how: Unpack[Writing]) -> Completion:
-        """See ``rag.ports.models.Writer``; LlmUnavailable is raised only where the last resort has nothing to say."""
+        """See ``rag.ports.models.Writer``; raise LlmUnavailable only if the last resort has no text."""
         try:
             return self.writer(question, context, **how)
         except LlmUnavailable as exc:
             logger.warning("%s; the last resort answers", exc)
-            how.pop("on_text", None)  # what is quoted comes at once
+            how.pop("on_text", None)  # quotes arrive at once
             completion = self.last_resort(question, context, **how)
             if not completion.text:
                 raise
@@ -122,7 +121,7 @@ class FallbackWriter:
 
 @dataclass(frozen=True, slots=True)
 class DoubtfulWriter:
-    """Lets ``quotes`` write where the context is doubtful, else ``writer``: no call for what is likely declined."""
+    """Lets ``quotes`` write if the context is doubtful, else ``writer``: no call for a likely decline."""
 
     writer: Writer
     quotes: Writer

@@ -1,4 +1,4 @@
-"""What the documents do not mention of a question: words that none of them has, and no token that was found is near."""
+"""Find the words of a question that the documents do not mention, by their words and the tokens of the hits."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from knowledge.model.values import EncodedQuestion, Evidence, Hit
 from rag.text.stems import content_stems
 
 WEAK, UNMET, LEAST_WEIGHT = 2.0, 0.7, 0.2
-"""A word is named if the evidence (log odds) is less than ``WEAK`` above the bar, no token that was found is as near as
+"""A word is named if the evidence (log odds) is less than ``WEAK`` above the bar, no token of the hits is as near as
 ``UNMET``, and the word has more than ``LEAST_WEIGHT`` of the question's weight.
 
-Said of 6 of 934 right answers and of 20 of 169 unanswerable questions (four samples, two sites, SQuAD, ClapNQ); without
-the weight of 41 and 26, most of them for words such as "got", "boss" and "him"."""
+This names words for 6 of 934 right answers and of 20 of 169 unanswerable questions (four samples, two sites, SQuAD,
+ClapNQ); without the weight of 41 and 26, most of them for words such as "got", "boss" and "him"."""
 ENGLISH = "English"
 MOST_NAMED = 2
-"""So many of the words that are not mentioned are named."""
+"""Most words that are named."""
 
 
 def not_mentioned(evidence: Evidence, hits: Sequence[Hit]) -> tuple[str, ...]:
-    """Return the words of the question that no document of the index has, as the question has them; the heaviest ones.
+    """Return the heaviest words of the question that no document of the index has, as written in the question.
 
-    A code is named whatever is near it: "GC-409" is near "GC-999". Words of grammar are not named, and of documents
-    in another language than English, whose grammar is not known here, only codes are. Neighbours are one phrase.
+    A code is always named: "GC-409" is near "GC-999". Words of grammar are not named; for documents in another language
+    than English only codes are. Neighbours form one phrase.
     """
     asked = evidence.asked
     matches = [hit.match for hit in hits if hit.match is not None]
@@ -46,14 +46,14 @@ def _phrases(text: str, weights: Mapping[tuple[int, int], float]) -> tuple[str, 
     phrases: list[str] = []
     before = -1
     for start, end in sorted([*heaviest.values()][-MOST_NAMED:]):
-        joins = bool(phrases) and text[before:start].isspace()
-        phrases[-1:] = [f"{phrases[-1]} {text[start:end]}"] if joins else [*phrases[-1:], text[start:end]]
+        is_joined = bool(phrases) and text[before:start].isspace()
+        phrases[-1:] = [f"{phrases[-1]} {text[start:end]}"] if is_joined else [*phrases[-1:], text[start:end]]
         before = end
     return tuple(phrases)
 
 
 def _weight(asked: EncodedQuestion, place: tuple[int, int], best: NDArray[Any], *, is_weak: bool) -> float:
-    """Return the weight of the unknown word at ``place``, 0 where it is not named; pieces are met as ``best`` says."""
+    """Return the weight of the unknown word at ``place``, 0 if it is not named; ``best``: similarity by piece."""
     word = asked.text[slice(*place)]
     own = (asked.spans[:, 0] >= place[0]) & (asked.spans[:, 1] <= place[1]) & (asked.spans[:, 0] < asked.spans[:, 1])
     weight = float(asked.weights[own].sum())

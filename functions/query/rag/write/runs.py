@@ -1,4 +1,4 @@
-"""Runs of quotable units: what of the packed passages says most of a question, by the similarities of its tokens.
+"""Runs of quotable units of the packed passages, scored by the similarities of their tokens with the question.
 
 A run is a row of neighbouring units of one section. With the question's word pieces i, their weights w (sum 1) and the
 similarities s_ij of piece i and token j, a run is worth
@@ -6,7 +6,7 @@ similarities s_ij of piece i and token j, a run is worth
     sum_i w_i max(max_{j in run and its lead} s_ij, .6 max_{j in its headings} s_ij)
     + .5 (its chunk's score - the best chunk's) - .00007 a character
 
-so that of what answers alike the shorter one is marked.
+so that of equal runs the shorter one wins.
 """
 
 from __future__ import annotations
@@ -32,18 +32,19 @@ HEADING_SHARE, CHUNK_SHARE, CHAR_COST = 0.6, 0.5, 0.00007
 RUN_CHARS = 600
 COLONS = ":\uff1a"
 _EMPHASIS = re.compile(r"\*[^*\n][^*]*\*|_[^_\n][^_]*_")
-"""Such a paragraph at the end of a section is an aside in 18 of 22 cases on 18F's handbook, Hugo's site and Jekyll's: a
-disclaimer, a signature, a link back. Without this the samples' disclaimers are quoted in 22 of 407 answers."""
+"""An emphasised paragraph at the end of a section is an aside in 18 of 22 cases on 18F's handbook, Hugo's site and
+Jekyll's: a disclaimer, a signature, a link back. Without this the samples' disclaimers are quoted in 22 of 407
+answers."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Units:
-    """The n quotable units of some passages, in the order of the passages and of their texts.
+    """The n quotable units of some passages, in reading order.
 
-    ``table`` has their rows as ``Match.units`` has them, ``passage`` the place of each one's passage; ``goes_on`` says
-    which come right after another one of the same section. ``covers`` are each one's best similarities with the m
-    pieces of the question, its lead's included, shape (n, m); ``above`` those of the title and the heading above it.
-    ``announces`` says which end with a colon: no run ends there.
+    ``table`` has the rows of ``Match.units``, ``passage`` the place of each unit's passage; ``goes_on``: the unit
+    follows another one of its section. ``covers`` are the best similarities of unit and lead with the m pieces of the
+    question, shape (n, m), ``above`` those of the title and the heading above. ``announces``: the unit ends with a
+    colon, and no run ends there.
     """
 
     table: NDArray[np.int64]
@@ -54,18 +55,18 @@ class Units:
     announces: NDArray[np.bool_]
 
     def chars(self, first: NDArray[np.int64] | int, last: NDArray[np.int64] | int) -> NDArray[np.int64]:
-        """Return how long the runs from ``first`` to ``last`` are, with what introduces their first units."""
+        """Return the characters of the runs from ``first`` to ``last``, with the leads of their first units."""
         of, to = self.table[first], self.table[last]
         lead: NDArray[np.int64] = of[..., column.LEAD_END] - of[..., column.LEAD_START]
         return to[..., column.END] - of[..., column.START] + lead
 
 
 type Runs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32], NDArray[np.float32]]
-"""First and last unit, how well each piece of the question is covered, shape (runs, m), and what each run is worth."""
+"""First and last unit, the cover of each piece of the question, shape (runs, m), and the score of each run."""
 
 
 def units_of(passages: Sequence[Passage], without: Container[int] = ()) -> Units | None:
-    """Return the units in what was packed of ``passages``, but for the places ``without``; None for none."""
+    """Return the units in the packed texts of ``passages`` except the places ``without``, None if there are none."""
     places = [place for place, passage in enumerate(passages) if place not in without and passage.hit.match]
     matches = [match for place in places if (match := passages[place].hit.match) is not None]
     if not matches:
@@ -79,7 +80,7 @@ def units_of(passages: Sequence[Passage], without: Container[int] = ()) -> Units
     kept = kept[[not one for one in _asides(passages, table[kept], passage[kept], _follows(kept, passage))]]
     if not len(kept):
         return None
-    covers, titles = _met(matches, table, counts)
+    covers, titles = _best_similarities(matches, table, counts)
     above = np.repeat(titles, counts, axis=0)[kept]
     headings = np.flatnonzero(heading)
     under = headings[np.maximum(np.searchsorted(headings, kept) - 1, 0)] if len(headings) else kept
@@ -91,7 +92,7 @@ def units_of(passages: Sequence[Passage], without: Container[int] = ()) -> Units
 
 
 def _follows(kept: NDArray[np.int64], passage: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which of the rows ``kept`` come right after another one of the same ``passage``."""
+    """Return which of the rows ``kept`` directly follow another one of the same ``passage``."""
     follows: NDArray[np.bool_] = (np.diff(kept, prepend=-2) == 1) & (np.diff(passage[kept], prepend=-1) == 0)
     return follows
 
@@ -99,7 +100,7 @@ def _follows(kept: NDArray[np.int64], passage: NDArray[np.int64]) -> NDArray[np.
 def _asides(
     passages: Sequence[Passage], table: NDArray[np.int64], passage: NDArray[np.int64], goes_on: NDArray[np.bool_]
 ) -> Iterator[bool]:
-    """Yield for each unit whether it is searched and never quoted: keywords, or emphasis that closes a section."""
+    """Yield for each unit whether it is never quoted: keywords, or an emphasised end of a section."""
     closes = goes_on & ~np.append(goes_on[1:], False)
     units = (passage, table[:, column.START], table[:, column.END], closes)
     for place, start, end, is_last in zip(*(values.tolist() for values in units), strict=True):
@@ -107,7 +108,7 @@ def _asides(
         yield text.startswith(KEYWORDS, start) or (is_last and _EMPHASIS.fullmatch(text, start, end) is not None)
 
 
-def _met(
+def _best_similarities(
     matches: Sequence[Match], table: NDArray[np.int64], counts: Sequence[int]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Return the best similarities of the units' tokens and their leads', shape (units, m), and of the titles'."""
@@ -127,9 +128,9 @@ def _met(
 
 
 def runs_of(units: Units, weights: NDArray[np.float32], behind: NDArray[np.float32]) -> Runs:
-    """Return all runs of at most ``RUN_CHARS`` characters, and each unit that is longer by itself.
+    """Return all runs of at most ``RUN_CHARS`` characters, and each longer unit as a run.
 
-    ``weights`` are those of the question's pieces, ``behind`` each passage's score less the best one's (0 or below).
+    ``weights`` are the weights of the question's pieces, ``behind`` each passage's score minus the best one's (<= 0).
     """
     first = np.arange(len(units.table))
     covers = np.maximum(units.covers, np.float32(HEADING_SHARE) * units.above)

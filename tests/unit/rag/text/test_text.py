@@ -41,11 +41,11 @@ def test_what_is_held_back_is_no_more_than_may_become_the_mark(parts: list[str],
     fence, text, shown, held = Fence("amber river"), "".join(parts), "", ""
     for start in range(0, len(text), size):
         held += text[start : start + size]
-        begun = fence.begun(held)
+        begun = fence.find_begun(held)
         assert len(held) - begun <= len("<<<amber   river>>>")
-        shown, held = shown + fence.taken_out(held[:begun]), held[begun:]
-    assert shown + fence.taken_out(held) == fence.taken_out(text)
-    assert fence.taken_out("The code is <<<Amber\n river>>>.") == "The code is ."
+        shown, held = shown + fence.remove_from(held[:begun]), held[begun:]
+    assert shown + fence.remove_from(held) == fence.remove_from(text)
+    assert fence.remove_from("The code is <<<Amber\n river>>>.") == "The code is ."
 
 
 ANY = st.text(max_size=60)

@@ -1,4 +1,4 @@
-"""rag.write.quoting, extractive and newer: what is quoted, as the source has it."""
+"""rag.write.extractive, extractive and newer: what is quoted, as the source has it."""
 
 from dataclasses import replace
 
@@ -10,8 +10,7 @@ from fakes_evidence import make_asked, matched
 from rag.find.refine import outdated_passages
 from rag.values.answer import Passage
 from rag.values.chat import Quote
-from rag.write.extractive import MAX_BYTES, quote_beginning
-from rag.write.quoting import quote_sections
+from rag.write.extractive import MAX_BYTES, quote_beginning, quote_sections
 
 
 def quoted(question: str, *texts: str) -> list[Quote]:
