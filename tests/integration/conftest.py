@@ -65,7 +65,8 @@ def aws_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    for name in ("AWS_PROFILE", "AWS_DEFAULT_REGION", "AWS_REGION", "AWS_ENDPOINT_URL", "AWS_SESSION_TOKEN"):
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
+    for name in ("AWS_PROFILE", "AWS_REGION", "AWS_ENDPOINT_URL", "AWS_SESSION_TOKEN"):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -97,10 +98,10 @@ def dynamodb_table(
     server: "ScriptedServer", aws_credentials: None, clock: FakeClock, sleeps: list[float]
 ) -> Iterator[DynamoDbTable]:
     """A new table. moto copies every table for each transaction, so none stays longer than its test."""
-    from scripted_dynamodb import REGION, create_table, delete_table
+    from scripted_dynamodb import create_table, delete_table
 
     name = create_table(server.url)
-    table = DynamoDbTable(name, region=REGION, endpoint_url=server.url, clock=clock, sleep=sleeps.append)
+    table = DynamoDbTable(name, endpoint_url=server.url, clock=clock, sleep=sleeps.append)
     yield table
     table._client.reset()
     delete_table(name, server.url)

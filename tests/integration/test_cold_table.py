@@ -116,13 +116,13 @@ def table(clock: FakeClock) -> Iterator[DynamoDbTable]:
             KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
             AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in ("pk", "sk")],
         )
-        yield DynamoDbTable("table", region=REGION, clock=clock)
+        yield DynamoDbTable("table", clock=clock)
 
 
 @pytest.fixture
 def ahead(table: DynamoDbTable) -> DynamoDbTable:
     """The same table for a process whose clock is an hour ahead."""
-    return DynamoDbTable("table", region=REGION, clock=FakeClock(now=START + HOUR_S))
+    return DynamoDbTable("table", clock=FakeClock(now=START + HOUR_S))
 
 
 def test_an_answer_outlives_its_time_by_no_more_than_the_clocks_differ(

@@ -170,16 +170,18 @@ def test_a_server_that_is_silent_is_given_up(
 def test_a_server_that_is_not_there_is_an_error_of_ours(clock: FakeClock) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # bound, not listening: connections are refused
-        table = DynamoDbTable(
-            "table", region=REGION, endpoint_url=f"http://127.0.0.1:{taken.getsockname()[1]}", clock=clock
-        )
+        table = DynamoDbTable("table", endpoint_url=f"http://127.0.0.1:{taken.getsockname()[1]}", clock=clock)
         with pytest.raises(StoreUnavailable, match="EndpointConnectionError"):
             TableAnswerCache(table).get(KEY)
 
 
 @pytest.mark.parametrize("endpoint_url", [None, "not a url"], ids=["no region", "no endpoint"])
-def test_a_client_that_cannot_be_made_is_an_error_of_ours(endpoint_url: str | None, clock: FakeClock) -> None:
-    table = DynamoDbTable("table", region=REGION if endpoint_url else None, endpoint_url=endpoint_url, clock=clock)
+def test_a_client_that_cannot_be_made_is_an_error_of_ours(
+    endpoint_url: str | None, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if endpoint_url is None:
+        monkeypatch.delenv("AWS_DEFAULT_REGION")
+    table = DynamoDbTable("table", endpoint_url=endpoint_url, clock=clock)
     with pytest.raises(StoreUnavailable, match="DynamoDB client"):
         TableAnswerCache(table).get(KEY)
 
@@ -191,7 +193,7 @@ def test_without_credentials_it_is_an_error_of_ours(
         monkeypatch.delenv(name)
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/dev/null")
     monkeypatch.setenv("AWS_CONFIG_FILE", "/dev/null")
-    table = DynamoDbTable("table", region=REGION, endpoint_url=server.url, clock=clock)
+    table = DynamoDbTable("table", endpoint_url=server.url, clock=clock)
     with pytest.raises(StoreUnavailable, match="NoCredentialsError"):
         TableAnswerCache(table).get(KEY)
 

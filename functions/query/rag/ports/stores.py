@@ -33,7 +33,7 @@ class LayeredAnswers(AnswerCache, Protocol):
     """An answer cache that also has some answers in this process."""
 
     def get_local(self, key: str) -> CacheHit | None:
-        """Return the answer under ``key`` if this process has it; raises nothing."""
+        """Return the answer under ``key`` if it is in this process; raises nothing."""
         ...
 
 

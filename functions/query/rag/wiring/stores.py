@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OpenStores:
-    """The stores, and what a snapshot renews: the table's connections, this process's cache and the guard's state."""
+    """The stores, and the parts that a snapshot renews: table, cache of this process, guard."""
 
     stores: Stores
     cache: LayeredCache
@@ -29,7 +29,7 @@ class OpenStores:
     guard: StoreGuard
 
     def warm(self) -> None:
-        """Import and build what the first call needs; no request is sent."""
+        """Prepare the imports, models and client of the first call; no request is sent."""
         from rag.adapters.stores import records
 
         records.warm()

@@ -40,10 +40,9 @@ class TransactionCancelled(StoreUnavailable):
 
 
 class DynamoDbClient:
-    """A boto3 client for any number of threads. boto3 finds ``region`` and ``endpoint_url`` where they are None."""
+    """A boto3 client for any number of threads; without ``endpoint_url`` it finds its endpoint."""
 
-    def __init__(self, *, region: str | None, endpoint_url: str | None) -> None:
-        self._region = region
+    def __init__(self, endpoint_url: str | None) -> None:
         self._endpoint_url = endpoint_url
         self._lock = threading.Lock()
         self._boto_client: Any = None
@@ -126,9 +125,7 @@ class DynamoDbClient:
         )
         try:
             # Not boto3's shared session, which must not be used by several threads.
-            client = boto3.session.Session().client(
-                "dynamodb", region_name=self._region, endpoint_url=self._endpoint_url, config=config
-            )
+            client = boto3.session.Session().client("dynamodb", endpoint_url=self._endpoint_url, config=config)
         except (BotoCoreError, ValueError) as exc:  # no region or profile, or an endpoint that is no URL
             raise StoreUnavailable(f"DynamoDB client: {type(exc).__name__}") from exc
         _load_authorities_once(client)

@@ -41,20 +41,19 @@ CONCURRENT_QUERIES = 3
 
 
 class DynamoDbTable:
-    """See ``rag.adapters.stores.table.Table``. boto3 finds ``region`` and ``endpoint_url`` where they are None."""
+    """See ``rag.adapters.stores.table.Table``. Without ``endpoint_url`` boto3 finds its endpoint."""
 
     def __init__(
         self,
         name: str,
         *,
-        region: str | None = None,
         endpoint_url: str | None = None,
         clock: Callable[[], float] = time.time,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.clock = clock
         self._name = name
-        self._client = DynamoDbClient(region=region, endpoint_url=endpoint_url)
+        self._client = DynamoDbClient(endpoint_url)
         self._sleep = sleep
 
     def warm(self) -> None:

@@ -111,7 +111,7 @@ class SqliteTable:
             if stored and float(stored[0].attributes["at"]) > float(item.attributes["at"]):
                 return False
             if swap and self._get(connection, swap.item.key) != swap.before:
-                raise SwapConflict("another process changed an item that was read before")
+                raise SwapConflict("another call changed an item after it was read")
             _put(connection, [item, *puts, *([swap.item] if swap else [])])
             _delete(connection, deletes)
         return True
@@ -152,8 +152,7 @@ class SqliteTable:
             with _transaction(connection):
                 yield connection
             if next(self._writes) % WRITES_BETWEEN_SWEEPS == 0:
-                with _transaction(connection):
-                    connection.execute("DELETE FROM items WHERE expires_at <= ?", (self.clock(),))
+                connection.execute("DELETE FROM items WHERE expires_at <= ?", (self.clock(),))
 
     def _get(self, connection: sqlite3.Connection, key: TableKey) -> TableItem | None:
         found = _select(connection, "pk = ? AND sk = ? AND expires_at > ?", key.pk, key.sk, self.clock())
@@ -255,9 +254,5 @@ def _use_wal(connection: sqlite3.Connection) -> None:
 @contextmanager
 def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
     connection.execute("BEGIN IMMEDIATE")
-    try:
+    with connection:  # commits, or rolls back if the block raises
         yield
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
-    connection.execute("COMMIT")

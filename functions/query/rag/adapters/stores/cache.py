@@ -71,18 +71,17 @@ class LayeredCache:
         *,
         clock: Callable[[], float] = time.time,
         max_entries: int = MAX_ENTRIES,
-        max_age_s: float = MAX_AGE_S,
     ) -> None:
         self._l2 = l2
         self._clock = clock
         self._lock = threading.Lock()
         self._evictions = 0
         self._l1: TLRUCache[str, _Entry] = TLRUCache(
-            max_entries, ttu=lambda _, entry, now: min(now + max_age_s, entry.expires_at), timer=clock
+            max_entries, ttu=lambda _, entry, now: min(now + MAX_AGE_S, entry.expires_at), timer=clock
         )
 
     def get_local(self, key: str) -> CacheHit | None:
-        """Return the answer under ``key`` if this process has it."""
+        """Return the answer under ``key`` if it is in this process."""
         with self._lock:
             entry = self._l1.get(key)
         # A clock that was set back would keep an entry alive for too long.
@@ -92,10 +91,10 @@ class LayeredCache:
         return CacheHit(key=key, answer=answer, layer="l1", expires_at=entry.expires_at) if answer else None
 
     def get(self, key: str) -> CacheHit | None:
-        """Return the answer under ``key``, from this process if it has it.
+        """Return the answer under ``key``, from this process if it is there.
 
         Raises:
-            StoreUnavailable: this process does not have it, and the shared layer cannot be read.
+            StoreUnavailable: it is not in this process, and the shared layer cannot be read.
         """
         with self._lock:
             evictions = self._evictions
@@ -113,7 +112,7 @@ class LayeredCache:
         """Store ``answer`` in both layers.
 
         Raises:
-            StoreUnavailable: the shared layer cannot be written; this process has the answer nevertheless.
+            StoreUnavailable: the answer is only in this process: the shared layer cannot be written.
         """
         body = encode_answer(answer)
         if body is None:
@@ -126,7 +125,7 @@ class LayeredCache:
         """Delete the answer under ``key`` from both layers.
 
         Raises:
-            StoreUnavailable: the shared layer still has it.
+            StoreUnavailable: the answer is still in the shared layer.
         """
         with self._lock:
             self._evictions += 1

@@ -41,25 +41,23 @@ MAX_ABANDONED = 8
 
 
 @dataclass(slots=True)
-class _TimeBudget:
-    """Seconds that a question may spend on store reads and on store writes; a vote has one budget for both."""
+class _Budget:
+    """The seconds that are left for store calls."""
 
-    read_s: float
-    write_s: float = 0.0
+    left_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """The budgets of a question, or of a vote, whose reads and writes share one."""
+
+    reads: _Budget
+    writes: _Budget
     is_vote: bool = False
 
-    def remaining_s(self, *, writes: bool) -> float:
-        return self.write_s if writes and not self.is_vote else self.read_s
 
-    def spend(self, seconds: float, *, writes: bool) -> None:
-        if writes and not self.is_vote:
-            self.write_s -= seconds
-        else:
-            self.read_s -= seconds
-
-
-_BUDGET: ContextVar[_TimeBudget | None] = ContextVar("budget", default=None)
-"""Of the request in progress; a store's methods know nothing of requests."""
+_REQUEST: ContextVar[_Request | None] = ContextVar("request", default=None)
+"""The request in progress; a store's methods know nothing of requests."""
 _REMAINING_S: ContextVar[Callable[[], float] | None] = ContextVar("remaining_s", default=None)
 """How long a vote still waits for the call of this thread."""
 
@@ -113,13 +111,14 @@ class StoreGuard:
     @contextmanager
     def question(self) -> Iterator[None]:
         """Give the calls in this block a question's budgets."""
-        with _set(_BUDGET, _TimeBudget(self._question_s, max(WRITE_BUDGET_S, self._question_s))):
+        writes = _Budget(max(WRITE_BUDGET_S, self._question_s))
+        with _set(_REQUEST, _Request(_Budget(self._question_s), writes)):
             yield
 
     @contextmanager
     def vote(self) -> Iterator[None]:
         """Give the calls in this block a vote's budget and try them even while the circuit is open."""
-        with _set(_BUDGET, _TimeBudget(self._vote_s, is_vote=True)):
+        with _set(_REQUEST, self._new_vote()):
             yield
 
     def read[T](self, call: Callable[[], T]) -> T:
@@ -128,7 +127,8 @@ class StoreGuard:
         Raises:
             StoreUnavailable: it took too long, or was not tried.
         """
-        return self._call(call, writes=False)
+        request = _REQUEST.get() or self._new_vote()
+        return self._call(call, request, request.reads)
 
     def write[T](self, call: Callable[[], T]) -> T:
         """Return the result of ``call``, within the time for writes.
@@ -136,7 +136,8 @@ class StoreGuard:
         Raises:
             StoreUnavailable: it took too long and may still write, or was not tried.
         """
-        return self._call(call, writes=True)
+        request = _REQUEST.get() or self._new_vote()
+        return self._call(call, request, request.writes)
 
     def reset(self) -> None:
         """Forget the store's state: a snapshot was restored, elsewhere and much later."""
@@ -145,24 +146,27 @@ class StoreGuard:
             self._is_cold = True
             self._abandoned.clear()
 
-    def _call[T](self, call: Callable[[], T], *, writes: bool) -> T:
-        budget = _BUDGET.get() or _TimeBudget(self._vote_s, is_vote=True)
-        limit_s = budget.remaining_s(writes=writes)
+    def _new_vote(self) -> _Request:
+        budget = _Budget(self._vote_s)
+        return _Request(budget, budget, is_vote=True)
+
+    def _call[T](self, call: Callable[[], T], request: _Request, budget: _Budget) -> T:
+        limit_s = budget.left_s
         if limit_s <= 0:
             raise StoreUnavailable("not tried, the request's time for stores is spent")
-        if not budget.is_vote:
+        if not request.is_vote:
             self._admit()
             self._prepare()
         started = self._clock()
 
         def timed_call() -> T:
-            with _set(_REMAINING_S, (lambda: started + limit_s - self._clock()) if budget.is_vote else None):
+            with _set(_REMAINING_S, (lambda: started + limit_s - self._clock()) if request.is_vote else None):
                 return call()
 
         try:
             return self._run_within(limit_s, timed_call)
         finally:
-            budget.spend(self._clock() - started, writes=writes)
+            budget.left_s -= self._clock() - started
 
     def _admit(self) -> None:
         """Refuse the call while the circuit is open; else let it be the one that tries for all."""

@@ -54,7 +54,7 @@ class Table(Protocol):
     """The current Unix time in seconds."""
 
     def warm(self) -> None:
-        """Import what a call needs and make the client; no request is sent."""
+        """Make the client, with its imports; no request is sent."""
 
     def renew(self) -> None:
         """Close all connections; the next call opens others. Not while calls are running."""
