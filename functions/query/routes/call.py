@@ -13,10 +13,14 @@ from pydantic import BaseModel
 
 from rag.http.requests import BodyTooLarge, InvalidJson, UnsupportedMediaType
 from rag.values.chat import Deadline
+from telemetry import observe
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEvent
 
+    from rag.values.answer import Answer
+    from rag.values.question import Question
+    from rag.values.request import Listen
     from rag.wiring import Application
 
 MAX_BODY_BYTES = 64 * 1024
@@ -102,6 +106,12 @@ class Call:
         host = self.header("host")
         scheme = self.header("x-forwarded-proto") or "http"
         return f"{scheme}://{host}{base}/" if host else f"{base}/"
+
+    def answer(self, question: Question, *, protocol: str, listen: Listen | None = None) -> Answer:
+        """Answer ``question`` within the deadline, and observe the answer."""
+        answer = self.service.pipeline.run(question, deadline=self.deadline, listen=listen)
+        observe(answer, protocol=protocol)
+        return answer
 
     def json_text(self, *, limit: int = MAX_BODY_BYTES) -> str:
         """Return the body.

@@ -11,13 +11,10 @@ from rag.http.failures import explain
 from rag.http.requests import OTHER_SITE, is_from_another_site
 from routes.call import HEADERS, Call, Response, json_response
 from routes.streams import EVENT_STREAM, server_sent_event
-from telemetry import observe, observe_error
+from telemetry import observe_error
 
 if TYPE_CHECKING:
     from rag.mcp.tools import Notify
-    from rag.values.answer import Answer
-    from rag.values.question import Question
-    from rag.values.request import Listen
 
 PROTOCOL = "mcp"
 
@@ -33,18 +30,13 @@ def post_message(call: Call) -> Response:
     headers = {name.lower(): value for name, value in call.event.headers.items()}
     notify = _notifier(call)
 
-    def ask(question: Question, listen: Listen | None) -> Answer:
-        answer = call.service.pipeline.run(question, deadline=call.deadline, listen=listen)
-        observe(answer, protocol=PROTOCOL)
-        return answer
-
     def describe_error(error: Exception) -> str:
         failure = explain(error)
         observe_error(error, code=failure.code, status=failure.status)
         return failure.sentence
 
     server = build_server(
-        Library(call.service, ask),
+        Library(call.service, lambda question, listen: call.answer(question, protocol=PROTOCOL, listen=listen)),
         profile=call.service.settings.profile,
         describe_error=describe_error,
         notify=notify,

@@ -19,7 +19,6 @@ from rag.http.openai_requests import model_body, model_named, models
 from rag.values.request import Delta
 from routes.call import Call, Response, json_response
 from routes.streams import EventFormat, answer_in_events, server_sent_event
-from telemetry import observe
 
 if TYPE_CHECKING:
     from rag.values.answer import Answer
@@ -36,8 +35,7 @@ def post_completion(call: Call) -> Response:
     if is_side_task(chat, call.header(SIDE_TASK_HEADER)):
         return json_response(HTTPStatus.OK, side_task_body(chat, secrets.token_urlsafe(16)))
     if not chat.stream:
-        answer = call.service.pipeline.run(chat.question, deadline=call.deadline)
-        observe(answer, protocol=PROTOCOL)
+        answer = call.answer(chat.question, protocol=PROTOCOL)
         return json_response(HTTPStatus.OK, completion_body(answer, chat))
     chunks = ChatChunks(chat, f"chatcmpl-{secrets.token_urlsafe(16)}")
 
@@ -61,8 +59,7 @@ def post_response(call: Call) -> Response:
     text = call.json_text(limit=MAX_BODY_BYTES)
     request = parse_response_request(text, profile=call.service.settings.profile, page=call.page())
     if not request.stream:
-        answer = call.service.pipeline.run(request.question, deadline=call.deadline)
-        observe(answer, protocol=PROTOCOL)
+        answer = call.answer(request.question, protocol=PROTOCOL)
         return json_response(HTTPStatus.OK, ResponseBuilder(request=request, key=answer.response_id).response(answer))
     builder = ResponseBuilder(request=request, key=secrets.token_urlsafe(16))
 

@@ -21,7 +21,7 @@ from rag.values.answer import Reference
 from rag.values.request import ClaimChecked, Delta, Event, PassagesEvent, Patch, Status
 from routes.call import HEADERS, Call, Response, json_response
 from routes.streams import EVENT_STREAM, EventFormat, answer_in_events, server_sent_event
-from telemetry import add_metric, observe
+from telemetry import add_metric
 
 if TYPE_CHECKING:
     from rag.http.failures import HttpFailure
@@ -37,16 +37,14 @@ def post_query(call: Call) -> Response:
     if EVENT_STREAM in call.header("accept").lower():
         return _post_query_for_events(call)
     question, rendered = requests.parse_rendered_query(call.json_text())
-    answer = call.service.pipeline.run(question, deadline=call.deadline)
-    observe(answer, protocol=PROTOCOL)
+    answer = call.answer(question, protocol=PROTOCOL)
     return json_response(HTTPStatus.OK, rendered_reply(answer) if rendered else query_reply(answer))
 
 
 def post_question(call: Call) -> Response:
     """Answer one question of a help desk's client."""
     question, debug = requests.parse_question(call.json_text())
-    answer = call.service.pipeline.run(question, deadline=call.deadline)
-    observe(answer, protocol=PROTOCOL)
+    answer = call.answer(question, protocol=PROTOCOL)
     return json_response(HTTPStatus.OK, question_reply(answer, debug=debug))
 
 

@@ -1,1 +1,1 @@
-"""The contract: requests in, replies out, and their schema."""
+"""The HTTP contract: requests, replies, failures and their schema."""

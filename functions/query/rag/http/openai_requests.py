@@ -86,7 +86,7 @@ def read_request[M: BaseModel](model: type[M], body: str, *, refused: RefusedPar
     Raises:
         InvalidJson: not a JSON object.
         UnsupportedParameter: a parameter of ``refused`` has a value that would change the form of the result.
-        InvalidParameter: a field is wrong; names it and what is accepted.
+        InvalidParameter: a field is wrong; the message names it and the accepted values.
     """
     try:
         fields = json.loads(body)

@@ -45,7 +45,7 @@ def parse_rendered_query(body: str | bytes | None) -> tuple[Question, bool]:
     Raises:
         InvalidJson: not a JSON object in UTF-8.
         InvalidQuery: ``query`` is missing or not a string.
-        InvalidParameter: another field is wrong; names it and what is accepted.
+        InvalidParameter: another field is wrong; the message names it and the accepted values.
     """
     request = _parse(QueryRequest, body)
     return _question(request.query, request), request.rendered is True
@@ -98,7 +98,7 @@ def parse_feedback(body: str | bytes | None) -> FeedbackRequest:
 
     Raises:
         InvalidJson: not a JSON object in UTF-8.
-        InvalidParameter: a field is missing or wrong; names it and what is accepted.
+        InvalidParameter: a field is missing or wrong; the message names it and the accepted values.
     """
     return _parse(FeedbackRequest, body)
 

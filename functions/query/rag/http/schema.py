@@ -1,4 +1,4 @@
-"""The HTTP contract as pydantic models: what callers send, what they get. docs/openapi.json is made of these."""
+"""The HTTP contract: requests and replies as pydantic models, from which docs/openapi.json is made."""
 
 from __future__ import annotations
 

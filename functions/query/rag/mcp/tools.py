@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from itertools import count
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -301,32 +301,26 @@ def _error_result(sentence: str) -> dict[str, Any]:
 
 
 def _progress(params: Params, notify: Notify | None) -> Listen | None:
-    """Return a listener that reports an answer's progress; None if the request has no token, or nothing can be sent."""
+    """Return a listener that reports an answer's stages and length; None without a token or a way to send."""
     meta = params.get("_meta")
     token = meta.get("progressToken") if isinstance(meta, Mapping) else None
     if notify is None or isinstance(token, bool) or not isinstance(token, str | int):
         return None
-    return _Progress(token, notify)
+    numbers, characters, notified_at = count(1), 0, 0.0
 
+    def report(message: str) -> None:
+        nonlocal notified_at
+        notified_at = time.monotonic()
+        progress = {"progressToken": token, "progress": next(numbers), "message": message}
+        notify({"jsonrpc": "2.0", "method": "notifications/progress", "params": progress})
 
-@dataclass(slots=True)
-class _Progress:
-    token: str | int
-    notify: Notify
-    numbers: count[int] = field(default_factory=lambda: count(1))
-    characters: int = 0
-    notified_at: float = 0.0
-
-    def __call__(self, event: Event) -> None:
-        """Report a new stage, and the length of the text so far."""
+    def listen(event: Event) -> None:
+        nonlocal characters
         if isinstance(event, Status):
-            self._report(event.stage)
+            report(event.stage)
         elif isinstance(event, Delta):
-            self.characters += len(event.text)
-            if time.monotonic() - self.notified_at >= NOTIFY_EVERY_S:
-                self._report(f"writing: {self.characters} characters")
+            characters += len(event.text)
+            if time.monotonic() - notified_at >= NOTIFY_EVERY_S:
+                report(f"writing: {characters} characters")
 
-    def _report(self, message: str) -> None:
-        self.notified_at = time.monotonic()
-        params = {"progressToken": self.token, "progress": next(self.numbers), "message": message}
-        self.notify({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
+    return listen
