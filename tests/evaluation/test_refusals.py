@@ -8,7 +8,8 @@ import re
 
 from evaluation.rates import REPOSITORY, json_lines, report, report_score
 
-from rag.answer.confidence.caps import cap_confidence
+from rag.answer.finish import FinishedAnswer
+from rag.answer.routing import cap_confidence
 from rag.contract.decline import begins_with_decline
 from rag.profiles import clockify, waypoint
 from rag.values.answer import Confidence
@@ -27,7 +28,8 @@ def _refused(text: str) -> bool:
 def _confident(text: str) -> bool:
     """Whether ``text``, its citations taken for valid, could come back as anything but Low."""
     marks = len(_CITES.findall(text))
-    return cap_confidence(Confidence("High", 100.0, ""), cited=marks, removed=0).level != "Low"
+    answer = FinishedAnswer(text=text, nodes=(), refused=False, cited=marks)
+    return cap_confidence(Confidence("High", 100.0, ""), answer).level != "Low"
 
 
 def test_no_answer_is_taken_for_a_refusal() -> None:

@@ -11,7 +11,7 @@ from research.statements import AS_IT_IS, TAKEN, items
 from knowledge.embedding import MiniLM
 from knowledge.model.claims import Claim, ClaimSupport
 from knowledge.open.index import open_index
-from rag.answer.claim_verdict import LEAST_SHARED
+from rag.answer.check import MIN_SHARED
 
 pytestmark = [pytest.mark.slow, pytest.mark.sampled]
 
@@ -45,4 +45,4 @@ def test_true_statements_are_told_from_altered_ones(tmp_path_factory: pytest.Tem
 def _verdict(support: ClaimSupport) -> str:
     if any(one.verbatim for one in support.each):
         return "supported"
-    return "unsupported" if support.missing or support.shared < LEAST_SHARED else "partial"
+    return "unsupported" if support.missing or support.shared < MIN_SHARED else "partial"

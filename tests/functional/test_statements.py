@@ -8,7 +8,7 @@ from functional.test_streams import Stream, asked, events, streamed
 
 from knowledge.embedding import MiniLM
 from knowledge.model.values import Reading
-from rag.answer.check_limit import ROOM
+from rag.answer.check import CHECK_BUDGET
 
 GUIDE = "Singapore Import Permits and TradeNet"
 DOCUMENTS = f"[{GUIDE} > Documents needed for import customs clearance]"
@@ -161,7 +161,7 @@ def test_of_30_kilobytes_no_more_is_read_than_there_is_room_for(
     sentences = [f"Shipment {number} waits for paper {number * 7} in the harbour at night." for number in range(520)]
     with LlmServer([reply(" ".join(sentences))]) as server:
         body = with_llm(server, LLM_MAX_TOKENS="8000").ask(IN_SCOPE).json
-    assert sum(real_model.model().count(text) for text in read if text in sentences) <= ROOM
+    assert sum(real_model.model().count(text) for text in read if text in sentences) <= CHECK_BUDGET
     assert all(sentence.rstrip(".") in body["answer"] for sentence in sentences)
     assert 0 < len(body["metadata"]["statements"]) < len(sentences)
     assert body["metadata"]["skipped"] == ["check"]

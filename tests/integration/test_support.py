@@ -13,7 +13,7 @@ from knowledge.open.handle import IndexHandle
 from knowledge.open.index import Index, open_index
 from knowledge.read.documents import read
 from knowledge.search.support import PARTIAL, SUPPORTED
-from rag.answer.claim_verdict import LEAST_SHARED
+from rag.answer.check import MIN_SHARED
 from rag.find.refine import Mmr
 from rag.find.retrieve import HybridRetriever
 from rag.profiles.clockify import ClockifySettings
@@ -85,7 +85,7 @@ def test_a_number_or_a_name_that_is_nowhere_is_missing(index: Index, text: str, 
 
 def test_another_passage_shares_little(index: Index) -> None:
     found = support(index, "Import papers must be kept for five years after the permit is approved.", "hours")
-    assert (found.chance < PARTIAL, found.shared < LEAST_SHARED) == (True, True)
+    assert (found.chance < PARTIAL, found.shared < MIN_SHARED) == (True, True)
 
 
 def test_each_chunk_is_told_apart_and_one_that_is_not_cited_may_support(index: Index) -> None:

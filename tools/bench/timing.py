@@ -15,7 +15,7 @@ from knowledge.cut.quote_spans import Kind
 from knowledge.embedding import MiniLM
 from knowledge.open.handle import IndexHandle
 from knowledge.open.index import open_index
-from rag.answer.statements import cut
+from rag.answer.claims import split_claims
 from rag.answer.streaming_parser import parse_answer
 from rag.config.settings import Settings, load
 from rag.find.refine import MinScore
@@ -108,11 +108,11 @@ def checking(index: Path, questions: Sequence[str]) -> str:
     embedding, first, again = list[float](), list[float](), list[float]()
     for number in range(CHECK_ROUNDS):
         for completion, context in _answers(service, questions):
-            stated = cut(parse_answer(completion.text, answering.form, context).tree)
-            text = "\n".join(unit.claim for unit in stated.units)
+            stated = split_claims(parse_answer(completion.text, answering.form, context).tree)
+            text = "\n".join(claim.plain for claim in stated.claims)
             with service.index.lease() as opened:
                 embedding.append(_milliseconds(opened.embedder.embed, [text]))
-            (again if number else first).append(_milliseconds(check, stated.tree, stated.units, context))
+            (again if number else first).append(_milliseconds(check, stated.tree, stated.claims, context))
     service.index.handle.close()
     usual = percentile(embedding, 0.5)
     times = {"embedding the answer": embedding, "the check, passages for the first time": first, "the check": again}

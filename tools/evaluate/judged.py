@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from evaluate.labelled import names
 from evaluate.words import contains, without_marks
-from rag.answer.confidence.calibrated import log_odds, signals
-from rag.answer.confidence.formulas import NO_SOURCES
+from rag.answer.confidence import NO_SOURCES, answer_signals, log_odds
 from rag.values.answer import Proceed
 from rag.values.chat import Deadline
 from rag.values.question import Question
@@ -75,7 +74,7 @@ class Asker:
         return Proceed(found.hits, len(found.hits), found.evidence)
 
     def _score(self, said: ConfidenceInput, found: Proceed) -> Confidence:
-        values = signals(said, found)
+        values = answer_signals(said, found)
         self._log_odds = None if values is None else log_odds(values)
         return NO_SOURCES
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rag.answer.confidence.written import chance_faithful
+from rag.answer.confidence import chance_faithful
 from rag.ledger import Ledger
 from rag.values.chat import Completion, Deadline
 from rag.values.question import Question

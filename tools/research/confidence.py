@@ -1,4 +1,4 @@
-"""Fit the weights of ``rag.answer.confidence.calibrated``.
+"""Fit the weights of ``rag.answer.confidence``.
 
 ``python -m research.confidence DATA CACHE`` reads ``DATA/{clapnq_dev,squad_v11_dev,covid_faq,out_of_scope}``; the
 folder ``CACHE`` keeps the indexes. The regression tells whether the quotes of the extractive engine are right, of
@@ -18,7 +18,7 @@ from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
 from knowledge.model.manifest import MANIFEST_NAME
 from knowledge.read.documents import read
-from rag.answer.confidence.calibrated import QUOTED, signals
+from rag.answer.confidence import QUOTE_WEIGHTS, answer_signals
 from rag.values.answer import Confidence, ConfidenceInput, Proceed
 from rag.wiring import build_application
 from ragctl.options import read_settings
@@ -50,7 +50,7 @@ class Recorder:
 
     def __call__(self, said: ConfidenceInput, found: Proceed) -> Confidence:
         """Keep the signals; the confidence does not matter here."""
-        self.values = signals(said, found)
+        self.values = answer_signals(said, found)
         return self.none
 
 
@@ -81,7 +81,7 @@ def cases_of(data: Path, cache: Path, name: str) -> Iterator[Case]:
 def table(cases: Sequence[Case]) -> tuple[Floats, Floats, Floats]:
     """Return signals, whether each is right, and what each counts: all of a set together 1."""
     own = [case for case in cases if case.kind in MIX]
-    rows = np.array([[case.values[name] for name in QUOTED if name != "intercept"] for case in own])
+    rows = np.array([[case.values[name] for name in QUOTE_WEIGHTS if name != "intercept"] for case in own])
     sizes = {kind: sum(case.kind == kind for case in own) for kind in MIX}
     counts = np.array([MIX[case.kind] / sizes[case.kind] for case in own])
     return rows, np.array([float(case.kind == RIGHT) for case in own]), counts / counts.sum()
@@ -98,7 +98,7 @@ def fit(sets: Sequence[Sequence[Case]]) -> Floats:
 def main(data: Path, cache: Path) -> None:
     """Fit and print the weights."""
     weights = fit([list(cases_of(data, cache, name)) for name in SETS])
-    print(dict(zip(QUOTED, weights.round(2).tolist(), strict=True)))
+    print(dict(zip(QUOTE_WEIGHTS, weights.round(2).tolist(), strict=True)))
 
 
 if __name__ == "__main__":

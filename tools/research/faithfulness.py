@@ -1,4 +1,4 @@
-"""Fit the confidence in what a model wrote (``rag.answer.confidence.written``) on answers that people rated.
+"""Fit the confidence in what a model wrote (``rag.answer.confidence``) on answers that people rated.
 
 ``python -m research.faithfulness FOLDER`` reads ``FOLDER/{corpus.jsonl,rated.jsonl}``: a line has the ``turns`` of a
 conversation, a model's ``answer`` to the last one and its ``faithfulness`` by several people, 1 to 4. Each sentence
@@ -25,7 +25,7 @@ from evaluate.intervals import auroc
 from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
 from knowledge.read.documents import read
-from rag.answer.confidence.written import HIGH, MEDIUM, mean_support
+from rag.answer.confidence import FAITHFUL_HIGH, FAITHFUL_MEDIUM, mean_support
 from rag.ledger import Ledger
 from rag.pipeline import Pipeline
 from rag.text.stems import content_stems
@@ -126,15 +126,15 @@ def figures(rated: Sequence[RatedAnswer], chances: Floats) -> dict[str, float]:
     for name, group in groups.items():
         marked = [any(claim.support == "unsupported" for claim in one.answer.statements) for one in rated]
         found |= {
-            f"{name} High": float(np.mean(chances[group] >= HIGH)),
-            f"{name} Low": float(np.mean(chances[group] < MEDIUM)),
+            f"{name} High": float(np.mean(chances[group] >= FAITHFUL_HIGH)),
+            f"{name} Low": float(np.mean(chances[group] < FAITHFUL_MEDIUM)),
             f"{name} marked": float(np.mean(np.array(marked)[group])),
         }
     told = groups["faithful"] | groups["unfaithful"]
     found["AUROC"] = auroc(np.column_stack([chances[told], groups["faithful"][told]]))
     labels = _columns(rated)[1]
-    found["faithful of High"] = float(labels[chances >= HIGH].mean())
-    found["faithful of Low"] = float(labels[chances < MEDIUM].mean())
+    found["faithful of High"] = float(labels[chances >= FAITHFUL_HIGH].mean())
+    found["faithful of Low"] = float(labels[chances < FAITHFUL_MEDIUM].mean())
     return found
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from evaluate.intervals import above
 from knowledge.open.index import Index
-from rag.answer.route import ConfidenceRouter
+from rag.answer.routing import ConfidenceRouter
 from rag.wiring import Application
 from research.doubles import Doubles, Outcome, Problem, pieces_of
 from research.statements import Corpus

@@ -11,13 +11,11 @@ from functools import partial
 from knowledge.model.patience import waiting_at_most
 from knowledge.model.values import Hit, SearchResult
 from rag.answer.citations import build_related_docs, build_sources
-from rag.answer.confidence.caps import cap_confidence
-from rag.answer.confidence.formulas import NOT_ANSWERED
-from rag.answer.declined import declined
-from rag.answer.feedback_log import FeedbackLog, grounds
-from rag.answer.finish import AnswerFinisher, model_text, removed_note
+from rag.answer.confidence import NOT_ANSWERED
+from rag.answer.feedback_log import FeedbackLog, select_grounds
+from rag.answer.finish import AnswerFinisher, removed_note, render_model_text
 from rag.answer.parse import MAX_CHARS
-from rag.answer.route import routed
+from rag.answer.routing import add_routing, build_decline, cap_confidence
 from rag.answer.streaming_parser import ParsedAnswer, parse_answer
 from rag.ask.admission import asking_part
 from rag.ask.answer_cache import CacheSlot, thaw
@@ -181,7 +179,7 @@ class Pipeline:
         write = partial(self.write, draft.question, context, deadline=ledger.deadline, history=draft.history)
         if ledger.listen is None:
             return ledger.time("generation", ledger.complete, write), None
-        growing = self.answering.growing(context, ledger.listen)
+        growing = self.answering.streaming_parser(context, ledger.listen)
         completion = ledger.time("generation", ledger.complete, partial(write, on_text=growing))
         ledger.deadline = ledger.deadline.stream_deadline()
         if completion.finish_reason == STOPPED:
@@ -206,11 +204,11 @@ class Pipeline:
             trail = (*draft.query.trail, f"answered from the cache ({draft.cached.layer})")
             answer = thaw(draft.cached.answer, question=draft.question, response_id=self.new_id(), trail=trail)
         elif completion is None or draft.context is None or not isinstance(draft.decision, Proceed):
-            answer = declined(draft, profile=self.profile, text=self.decline_text, response_id=self.new_id())
+            answer = build_decline(draft, profile=self.profile, text=self.decline_text, response_id=self.new_id())
         else:
             ledger.emit(Status("checking"))
             answer = self._assemble(draft, draft.context, draft.decision, completion, ledger, read)
-        return routed(answer, self.route)
+        return add_routing(answer, self.route)
 
     def _assemble(
         self,
@@ -224,30 +222,20 @@ class Pipeline:
         if len(made.text) > MAX_CHARS:
             made = replace(made, finish_reason="length")
         if made.quotes:
-            done = ledger.time("citation", self.answering.quotes, made, context)
+            done = ledger.time("citation", self.answering.finish_quotes, made, context)
         else:
             read = read or ledger.time("citation", parse_answer, made.text, self.answering.form, context)
             done = ledger.time("citation", self.answering, read, context, ledger)
             if done.is_unfounded and (instead := self._quote_instead(draft, context, evidence, made, ledger)):
-                return replace(instead, model_text=model_text(read))
+                return replace(instead, model_text=render_model_text(read))
         confidence = NOT_ANSWERED
         if not done.refused:
-            said = ConfidenceInput(done.text, done.citations, done.statements, quoted=bool(made.quotes))
+            said = ConfidenceInput(done.text, done.citations, done.claims, quoted=bool(made.quotes))
             score = ledger.time("confidence", self.score, said, evidence)
-            cites_outdated = not made.quotes and is_outdated(
-                done.statements, context.passages, draft.question.understood
-            )
-            confidence = cap_confidence(
-                score,
-                cited=done.cited,
-                removed=done.removed - done.unused,
-                statements=done.statements,
-                unchecked=done.unchecked,
-                partial=made.partial,
-                outdated=cites_outdated,
-            )
-        for verdict in done.verdicts():
-            ledger.emit(verdict)
+            cites_outdated = not made.quotes and is_outdated(done.claims, context.passages, draft.question.understood)
+            confidence = cap_confidence(score, done, is_partial=made.partial, is_outdated=cites_outdated)
+        for event in done.claim_events():
+            ledger.emit(event)
         return Answer(
             text=done.text,
             nodes=done.nodes,
@@ -259,7 +247,7 @@ class Pipeline:
             references=done.references,
             citations=done.citations,
             marks=done.marks,
-            statements=done.statements,
+            statements=done.claims,
             sources=build_sources(done.references, self.answering.form),
             found=evidence.hits,
             read=tuple(passage.hit.chunk.number for passage in context.passages),
@@ -267,7 +255,7 @@ class Pipeline:
             related_docs=build_related_docs(evidence.hits, self.categories),
             chunks_retrieved=evidence.passed,
             completion=made,
-            trail=(*draft.query.trail, *removed_note(done.removed - done.unused), *done.notes),
+            trail=(*draft.query.trail, *removed_note(done.removed), *done.notes),
         )
 
     def _remark(
@@ -340,7 +328,7 @@ class Pipeline:
 
     def _remember(self, draft: PreparedQuestion, answer: Answer, asker: str | None, ledger: Ledger) -> None:
         """Store the turn, the answer for the cache, and the record that a vote refers to."""
-        rests_on = grounds(answer, draft.context)
+        rests_on = select_grounds(answer, draft.context)
         if (talk := self.conversation) and talk.memory and not draft.reply:
             ledger.optional("memory", partial(talk.remember, answer, draft.query.text), None)
         whole = not answer.partial and {"check", "judge"}.isdisjoint(ledger.skipped)

@@ -1,63 +1,69 @@
-"""What an answer cites: its references by passage, and the citations that a profile makes of them."""
+"""References, citations and sources of an answer's tree; citations that support nothing are dropped."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from knowledge.model.claims import ChunkSupport
+from knowledge.model.claims import ChunkSupport, Claim, ClaimSupport
 from knowledge.model.values import Hit
+from knowledge.search.support import PARTIAL, SUPPORTED
+from rag.answer import tree as t
 from rag.answer.citation_forms import CitationForm
+from rag.answer.claims import AnswerClaim
 from rag.answer.markdown import RenderedMarkdown
 from rag.answer.parse import normalise_text, parse_markdown
 from rag.answer.printers import plain_text
-from rag.answer.tree import Tree, cited_chunks
+from rag.answer.references import tidy_removal
+from rag.answer.tree import cited_chunks, map_runs, merge_text, walk
+from rag.ports.index import OpenIndex
 from rag.text.addresses import is_http, source_urls
 from rag.values.answer import CheckedClaim, Citation, Reference, ReferenceMark, RelatedDoc, Source, Support
 
 
-def references_of(
-    tree: Tree,
+def build_references(
+    tree: t.Tree,
     hits: Mapping[int, Hit],
-    statements: Sequence[CheckedClaim] = (),
+    claims: Sequence[CheckedClaim] = (),
     quotes: Mapping[int, str] | None = None,
 ) -> tuple[Reference, ...]:
-    """The passages that ``tree`` refers to, numbered in the order of its marks; ``quotes`` are words of them."""
-    return tuple(
-        Reference(n=n, hit=hits[number], support=_support_of(number, statements), quote=(quotes or {}).get(number, ""))
-        for n, number in enumerate(cited_chunks(tree), start=1)
-    )
+    """Return the passages that ``tree`` cites, numbered in the order of its marks; ``quotes`` are parts of them."""
+    references = []
+    for n, number in enumerate(cited_chunks(tree), start=1):
+        support = _merge_supports(claim.support for claim in claims if number in claim.chunks)
+        references.append(Reference(n=n, hit=hits[number], support=support, quote=(quotes or {}).get(number, "")))
+    return tuple(references)
 
 
-def quotes_of(bearings: Mapping[int, ChunkSupport], hits: Mapping[int, Hit]) -> dict[int, str]:
-    """The words of each chunk that bear a statement out best, without markup."""
-    spans = {number: hits[number].chunk.text[one.start : one.end] for number, one in bearings.items() if number in hits}
+def _merge_supports(supports: Iterable[Support | None]) -> Support | None:
+    """Return the support on which all agree, partial if they differ, None if there is none."""
+    known = set(supports) - {None}
+    return known.pop() if len(known) == 1 else "partial" if known else None
+
+
+def build_quotes(supports: Mapping[int, ChunkSupport], hits: Mapping[int, Hit]) -> dict[int, str]:
+    """Return the part of each chunk that supports a claim best, as plain text."""
+    spans = {number: hits[number].chunk.text[one.start : one.end] for number, one in supports.items() if number in hits}
     return {number: plain_text(parse_markdown(normalise_text(text))) for number, text in spans.items()}
 
 
-def _support_of(chunk: int, statements: Sequence[CheckedClaim]) -> Support | None:
-    """What the statements that cite ``chunk`` say of it: partial where they differ, None where there is none."""
-    supports = {statement.support for statement in statements if chunk in statement.chunks}
-    return supports.pop() if len(supports) == 1 else "partial" if supports else None
-
-
-def citations_of(
-    written: RenderedMarkdown, references: Sequence[Reference], form: CitationForm
+def build_citations(
+    rendered: RenderedMarkdown, references: Sequence[Reference], form: CitationForm
 ) -> tuple[Citation, ...]:
-    """One citation a title, address or id, in the order of the answer; ``written`` is its text.
+    """Return a citation for each title, address or id, in the order of the answer, whose text is ``rendered``.
 
-    Its passage is the one of the first mark; ``also`` are the others of the same source that are referred to.
+    Its passage is that of the first mark; ``also`` are the other references to the same source.
     """
     by_chunk = {one.hit.chunk.number: one for one in references}
-    found: dict[Hashable, Citation] = {}
+    citations: dict[Hashable, Citation] = {}
     supports: dict[Hashable, set[Support | None]] = {}
-    for start, end, cite in written.marks:
+    for start, end, cite in rendered.marks:
         reference = by_chunk[cite.chunk]
         hit, source = reference.hit, form.source_key(reference.hit)
-        first = found.setdefault(
+        first = citations.setdefault(
             source,
             Citation(
-                raw=written.text[start:end],
+                raw=rendered.text[start:end],
                 title=cite.title,
                 section=cite.section,
                 position=start,
@@ -67,24 +73,19 @@ def citations_of(
             ),
         )
         if hit not in first.hits:
-            found[source] = replace(first, also=(*first.also, hit))
+            citations[source] = replace(first, also=(*first.also, hit))
         supports.setdefault(source, set()).add(reference.support)
-    return tuple(replace(one, support=_joined(supports[source])) for source, one in found.items())
+    return tuple(replace(one, support=_merge_supports(supports[source])) for source, one in citations.items())
 
 
-def _joined(supports: set[Support | None]) -> Support | None:
-    known = supports - {None}
-    return known.pop() if len(known) == 1 else "partial" if known else None
-
-
-def marks_of(written: RenderedMarkdown, references: Sequence[Reference]) -> tuple[ReferenceMark, ...]:
-    """Where ``written`` refers to which of ``references``."""
+def build_marks(rendered: RenderedMarkdown, references: Sequence[Reference]) -> tuple[ReferenceMark, ...]:
+    """Return the places of the marks in the answer's text, with their references."""
     numbers = {one.hit.chunk.number: one.n for one in references}
-    return tuple(ReferenceMark(start, end, numbers[cite.chunk]) for start, end, cite in written.marks)
+    return tuple(ReferenceMark(start, end, numbers[cite.chunk]) for start, end, cite in rendered.marks)
 
 
 def build_sources(references: Sequence[Reference], form: CitationForm) -> tuple[Source, ...]:
-    """One Source per external address that is referred to, each address once, in the order of the answer."""
+    """Return the external addresses of the references, each once, in the order of the answer."""
     sources: dict[str, Source] = {}
     for reference in references:
         chunk = reference.hit.chunk
@@ -97,7 +98,7 @@ def build_sources(references: Sequence[Reference], form: CitationForm) -> tuple[
 
 
 def build_related_docs(hits: tuple[Hit, ...], categories: Mapping[str, str]) -> tuple[RelatedDoc, ...]:
-    """Each document of ``hits`` once, best first; ``categories`` renames folders, others pass through."""
+    """Return each document of ``hits`` once, best first; ``categories`` renames folders, others stay."""
     related: dict[str, RelatedDoc] = {}
     for hit in hits:
         chunk = hit.chunk
@@ -112,3 +113,88 @@ def build_related_docs(hits: tuple[Hit, ...], categories: Mapping[str, str]) -> 
             ),
         )
     return tuple(related.values())
+
+
+@dataclass(frozen=True, slots=True)
+class CitationPruning:
+    """A tree without unused citations; ``removed`` counts the writer's citations among them."""
+
+    tree: t.Tree = ()
+    removed: int = 0
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """A line for the trail, if there are removed citations."""
+        few = "a citation" if self.removed == 1 else f"{self.removed} citations"
+        return (f"removed {few} that supported no statement",) if self.removed else ()
+
+
+def drop_unused_citations(
+    tree: t.Tree,
+    claims: Sequence[AnswerClaim],
+    supports: Sequence[ClaimSupport],
+    index: OpenIndex,
+    unchecked: Sequence[AnswerClaim] = (),
+) -> CitationPruning:
+    """Return ``tree`` without unused citations; ``supports`` are those of ``claims``.
+
+    A citation is unused if its passage does not support, even partly, any claim it is attached to, while another
+    citation of the same claim does. The only citations of a claim stay, even without support. A citation outside of
+    claims, as in a heading or a list of sources at the end, is compared with all claims; it stays if some claims are
+    ``unchecked``. The citations of unchecked claims stay too.
+    """
+    kept = {cite.place for claim in unchecked for cite in claim.explicit_cites}
+    unused = dict[int, t.Cite]()
+    for claim, support in zip(claims, supports, strict=True):
+        here = {cite.place: cite for cite in _unused_of_claim(claim, support)}
+        unused |= here
+        kept |= {cite.place for cite in claim.explicit_cites} - here.keys()
+    if not unchecked:
+        explicit = (node for node in walk(tree) if isinstance(node, t.Cite) and node.is_explicit)
+        orphaned = [cite for cite in explicit if cite.place not in kept | unused.keys()]
+        chunks = dict.fromkeys(number for cite in orphaned for number in cite.candidates)
+        all_supports = index.support([Claim(claim.plain) for claim in claims], list(chunks)) if orphaned else ()
+        for cite in orphaned:
+            if all(_best_chance(cite, support) < PARTIAL for support in all_supports):
+                unused[cite.place] = cite
+    removed = unused.keys() - kept
+    if not removed:
+        return CitationPruning(tree)
+    pruned = map_runs(tree, lambda run: _remove_cites(run, removed))
+    return CitationPruning(pruned, sum(unused[place].is_explicit for place in removed))
+
+
+def _unused_of_claim(claim: AnswerClaim, support: ClaimSupport) -> list[t.Cite]:
+    explicit, by_overlap = claim.explicit_cites, [cite for cite in claim.cites if not cite.is_explicit]
+    weak = [cite for cite in explicit if _best_chance(cite, support) < PARTIAL]
+    best = max((one.chance for one in support.each), default=0.0)
+    is_supported_jointly = _grade(support.cited or 0.0) > _grade(best)
+    is_all = bool(claim.cites) and len(weak) == len(explicit)  # another passage takes their place, or none is better
+    if is_supported_jointly or is_all:
+        weak = []
+    return [*weak, *(cite for cite in by_overlap if _best_chance(cite, support) < PARTIAL)]
+
+
+def _grade(chance: float) -> int:
+    return (chance >= PARTIAL) + (chance >= SUPPORTED)
+
+
+def _best_chance(cite: t.Cite, support: ClaimSupport) -> float:
+    return max((one.chance for one in support.each if one.number in cite.candidates), default=0.0)
+
+
+def _remove_cites(run: t.Run, places: Collection[int]) -> t.Run:
+    done: list[t.Inline] = []
+    rest = list(run)
+    while rest:
+        node = rest.pop(0)
+        if isinstance(node, t.Styled | t.Link | t.ClaimSpan) and node.children:
+            node = replace(node, children=_remove_cites(node.children, places))
+            is_removed = not node.children
+        else:
+            is_removed = isinstance(node, t.Cite) and node.place in places
+        if is_removed:
+            tidy_removal(done, rest)
+        else:
+            done.append(node)
+    return merge_text(done)

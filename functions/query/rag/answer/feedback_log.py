@@ -1,4 +1,4 @@
-"""What is kept of a response so that a vote on it can teach, and the votes themselves."""
+"""The feedback log: records of responses that votes refer to, and the votes themselves."""
 
 from __future__ import annotations
 
@@ -14,13 +14,11 @@ from rag.values.answer import Answer, Context
 from rag.values.stored import ANONYMOUS, CacheHit, ResponseRecord, quantise
 
 
-def grounds(answer: Answer, context: Context | None) -> tuple[Hit, ...]:
-    """The chunks that ``answer`` rests on, best first: those that it cites, else all that its writer saw.
+def select_grounds(answer: Answer, context: Context | None) -> tuple[Hit, ...]:
+    """Return the hits that ``answer`` is based on, best first: those that it cites, else all that its writer saw.
 
-    A source that is cited may have several chunks: those that the answer draws on.
-
-    What was found and not used has earned neither praise nor blame: were it moved together with what was used, a vote
-    would change no order.
+    Of a cited source these are all chunks that the answer cites. A vote on unused hits too would change no order: it
+    would move them together with the used ones.
     """
     seen = tuple(passage.hit for passage in context.passages) if context else ()
     cited = {hit.chunk.number for citation in answer.citations for hit in citation.hits}
@@ -29,10 +27,10 @@ def grounds(answer: Answer, context: Context | None) -> tuple[Hit, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedbackLog:
-    """Keeps votes on answers.
+    """Keeps responses and votes in ``store``.
 
-    ``embed`` gives a question's unit vector in the index's own space; ``now`` gives Unix seconds; ``cache`` is where an
-    answer that somebody votes against is evicted from.
+    ``embed`` returns a question's unit vector in the index's space; ``now`` returns Unix seconds. A vote against an
+    answer evicts it from ``cache``.
     """
 
     store: FeedbackStore
@@ -41,12 +39,12 @@ class FeedbackLog:
     now: Callable[[], float]
 
     def record(
-        self, answer: Answer, rests_on: tuple[Hit, ...], session: str | None, key: str | None, cached: CacheHit | None
+        self, answer: Answer, grounds: tuple[Hit, ...], session: str | None, key: str | None, cached: CacheHit | None
     ) -> None:
-        """Keep what a vote on ``answer`` must know: what it rests on, or what the cached answer was made of.
+        """Keep a record of ``answer`` with its ``grounds``, or those of the ``cached`` answer.
 
-        ``key`` is the question's in the cache, None when it has none. ``session`` is the one that the caller named: one
-        that this request began is nobody's yet.
+        ``key`` is the question's cache key, None if it has none. ``session`` is the caller's own id; the id of a
+        session that begins with this request belongs to no caller yet.
 
         Raises:
             StoreUnavailable: it cannot be written.
@@ -55,8 +53,8 @@ class FeedbackLog:
         if cached:
             ids, vector = cached.answer.chunk_ids, cached.answer.vector
         else:
-            ids = tuple(hit.chunk.id for hit in rests_on)
-            vector = quantise(self.embed(question.understood)) if rests_on else b""
+            ids = tuple(hit.chunk.id for hit in grounds)
+            vector = quantise(self.embed(question.understood)) if grounds else b""
         self.store.record(
             ResponseRecord(
                 response_id=answer.response_id,
@@ -72,20 +70,20 @@ class FeedbackLog:
         )
 
     def vote(self, response_id: str, *, helpful: bool | None, comment: str | None) -> None:
-        """Let the voter's vote on a response be ``helpful``; None withdraws it.
+        """Set the voter's vote on a response; ``helpful`` None withdraws it.
 
-        A vote of a session against it evicts the answer, and of the anonymous ones of an hour the first.
+        A vote of a session against an answer evicts it; of the anonymous votes of an hour only the first does.
 
         Raises:
             UnknownResponse: there is no such response (any more).
-            TooManyVotes: its session has sent as many as are taken.
+            TooManyVotes: its session has reached the limit.
             StoreUnavailable: the vote cannot be kept.
         """
         response = self.store.response(response_id)
         if response is None:
             raise UnknownResponse
         voter = response.voter
-        first = self.store.vote(response, voter=voter, helpful=helpful, at=self.now(), comment=comment)
-        if helpful is False and self.cache and (first or not voter.startswith(ANONYMOUS)):
+        is_first = self.store.vote(response, voter=voter, helpful=helpful, at=self.now(), comment=comment)
+        if helpful is False and self.cache and (is_first or not voter.startswith(ANONYMOUS)):
             for key in response.cache_keys:
                 self.cache.evict(key)

@@ -1,25 +1,22 @@
-"""From the words of a completion to an answer: read, referenced, checked, restricted, printed."""
+"""From a parsed answer to the finished one: claims, check, judge, links, references, Markdown."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
 from rag.answer import tree as t
-from rag.answer.check import CheckedAnswer, SupportCheck
-from rag.answer.check_limit import ROOM
+from rag.answer.check import CHECK_BUDGET, CHECK_FAILED, CheckedAnswer, SupportCheck
 from rag.answer.citation_forms import CitationForm
-from rag.answer.citations import citations_of, marks_of, quotes_of, references_of
-from rag.answer.courtesies import courtesies
-from rag.answer.judge import NEEDS_S, NOT_JUDGED, Judge
+from rag.answer.citations import build_citations, build_marks, build_quotes, build_references
+from rag.answer.claims import ClaimTree, build_courtesy_test, build_name_test, split_claims
+from rag.answer.judge import MIN_SECONDS, NOT_JUDGED, Judge
 from rag.answer.markdown import render_markdown
-from rag.answer.names import names_only
 from rag.answer.printers import JsonNode, json_nodes, plain_text
-from rag.answer.quotations import quoted
-from rag.answer.references import drawn_on
+from rag.answer.quotations import build_quotations
+from rag.answer.references import cite_by_overlap
 from rag.answer.restrict_links import RestrictLinks
-from rag.answer.statements import Unit, cut
 from rag.answer.streaming_parser import ParsedAnswer, StreamingParser
 from rag.answer.tree import map_runs, trim_run
 from rag.ask.remarks import Remarks
@@ -30,13 +27,12 @@ from rag.values.chat import Completion
 from rag.values.request import ClaimChecked, Listen
 
 S_PER_CHAR = 0.0002
-"""The check takes no longer on one processor: measured, .00015 s a character of letters that make no words.
+"""Upper limit of the check's time on one processor: measured, .00015 s a character of letters that make no words.
 
-No more than ``ROOM`` characters count: a word piece is one at least.
+No more than ``CHECK_BUDGET`` characters count: a word piece has one at least.
 """
-UNCHECKED = "the statements were not checked"
-LEAST_MEAN = 0.25
-"""Least mean chance of statements of which none has a citation and support, so that they are the answer.
+MIN_MEAN_CHANCE = 0.25
+"""Least mean chance of an answer's claims if none has both a citation and support; below it the answer is unfounded.
 
 With citations 1 of 144 faithful answers of MTRAG is replaced and none of 24 true ones in own words. Of models that
 never cite 12 and 1 are, 29 of 36 unfaithful ones, and 19 of 24 answers of a model of 135 million parameters (none of
@@ -46,10 +42,11 @@ which is right). Without the mean it would be 32, 19, 31 and 23.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishedAnswer:
-    """An answer in all its forms. ``cited`` counts the names in its marks that were known, ``removed`` the others.
+    """An answer in all its forms.
 
-    ``unused`` of the removed were known and supported nothing. ``unchecked`` counts the statements that there was no
-    room for, None where the check failed. ``is_unfounded`` says that its statements lack support (``lacks_support``).
+    - ``cited``: names in its marks that match a passage; ``removed``: names that match none
+    - ``unchecked``: claims that exceed the check's budget; None if the check failed
+    - ``is_unfounded``: its claims lack support (``lacks_support``)
     """
 
     text: str
@@ -58,27 +55,25 @@ class FinishedAnswer:
     references: tuple[Reference, ...] = ()
     citations: tuple[Citation, ...] = ()
     marks: tuple[ReferenceMark, ...] = ()
-    statements: tuple[CheckedClaim, ...] = ()
+    claims: tuple[CheckedClaim, ...] = ()
     cited: int = 0
     removed: int = 0
-    unused: int = 0
     unchecked: int | None = 0
     is_unfounded: bool = False
     notes: tuple[str, ...] = ()
 
-    def verdicts(self) -> Iterator[ClaimChecked]:
-        """What the check said of each statement, as a listener is told."""
+    def claim_events(self) -> Iterator[ClaimChecked]:
+        """Yield an event for each claim."""
         numbers = {one.hit.chunk.number: one.n for one in self.references}
-        for place, statement in enumerate(self.statements):
-            cited = tuple(numbers[chunk] for chunk in statement.chunks if chunk in numbers)
-            yield ClaimChecked(place, statement, cited)
+        for place, claim in enumerate(self.claims):
+            yield ClaimChecked(place, claim, tuple(numbers[chunk] for chunk in claim.chunks if chunk in numbers))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerFinisher:
     """Finishes the answers of a profile, which cites in ``form`` and declines with ``decline``.
 
-    ``check`` and ``judge`` of statements may fail: the ledger says so. ``remarks`` tell courtesies.
+    ``check`` and ``judge`` may fail, which the ledger records. ``remarks`` recognise courtesies.
     """
 
     form: CitationForm
@@ -87,123 +82,127 @@ class AnswerFinisher:
     judge: Judge | None = None
     remarks: Remarks | None = None
 
-    def growing(self, context: Context, listen: Listen) -> StreamingParser:
-        """What reads an answer of ``context`` while a model writes it, and tells ``listen``."""
+    def streaming_parser(self, context: Context, listen: Listen) -> StreamingParser:
+        """Return the parser of a model's answer from ``context``, which calls ``listen``."""
         return StreamingParser(self.form, context, decline=self.decline, listen=listen)
 
-    def quotes(self, made: Completion, context: Context) -> FinishedAnswer:
-        """What ``made`` quotes of ``context``."""
-        found = quoted(made, context, self.form)
-        if not found.tree:
-            return self._refusal()
-        checked = CheckedAnswer(found.tree, found.statements)
-        return self._printed(checked, context, found.quotes, cited=len(found.quotes))
+    def finish_quotes(self, completion: Completion, context: Context) -> FinishedAnswer:
+        """Return the answer that consists of the quotes in ``completion``."""
+        quoted = build_quotations(completion, context, self.form)
+        if not quoted.tree:
+            return self._refuse()
+        return self._render(CheckedAnswer(quoted.tree, quoted.claims), context, quoted.quotes, cited=len(quoted.quotes))
 
-    def __call__(self, read: ParsedAnswer, context: Context, ledger: Ledger) -> FinishedAnswer:
-        """What a model wrote, ``read``, of ``context``."""
-        words = plain_text(read.tree)
-        if is_empty(words):
-            return self._refusal(removed=read.removed)
-        hits = tuple(passage.hit for passage in context.passages)
-        if begins_with_decline(words, self.decline):
-            return replace(self._printed(CheckedAnswer(map_runs(read.tree, _without_cites)), context, {}), refused=True)
-        asked = context.evidence.asked.text if context.evidence else ""
-        made = cut(
-            read.tree,
-            question=asked,
-            draw=drawn_on(self.form, hits),
-            is_name=self._names(context),
-            is_courtesy=courtesies(context, self.remarks),
-        )
-        checked = self._checked(made.tree, made.units, context, ledger)
-        is_foreign = checked.is_foreign or (context.evidence is not None and context.evidence.foreign)
-        is_unfounded = lacks_support(checked.statements) and not (checked.left or is_foreign)
-        cited, removed = read.valid - checked.pruned.removed, read.removed + checked.pruned.removed
+    def __call__(self, parsed: ParsedAnswer, context: Context, ledger: Ledger) -> FinishedAnswer:
+        """Return the answer that a model wrote from ``context``."""
+        text = plain_text(parsed.tree)
+        if is_empty(text):
+            return self._refuse(removed=parsed.removed)
+        if begins_with_decline(text, self.decline):  # it may cite where it did not find the answer: that is no source
+            return replace(self._render(CheckedAnswer(_remove_cites(parsed.tree)), context, {}), refused=True)
+        checked = self._judge(self._check(self._split_claims(parsed, context), context, ledger), context, ledger)
+        evidence, pruned = context.evidence, checked.pruning.removed
+        is_foreign = checked.is_foreign or (evidence is not None and evidence.foreign)
         if is_empty(plain_text(checked.tree)):
-            refusal = self._refusal(removed=removed, statements=checked.statements, notes=checked.notes)
+            refusal = self._refuse(removed=parsed.removed + pruned, claims=checked.claims, notes=checked.notes)
             return replace(refusal, is_unfounded=not is_foreign)
-        restricted = RestrictLinks({hit.chunk.number: hit.chunk for hit in hits})(checked.tree)
-        notes = (*checked.notes, *_links_note(read.links + restricted.removed))
-        checked = replace(checked, tree=restricted.tree, notes=notes)
-        quotes = quotes_of(checked.supports, {hit.chunk.number: hit for hit in hits})
-        return replace(self._printed(checked, context, quotes, cited=cited, removed=removed), is_unfounded=is_unfounded)
+        hits = {passage.hit.chunk.number: passage.hit for passage in context.passages}
+        restricted = RestrictLinks({number: hit.chunk for number, hit in hits.items()})(checked.tree)
+        notes = (*checked.notes, *_links_note(parsed.links + restricted.removed))
+        return replace(
+            self._render(
+                replace(checked, tree=restricted.tree, notes=notes),
+                context,
+                build_quotes(checked.supports, hits),
+                cited=parsed.valid - pruned,
+            ),
+            removed=parsed.removed,
+            is_unfounded=lacks_support(checked.claims) and not (checked.unchecked or is_foreign),
+        )
 
-    def _names(self, context: Context) -> Callable[[str], bool]:
-        urls = (url for passage in context.passages for url in self.form.cited_urls(passage.hit))
-        return names_only((*(passage.citation for passage in context.passages), *urls))
+    def _split_claims(self, parsed: ParsedAnswer, context: Context) -> ClaimTree:
+        hits = [passage.hit for passage in context.passages]
+        urls = (url for hit in hits for url in self.form.cited_urls(hit))
+        return split_claims(
+            parsed.tree,
+            question=context.evidence.asked.text if context.evidence else "",
+            cite_by_overlap=cite_by_overlap(self.form, hits),
+            is_name=build_name_test((*(passage.citation for passage in context.passages), *urls)),
+            is_courtesy=build_courtesy_test(context, self.remarks),
+        )
 
-    def _checked(self, tree: t.Tree, units: tuple[Unit, ...], context: Context, ledger: Ledger) -> CheckedAnswer:
-        check = self.check
+    def _check(self, claim_tree: ClaimTree, context: Context, ledger: Ledger) -> CheckedAnswer:
+        check, tree, claims = self.check, claim_tree.tree, claim_tree.claims
         if check is None:
             return CheckedAnswer(tree)
-        unchecked = CheckedAnswer(tree, is_checked=False, notes=(UNCHECKED,))
-        needs_s = S_PER_CHAR * min(ROOM, sum(len(unit.claim) for unit in units))
-        checked = ledger.optional("check", lambda: check(tree, units, context), unchecked, needs_s=needs_s)
-        if checked.left:
+        failed = CheckedAnswer(tree, is_checked=False, notes=(CHECK_FAILED,))
+        needs_s = S_PER_CHAR * min(CHECK_BUDGET, sum(len(claim.plain) for claim in claims))
+        checked = ledger.optional("check", lambda: check(tree, claims, context), failed, needs_s=needs_s)
+        if checked.unchecked:
             ledger.skipped.append("check")
-        judge, stated = self.judge, checked.statements
-        if judge is None or not (places := judge.picks(checked.verdicts)):
-            return checked
-        said = ledger.optional(
-            "judge", lambda: judge(places, checked.units, stated, context, ledger), None, needs_s=NEEDS_S
-        )
-        if said is None:
-            return replace(checked, notes=(*checked.notes, NOT_JUDGED))
-        return check.judged(checked, said)
+        return checked
 
-    def _printed(
-        self, checked: CheckedAnswer, context: Context, quotes: dict[int, str], *, cited: int = 0, removed: int = 0
+    def _judge(self, checked: CheckedAnswer, context: Context, ledger: Ledger) -> CheckedAnswer:
+        check, judge = self.check, self.judge
+        if check is None or judge is None or not (places := judge.select_claims(checked.verdicts)):
+            return checked
+        judgement = ledger.optional("judge", lambda: judge(places, checked, context, ledger), None, needs_s=MIN_SECONDS)
+        if judgement is None:
+            return replace(checked, notes=(*checked.notes, NOT_JUDGED))
+        return check.apply_judgement(checked, judgement)
+
+    def _render(
+        self, checked: CheckedAnswer, context: Context, quotes: dict[int, str], *, cited: int = 0
     ) -> FinishedAnswer:
         hits = {passage.hit.chunk.number: passage.hit for passage in context.passages}
-        references = references_of(checked.tree, hits, checked.statements, quotes)
-        known = {one.hit.chunk.number: (one.n, one.hit.chunk.id) for one in references}
-        written = render_markdown(self.form.rewrite_marks(checked.tree, {chunk: n for chunk, (n, _) in known.items()}))
-        citations = citations_of(written, references, self.form)
+        references = build_references(checked.tree, hits, checked.claims, quotes)
+        numbers = {one.hit.chunk.number: (one.n, one.hit.chunk.id) for one in references}
+        marked = self.form.rewrite_marks(checked.tree, {chunk: n for chunk, (n, _) in numbers.items()})
+        rendered = render_markdown(marked)
+        citations = build_citations(rendered, references, self.form)
         return FinishedAnswer(
-            text=written.text,
-            nodes=tuple(json_nodes(checked.tree, lambda chunk: known[chunk])),
+            text=rendered.text,
+            nodes=tuple(json_nodes(checked.tree, lambda chunk: numbers[chunk])),
             refused=False,
             references=references,
             citations=citations,
-            marks=marks_of(written, references),
-            statements=checked.statements,
+            marks=build_marks(rendered, references),
+            claims=checked.claims,
             cited=cited or len(citations),
-            removed=removed,
-            unused=checked.pruned.removed,
-            unchecked=len(checked.left) if checked.is_checked else None,
+            unchecked=len(checked.unchecked) if checked.is_checked else None,
             notes=checked.notes,
         )
 
-    def _refusal(
-        self, *, removed: int = 0, statements: tuple[CheckedClaim, ...] = (), notes: tuple[str, ...] = ()
+    def _refuse(
+        self, *, removed: int = 0, claims: tuple[CheckedClaim, ...] = (), notes: tuple[str, ...] = ()
     ) -> FinishedAnswer:
-        """The profile's own words, where nothing is left of the answer's."""
-        text, nodes = plain_answer(self.decline)
-        return FinishedAnswer(text=text, nodes=nodes, refused=True, removed=removed, statements=statements, notes=notes)
+        """Return the profile's decline, for an answer of which nothing is left."""
+        text, nodes = render_plain_answer(self.decline)
+        return FinishedAnswer(text=text, nodes=nodes, refused=True, removed=removed, claims=claims, notes=notes)
 
 
-def lacks_support(statements: Sequence[CheckedClaim]) -> bool:
-    """Return whether there are ``statements``, none has support and a citation, and their mean chance is too low."""
-    if not statements or any(one.chunks and one.support != "unsupported" for one in statements):
+def lacks_support(claims: Sequence[CheckedClaim]) -> bool:
+    """Return whether there are ``claims``, none has support and a citation, and their mean chance is too low."""
+    if not claims or any(one.chunks and one.support != "unsupported" for one in claims):
         return False
-    return fmean(one.chance * (one.support != "unsupported") for one in statements) < LEAST_MEAN
+    return fmean(one.chance * (one.support != "unsupported") for one in claims) < MIN_MEAN_CHANCE
 
 
-def model_text(read: ParsedAnswer) -> str:
-    """Return what a model wrote as Markdown, without citations."""
-    return render_markdown(map_runs(read.tree, _without_cites)).text
+def render_model_text(parsed: ParsedAnswer) -> str:
+    """Return a model's text as Markdown without citations."""
+    return render_markdown(_remove_cites(parsed.tree)).text
 
 
-def plain_answer(text: str, items: Sequence[str] = ()) -> tuple[str, tuple[JsonNode, ...]]:
-    """Words of ours, with a list of ``items`` behind them, as Markdown and as nodes."""
-    said = t.Paragraph((t.Text(text),))
+def render_plain_answer(text: str, items: Sequence[str] = ()) -> tuple[str, tuple[JsonNode, ...]]:
+    """Return the service's own ``text``, with a list of ``items`` behind it, as Markdown and as nodes."""
     listed = tuple(t.ListItem((t.Paragraph((t.Text(" ".join(item.split())),)),), gap=False) for item in items)
-    tree: t.Tree = (said, t.ListBlock(listed)) if listed else (said,)
+    paragraph = t.Paragraph((t.Text(text),))
+    tree: t.Tree = (paragraph, t.ListBlock(listed)) if listed else (paragraph,)
     return render_markdown(tree).text, tuple(json_nodes(tree, lambda chunk: (chunk, "")))
 
 
 def removed_note(removed: int) -> tuple[str, ...]:
-    """The line of the trail on ``removed`` citations, if there are any."""
+    """Return the line of the trail on ``removed`` citations, if there are any."""
     return (f"removed {removed} citation{'s' * (removed != 1)} of what was not in the context",) if removed else ()
 
 
@@ -211,6 +210,5 @@ def _links_note(removed: int) -> tuple[str, ...]:
     return (f"removed {removed} address{'es' * (removed != 1)} that no cited passage holds",) if removed else ()
 
 
-def _without_cites(run: tuple[t.Inline, ...]) -> tuple[t.Inline, ...]:
-    """A refusal may cite where it did not find the answer: that is no source."""
-    return trim_run([node for node in run if not isinstance(node, t.Cite)])
+def _remove_cites(tree: t.Tree) -> t.Tree:
+    return map_runs(tree, lambda run: trim_run([node for node in run if not isinstance(node, t.Cite)]))

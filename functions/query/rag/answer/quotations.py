@@ -1,4 +1,4 @@
-"""The tree of an answer that quotes: each quotation is read by itself, and cites its own passage."""
+"""The tree of an answer that quotes: each quotation is parsed by itself and cites its own passage."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from rag.answer.parse import normalise_text, parse_markdown
 from rag.answer.printers import plain_text
 from rag.answer.restrict_links import RestrictLinks
 from rag.answer.tree import map_runs
-from rag.values import answer as values
-from rag.values.answer import Context
+from rag.values.answer import CheckedClaim, Context
 from rag.values.chat import Completion
 
 _TEMPLATE_LINK = re.compile(r"\]\(\{[%{][^()\n]*[%}]\}\)")
@@ -22,59 +21,62 @@ _TEMPLATE_LINK = re.compile(r"\]\(\{[%{][^()\n]*[%}]\}\)")
 
 @dataclass(frozen=True, slots=True)
 class QuotedAnswer:
-    """A tree of quotations, each a statement that its passage supports; ``quotes`` are their marked words by chunk."""
+    """A tree of quotations; each is a supported claim. ``quotes`` are their marked words by chunk."""
 
     tree: t.Tree
-    statements: tuple[values.CheckedClaim, ...]
+    claims: tuple[CheckedClaim, ...]
     quotes: dict[int, str]
 
 
-def quoted(made: Completion, context: Context, form: CitationForm) -> QuotedAnswer:
-    """What ``made`` quotes of ``context``, behind its note."""
-    tree: list[t.Block] = [t.Paragraph((t.Text(made.note),))] if made.note else []
-    statements: list[values.CheckedClaim] = []
+def build_quotations(completion: Completion, context: Context, form: CitationForm) -> QuotedAnswer:
+    """Return the tree of the quotes in ``completion``, behind its note."""
+    tree: list[t.Block] = [t.Paragraph((t.Text(completion.note),))] if completion.note else []
+    claims: list[CheckedClaim] = []
     quotes: dict[int, str] = {}
     chunks = {passage.hit.chunk.number: passage.hit.chunk for passage in context.passages}
-    for quote in made.quotes:
+    for quote in completion.quotes:
         passage = context.passages[quote.passage]
         chunk = passage.hit.chunk.number
-        blocks = RestrictLinks(chunks)(parse_markdown(_normalised(quote.text)), cited=(chunk,)).tree
+        blocks = RestrictLinks(chunks)(_parse_quote(quote.text), cited=(chunk,)).tree
         if not blocks:
             continue
         text = plain_text(blocks)
-        cite = form.cite(passage.hit, passage.citation, is_explicit=True, place=len(statements))
-        tree += _cited(_stated(blocks, len(statements)), cite)
-        said = render_inline((t.Text(" ".join(text.split())),))
-        statements.append(
-            values.CheckedClaim(
-                text=said, citations=(passage.citation,), support="supported", chance=1.0, chunks=(chunk,)
+        cite = form.cite(passage.hit, passage.citation, is_explicit=True, place=len(claims))
+        tree += _append_cite(_mark_claim(blocks, len(claims)), cite)
+        claims.append(
+            CheckedClaim(
+                text=render_inline((t.Text(" ".join(text.split())),)),
+                citations=(passage.citation,),
+                support="supported",
+                chance=1.0,
+                chunks=(chunk,),
             )
         )
-        marked = plain_text(parse_markdown(_normalised(quote.marked))) if quote.marked else text
-        quotes.setdefault(chunk, marked)
-    return QuotedAnswer(tuple(tree), tuple(statements), quotes)
+        quotes.setdefault(chunk, plain_text(_parse_quote(quote.marked)) if quote.marked else text)
+    return QuotedAnswer(tuple(tree), tuple(claims), quotes)
 
 
-def _normalised(text: str) -> str:
-    return normalise_text(_TEMPLATE_LINK.sub("]()", text))
+def _parse_quote(text: str) -> t.Tree:
+    return parse_markdown(normalise_text(_TEMPLATE_LINK.sub("]()", text)))
 
 
-def _stated(blocks: t.Tree, number: int) -> t.Tree:
-    def run(children: tuple[t.Inline, ...]) -> tuple[t.Inline, ...]:
-        return (t.ClaimSpan(children, number, "supported"),)
+def _mark_claim(blocks: t.Tree, number: int) -> t.Tree:
+    def mark(run: t.Run) -> t.Run:
+        return (t.ClaimSpan(run, number, "supported"),)
 
     return tuple(
-        replace(block, children=run(())) if isinstance(block, t.CodeBlock) else block for block in map_runs(blocks, run)
+        replace(block, children=mark(())) if isinstance(block, t.CodeBlock) else block
+        for block in map_runs(blocks, mark)
     )
 
 
-def _cited(blocks: t.Tree, cite: t.Cite) -> t.Tree:
-    """``blocks`` with ``cite`` behind their last words; below them where those are of a table or code."""
+def _append_cite(blocks: t.Tree, cite: t.Cite) -> t.Tree:
+    """Return ``blocks`` with ``cite`` behind their last words, or below them if they end with a table or code."""
     *others, last = blocks
     match last:
         case t.Paragraph() | t.Heading():
             return (*others, replace(last, children=(*last.children, t.Text(" "), cite)))
         case t.ListBlock() | t.ListItem() | t.BlockQuote():
-            return (*others, replace(last, children=_cited(last.children, cite)))  # type: ignore[arg-type]
+            return (*others, replace(last, children=_append_cite(last.children, cite)))  # type: ignore[arg-type]
         case _:
             return (*others, last, t.Paragraph((cite,)))

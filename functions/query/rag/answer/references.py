@@ -1,7 +1,7 @@
-"""References: each mark becomes a citation of one passage; what names nothing that the writer saw goes.
+"""References: each mark becomes a citation of one passage; names that match no passage of the writer are removed.
 
-A label may mean several passages, as those of one section do. The one is cited that holds most of the words before it,
-weighted by how few of the passages hold them; the check of statements may know better later.
+A label may mean several passages, such as those of one section. The citation goes to the passage with the largest
+overlap with the words before it, weighted by the rarity of the words; the check of claims may choose another one later.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from rag.contract.marks import NamedSource, ResolvedMark
 from rag.text.stems import content_stems
 
 MIN_WORDS = 3
-"""Fewer could stand in any passage."""
+"""Fewer words may stand in any passage."""
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _BRACKETS = {"(": ")", "[": "]", "\u3010": "\u3011", "\uff3b": "\uff3d"}
 JOINT = r"(?i:[ \t,;&/+\u2013\u2014-]|\b(?:also|and|as|both|or|plus|see|well|auch|oder|siehe|sowie|und)\b)"
-"""What stands between marks and says nothing. No sentence of MTRAG's rated answers is made of it alone."""
+"""Words between marks that mean nothing by themselves. No sentence of MTRAG's rated answers consists of them alone."""
 OPENING = r"[(\[\u3010\uff3b]"
 _ENDING = r"[.!?\u2026\u3002\uff01\uff1f]"
 _JOINTS = re.compile(f"{JOINT}*")
@@ -37,198 +37,191 @@ _STOPS = frozenset(".,;:!?)]\u3011\uff3d")
 
 @dataclass(frozen=True, slots=True)
 class ReferencedTree:
-    """A tree without marks; of the names in them ``valid`` were known, and ``removed`` were not."""
+    """A tree with citations in place of marks; of the names in its marks ``valid`` matched and ``removed`` did not."""
 
     tree: t.Tree
     valid: int = 0
     removed: int = 0
 
 
-class References:
+class ReferenceResolver:
     """Resolves the marks of one answer, block after block, against ``hits``, all that its writer saw."""
 
     def __init__(self, form: CitationForm, hits: Sequence[Hit]) -> None:
         self._form = form
-        self._words = Words(hits)
+        self._overlap = WordOverlap(hits)
         self._hits = tuple(hits)
         self._meanings: dict[str, ResolvedMark] = {}
         self._place = 0  # of the next citation
-        self._said = ""  # the words since the last mark
-        self._before: tuple[str, ...] = ()  # those before the last marks that had any
+        self._text = ""  # since the last mark
+        self._earlier: tuple[str, ...] = ()  # the texts before the last marks
 
     def __call__(self, tree: t.Tree) -> ReferencedTree:
-        """``tree`` with citations in place of its marks."""
+        """Return ``tree`` with citations in place of its marks."""
         self._valid = self._removed = 0
-        made = map_runs(tree, self._run)
-        return ReferencedTree(made, self._valid, self._removed)
+        resolved = map_runs(tree, self._resolve_run)
+        return ReferencedTree(resolved, self._valid, self._removed)
 
-    def _run(self, run: tuple[t.Inline, ...]) -> tuple[t.Inline, ...]:
-        self._said += "\n"
+    def _resolve_run(self, run: tuple[t.Inline, ...]) -> tuple[t.Inline, ...]:
+        self._text += "\n"
         if not any(isinstance(node, t.Mark | t.Link) for node in walk_run(run)):
-            self._said += inline_text(run)
+            self._text += inline_text(run)
             return run
-        found = self._resolved(run)
-        return found if found == run else trim_run(found)
+        resolved = self._resolve(run)
+        return resolved if resolved == run else trim_run(resolved)
 
-    def _resolved(self, run: Sequence[t.Inline]) -> tuple[t.Inline, ...]:
-        found: list[t.Inline] = []
+    def _resolve(self, run: Sequence[t.Inline]) -> tuple[t.Inline, ...]:
+        done: list[t.Inline] = []
         rest = list(merge_text(run))
         while rest:
             node = rest.pop(0)
             if isinstance(node, t.Mark):
-                self._mark(node, found, rest)
+                self._resolve_mark(node, done, rest)
                 continue
-            if isinstance(node, t.Link) and (named := self._form.resolve_link(node, self._hits)):
+            if isinstance(node, t.Link) and (source := self._form.resolve_link(node, self._hits)):
                 self._valid += 1
-                self._said += inline_text(node.children)
+                self._text += inline_text(node.children)
                 link = replace(node, children=tuple(one for one in node.children if not isinstance(one, t.Mark)))
-                names = node.is_bare or not inline_text(link.children).strip()  # it is the mark itself
-                found += [self._cite(named, named.raw)] if names else [link, self._cite(named, "")]
+                is_mark = node.is_bare or not inline_text(link.children).strip()
+                done += [self._cite(source, source.raw)] if is_mark else [link, self._cite(source, "")]
                 continue
-            self._said += inline_text((node,))
+            self._text += inline_text((node,))
             if not isinstance(node, t.Styled | t.Link):
-                found.append(node)
-            elif children := self._resolved(node.children):
-                found.append(replace(node, children=children))
-            else:  # it held nothing but marks that went
-                tidied(found, rest)
-        return merge_text(found)
+                done.append(node)
+            elif children := self._resolve(node.children):
+                done.append(replace(node, children=children))
+            else:  # all its children were removed marks
+                tidy_removal(done, rest)
+        return merge_text(done)
 
-    def _mark(self, mark: t.Mark, found: list[t.Inline], rest: list[t.Inline]) -> None:
-        """Add what ``mark`` is to ``found``; where it goes, blanks and brackets around it do too."""
+    def _resolve_mark(self, mark: t.Mark, done: list[t.Inline], rest: list[t.Inline]) -> None:
+        """Add the citations of ``mark`` to ``done``, or tidy up around it if it has none."""
         meaning = self._meanings.get(mark.raw) or self._form.resolve_mark(mark.raw, self._hits)
         self._meanings[mark.raw] = meaning
-        if not meaning.named and _is_glued(found):  # as in "list[str]": it is no mark
-            found.append(t.Text(mark.raw))
+        before = done[-1] if done else None
+        is_glued = isinstance(before, t.Text) and (before.text[-1:].isalnum() or before.text.endswith("_"))
+        if not meaning.named and is_glued:  # as in "list[str]": it is no mark
+            done.append(t.Text(mark.raw))
             return
         self._valid += len(meaning.named)
         self._removed += meaning.removed
-        if meaning.named:
-            found += self._cites(meaning, mark.raw)
-        else:
-            tidied(found, rest)
-
-    def _cites(self, meaning: ResolvedMark, raw: str) -> list[t.Inline]:
-        if not meaning.changed:  # what was written stands for all of them
+        if not meaning.named:
+            tidy_removal(done, rest)
+        elif meaning.changed:
+            spaced = (node for one in meaning.named for node in (t.Text(" "), self._cite(one, one.raw)))
+            done += merge_text(spaced)[1:]
+        else:  # the mark itself stands for all its citations
             first, *others = meaning.named
-            return [self._cite(first, raw), *(self._cite(one, "") for one in others)]
-        return list(merge_text(node for one in meaning.named for node in (t.Text(" "), self._cite(one, one.raw))))[1:]
+            done += [self._cite(first, mark.raw), *(self._cite(one, "") for one in others)]
 
-    def _cite(self, named: NamedSource, raw: str) -> t.Cite:
-        hit = named.hits[0] if len(named.hits) == 1 else self._words.nearest(self._sentence(), named.hits)
-        self._before = (*self._before[-MIN_WORDS:], self._said) if self._said.strip() else self._before
-        self._said = ""
-        among = tuple(one.chunk.number for one in named.hits)
+    def _cite(self, source: NamedSource, raw: str) -> t.Cite:
+        hits = source.hits
+        hit = hits[0] if len(hits) == 1 else self._overlap.best_of(hits, self._last_sentence())
+        self._earlier = (*self._earlier[-MIN_WORDS:], self._text) if self._text.strip() else self._earlier
+        self._text = ""
         place, self._place = self._place, self._place + 1
-        return t.Cite(hit.chunk.number, among, raw, named.title, named.section, place=place)
+        candidates = tuple(one.chunk.number for one in hits)
+        return t.Cite(hit.chunk.number, candidates, raw, source.title, source.section, place=place)
 
-    def _sentence(self) -> str:
-        """The last words before a mark that are enough to tell by."""
-        before = (self._said, *reversed(self._before))
-        enough = (one for said in before for one in reversed([said, *_SENTENCE.split(said)]))
-        return next((one for one in enough if len(content_stems(one)) >= MIN_WORDS), "")
+    def _last_sentence(self) -> str:
+        """Return the shortest text before a mark that has enough words to compare."""
+        texts = (self._text, *reversed(self._earlier))
+        parts = (part for text in texts for part in reversed([text, *_SENTENCE.split(text)]))
+        return next((part for part in parts if len(content_stems(part)) >= MIN_WORDS), "")
 
 
-def drawn_on(form: CitationForm, hits: Sequence[Hit]) -> Callable[[str], t.Cite | None] | None:
-    """Gives the citation of the passage that a statement draws on by its words; None where the form knows none."""
-    least = form.min_overlap
-    if least is None:
+def cite_by_overlap(form: CitationForm, hits: Sequence[Hit]) -> Callable[[str], t.Cite | None] | None:
+    """Return a function from a claim's text to the citation of the passage with its words; None if ``form`` has none.
+
+    The citation is None for a claim without such a passage.
+    """
+    min_overlap = form.min_overlap
+    if min_overlap is None:
         return None
-    words, places = Words(hits), count()
+    overlap, places = WordOverlap(hits), count()
 
-    def drawn(said: str) -> t.Cite | None:
-        hit = words.drawn_on(said, least)
+    def cite(text: str) -> t.Cite | None:
+        hit = overlap.find(text, min_overlap)
         return form.cite(hit, "", place=next(places)) if hit else None
 
-    return drawn
+    return cite
 
 
-def cites(tree: Sequence[t.Inline]) -> tuple[t.Cite, ...]:
-    """The citations in a run of nodes, in their order."""
-    return tuple(node for node in walk_run(tree) if isinstance(node, t.Cite))
+def find_cites(run: Sequence[t.Inline]) -> tuple[t.Cite, ...]:
+    """Return the citations in a run of nodes, in their order."""
+    return tuple(node for node in walk_run(run) if isinstance(node, t.Cite))
 
 
-class Words:
-    """What each of ``hits`` holds of a sentence."""
+class WordOverlap:
+    """Overlap of a text with each of ``hits``: the sum of the weights of the words in common.
+
+    A word's weight is log(1 + hits / (1 + hits with the word)).
+    """
 
     def __init__(self, hits: Sequence[Hit]) -> None:
         self.hits = tuple(hits)
-        self._stems: list[set[str]] = []
+        self._stems: dict[int, set[str]] = {}
         self._frequency: Counter[str] = Counter()
 
-    def nearest(self, said: str, among: Sequence[Hit]) -> Hit:
-        """The one of ``among`` with the largest share of the words of ``said``, the best ranked of equals."""
-        words = content_stems(said)
-        return max(among, key=lambda hit: self._share(words, hit))
+    def best_of(self, hits: Sequence[Hit], text: str) -> Hit:
+        """Return the one of ``hits`` with the largest overlap, the best ranked of equals."""
+        words = content_stems(text)
+        return max(hits, key=lambda hit: self._overlap(words, hit))
 
-    def drawn_on(self, said: str, least: float) -> Hit | None:
-        """The hit with the largest share of the words of ``said``, if that is ``least`` (0..1) or more of their weight.
+    def find(self, text: str, min_overlap: float) -> Hit | None:
+        """Return the hit with the largest overlap if that is ``min_overlap`` (0..1) or more of the text's weight.
 
-        None also for fewer words than could tell.
+        None also for a text of fewer than ``MIN_WORDS`` words.
         """
-        words = content_stems(said)
+        words = content_stems(text)
         if len(words) < MIN_WORDS or not self.hits:
             return None
-        hit = max(self.hits, key=lambda one: self._share(words, one))
-        return hit if self._share(words, hit) >= least * sum(map(self._weight, words)) else None
+        hit = max(self.hits, key=lambda one: self._overlap(words, one))
+        return hit if self._overlap(words, hit) >= min_overlap * sum(map(self._weight, words)) else None
 
-    def _share(self, words: set[str], hit: Hit) -> float:
+    def _overlap(self, words: set[str], hit: Hit) -> float:
         if not self._stems:
-            texts = (f"{one.chunk.title} {one.chunk.section} {one.chunk.text}" for one in self.hits)
-            self._stems = [content_stems(text) for text in texts]
-            self._frequency = Counter(stem for stems in self._stems for stem in stems)
-        held = self._stems[[one.chunk.number for one in self.hits].index(hit.chunk.number)]
-        return sum(map(self._weight, words & held))
+            for one in self.hits:
+                stems = content_stems(f"{one.chunk.title} {one.chunk.section} {one.chunk.text}")
+                self._stems.setdefault(one.chunk.number, stems)
+                self._frequency.update(stems)
+        return sum(map(self._weight, words & self._stems[hit.chunk.number]))
 
     def _weight(self, word: str) -> float:
         return math.log(1 + len(self.hits) / (1 + self._frequency[word]))
 
 
-def _is_glued(found: Sequence[t.Inline]) -> bool:
-    last = found[-1] if found else None
-    return isinstance(last, t.Text) and (last.text[-1:].isalnum() or last.text.endswith("_"))
+def tidy_removal(done: list[t.Inline], rest: list[t.Inline]) -> None:
+    """Tidy up between ``done`` and ``rest`` after the removal of a mark.
 
-
-def tidied(found: list[t.Inline], rest: list[t.Inline]) -> None:
-    """Remove what a removed mark leaves alone.
-
-    That is what joins it to another mark, brackets and sentences that hold nothing else, and blanks before a stop or
-    another blank.
+    Removed are words that joined it to another mark, empty brackets and sentences, and superfluous spaces.
     """
-    before, behind = _ended(found, -1), _ended(rest, 0)
-    if _JOINTS.fullmatch(before) and found and isinstance(found[-1], t.Cite):
+    before, behind = _pop_text(done, -1), _pop_text(rest, 0)
+    if _JOINTS.fullmatch(before) and done and isinstance(done[-1], t.Cite):
         before = ""
     elif _JOINTS.fullmatch(behind) and (not rest or isinstance(rest[0], t.Mark | t.Cite)):
         behind = ""
-    before, behind = _without_sentence(*_without_brackets(before, behind), _is_edge(found[-1:]), _is_edge(rest[:1]))
+    before, behind = _strip_brackets(before, behind)
+    begun, ended = _BEGUN.search(before), _ENDED.match(behind)
+    begins = not done or isinstance(done[-1], t.LineBreak)
+    ends = not rest or isinstance(rest[0], t.LineBreak)
+    if begun and ended and (begun.start() or begins) and (ended[1] or ends):  # the sentence held nothing else
+        before, behind = before[: begun.start()] + " " * bool(begun.start()), behind[ended.end() :]
     if behind[:1].isspace() or behind[:1] in _STOPS or not (behind or rest):
         before = before.rstrip(" \t")
     rest[:0] = merge_text((t.Text(before + behind),))
 
 
-def _is_edge(beside: Sequence[t.Inline]) -> bool:
-    """Whether a line ends where ``beside`` stands, the next node, if there is one."""
-    return not beside or isinstance(beside[0], t.LineBreak)
-
-
-def _without_sentence(before: str, behind: str, begins: bool, ends: bool) -> tuple[str, str]:
-    """Remove the sentence around a mark that holds nothing else; a line may be known to begin or end beside it."""
-    begun, ended = _BEGUN.search(before), _ENDED.match(behind)
-    if begun and ended and (begun.start() or begins) and (ended[1] or ends):
-        return before[: begun.start()] + " " * bool(begun.start()), behind[ended.end() :]
-    return before, behind
-
-
-def _without_brackets(before: str, behind: str) -> tuple[str, str]:
-    """What is left of two texts without brackets that would hold nothing between them."""
+def _strip_brackets(before: str, behind: str) -> tuple[str, str]:
+    """Return two texts without brackets that would enclose nothing between them."""
     opened, closed = _OPENED.search(before), _CLOSED.match(behind)
     if opened and closed and _BRACKETS[opened[1]] == closed[1]:
-        return _without_brackets(before[: opened.start()], behind[closed.end() :])
+        return _strip_brackets(before[: opened.start()], behind[closed.end() :])
     return before, behind
 
 
-def _ended(run: list[t.Inline], place: int) -> str:
-    """Takes the text away that stands at ``place`` of ``run``, if one does."""
+def _pop_text(run: list[t.Inline], place: int) -> str:
+    """Remove the text node at ``place`` of ``run`` and return its text; ``""`` if there is another node."""
     node = run[place] if run else None
     if not isinstance(node, t.Text):
         return ""

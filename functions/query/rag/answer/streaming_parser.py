@@ -19,7 +19,7 @@ from rag.answer.citation_forms import CitationForm
 from rag.answer.markdown import render_markdown
 from rag.answer.parse import MAX_CHARS, normalise_text, parse_markdown
 from rag.answer.printers import JsonNode, json_nodes, plain_text
-from rag.answer.references import JOINT, OPENING, References
+from rag.answer.references import JOINT, OPENING, ReferenceResolver
 from rag.answer.restrict_links import RestrictLinks
 from rag.answer.tree import cited_chunks, trim_run, walk, walk_run
 from rag.contract.decline import may_decline
@@ -122,7 +122,7 @@ class StreamingParser:
     ) -> None:
         chunks = {passage.hit.chunk.number: passage.hit.chunk for passage in context.passages}
         self._parse = partial(parse_markdown, form=form, growing=listen is not None)
-        self._references = References(form, [passage.hit for passage in context.passages])
+        self._references = ReferenceResolver(form, [passage.hit for passage in context.passages])
         self._restrict = RestrictLinks(chunks)
         self._chunk_ids = {number: chunk.id for number, chunk in chunks.items()}
         self._decline = decline  # "" once the answer cannot become it

@@ -6,7 +6,7 @@ from typing import Any
 
 from knowledge.model.values import Chunk
 from knowledge.search.passage import ChunkView
-from rag.answer.route import ConfidenceRouter
+from rag.answer.routing import ConfidenceRouter
 from rag.http.citations_markdown import citations_markdown
 from rag.http.schema import (
     ChunkReply,

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Annotated, ClassVar
 
 from rag.answer.citation_forms import SourceForm
-from rag.answer.confidence.formulas import TopCosine
+from rag.answer.confidence import TopCosineConfidence
 from rag.ask.acronyms import ExpandAcronyms
 from rag.ask.filters import RuleFilter
 from rag.config.fields import DESIGN, GACOUNTS, WAYPOINT, Cosine, PositiveShare, Seconds, Share, env
@@ -81,7 +81,7 @@ def build(settings: GaCountsSettings, dependencies: StageDependencies) -> Pipeli
     seed = RetrievalPolicy(
         retrieve=DenseRetriever(dependencies.index, cosine_scale),
         gate=TopScore(bar),
-        score=TopCosine(settings.high, settings.medium),
+        score=TopCosineConfidence(settings.high, settings.medium),
         bar=bar,
     )
     form = SourceForm(settings.draws_on, numbered=not settings.seed_rules)

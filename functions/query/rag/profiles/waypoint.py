@@ -7,7 +7,7 @@ from functools import partial
 from typing import Annotated, ClassVar
 
 from rag.answer.citation_forms import TitleForm
-from rag.answer.confidence.formulas import CountAndMean
+from rag.answer.confidence import CountAndMeanConfidence
 from rag.config.fields import DESIGN, WAYPOINT, Characters, Cosine, Share, UnitName, env
 from rag.find.gate import AtLeast
 from rag.find.pack import BYTES_PER_TOKEN, CHARS_PER_TOKEN, NumberPacker, TitledPacker, disarm_titles
@@ -72,7 +72,7 @@ def build(settings: WaypointSettings, dependencies: StageDependencies) -> Pipeli
         retrieve=DenseRetriever(dependencies.index, l2_scale),
         refine=(MinScore(least, l2_scale),),
         gate=AtLeast(1),
-        score=CountAndMean(
+        score=CountAndMeanConfidence(
             high_count=settings.high_count,
             high_mean=settings.high_mean,
             medium_count=settings.medium_count,

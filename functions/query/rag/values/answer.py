@@ -194,12 +194,12 @@ class Confidence:
 class ConfidenceInput:
     """The parts of an answer that its confidence depends on.
 
-    ``statements`` is empty without a check of claims. ``quoted`` is True for quotes, False for a model's text.
+    ``claims`` is empty without a check. ``quoted`` is True for quotes, False for a model's text.
     """
 
     text: str
     citations: tuple[Citation, ...]
-    statements: tuple[CheckedClaim, ...] = ()
+    claims: tuple[CheckedClaim, ...] = ()
     quoted: bool = False
 
 

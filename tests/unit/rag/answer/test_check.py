@@ -6,12 +6,11 @@ import pytest
 from fakes import FakeIndex, make_hit
 
 from knowledge.model.values import Hit
-from rag.answer.check import CheckedAnswer, SupportCheck
-from rag.answer.check_limit import EACH, ROOM
+from rag.answer.check import CHECK_BUDGET, CLAIM_OVERHEAD, CheckedAnswer, SupportCheck
 from rag.answer.citation_forms import CitationForm, IdForm, SourceForm, TitleForm
+from rag.answer.claims import split_claims
 from rag.answer.markdown import render_markdown
 from rag.answer.printers import json_nodes
-from rag.answer.statements import cut
 from rag.answer.streaming_parser import parse_answer
 from rag.answer.tree import cited_chunks
 from rag.values.answer import Context, Passage
@@ -37,8 +36,8 @@ def check(
     context = Context("", tuple(Passage(hit=hit, citation=f"[{hit.chunk.id}]", text=hit.chunk.text) for hit in hits))
     index = FakeIndex(hits, late=late, unlike=lambda text: language)
     slot = SupportCheck(index=index, form=form, unsupported=unsupported)  # type: ignore[arg-type]
-    made = cut(parse_answer(answer, form, context).tree)
-    return slot(made.tree, made.units, context)
+    made = split_claims(parse_answer(answer, form, context).tree)
+    return slot(made.tree, made.claims, context)
 
 
 def text(checked: CheckedAnswer) -> str:
@@ -46,7 +45,7 @@ def text(checked: CheckedAnswer) -> str:
 
 
 def said(checked: CheckedAnswer) -> list[tuple[str, tuple[str, ...], str]]:
-    return [(one.text, one.citations, one.support) for one in checked.statements]
+    return [(one.text, one.citations, one.support) for one in checked.claims]
 
 
 def supports(checked: CheckedAnswer) -> list[str]:
@@ -76,7 +75,7 @@ def test_what_another_passage_says_is_cited_to_that_one() -> None:
 def test_a_link_to_the_wrong_page_stays_and_the_right_passage_stands_beside_it() -> None:
     checked = check(f"{COSTS} ([page](https://example.org/1)).", form=SourceForm(0.5))
     assert "[page](https://example.org/1)" in text(checked)
-    assert checked.statements[0].chunks == (2,)
+    assert checked.claims[0].chunks == (2,)
 
 
 def test_a_mark_that_may_mean_several_passages_opens_the_one_that_bears_its_statement_out() -> None:
@@ -88,7 +87,7 @@ def test_a_mark_that_may_mean_several_passages_opens_the_one_that_bears_its_stat
 def test_what_cites_nothing_and_could_is_cited() -> None:
     checked = check(f"{TRUE} [id_1].\n\n{COSTS}.")
     assert text(checked) == f"{TRUE} [id_1].\n\n{COSTS}. [id_2]"
-    assert [one.support for one in checked.statements] == ["supported", "supported"]
+    assert [one.support for one in checked.claims] == ["supported", "supported"]
 
 
 @pytest.mark.parametrize(
@@ -103,7 +102,7 @@ def test_what_nothing_supports_is_marked_taken_out_or_kept(mode: str, left: str)
     checked = check(f"{TRUE} [id_1]. {FALSE} [id_2].", unsupported=mode)
     assert text(checked) == left
     assert said(checked)[1] == (f"{FALSE}.", ("[id_2]",), "unsupported")
-    assert checked.pruned.removed == 0
+    assert checked.pruning.removed == 0
     assert supports(checked) == ["supported", "unsupported"][: 1 + (mode != "remove")]
 
 
@@ -123,40 +122,40 @@ def test_a_paragraph_list_or_quotation_without_anything_left_goes_with_its_lead(
 
 def test_without_token_vectors_nothing_is_checked_and_the_trail_says_so() -> None:
     checked = check(f"{FALSE} [id_1].", late=False)
-    assert (text(checked), checked.statements) == (f"{FALSE} [id_1].", ())
+    assert (text(checked), checked.claims) == (f"{FALSE} [id_1].", ())
     assert checked.notes == ("the statements were not checked: the index has no token vectors",)
 
 
 def test_of_an_answer_in_another_language_only_a_number_can_be_missing() -> None:
     answer = "Beamte gehen sonntags nie ans Telefon [id_2]. Die Gebühr beträgt 417 Euro [id_2]."
     checked = check(answer, language="English")
-    assert [one.support for one in checked.statements] == ["partial", "unsupported"]
+    assert [one.support for one in checked.claims] == ["partial", "unsupported"]
     assert text(checked) == f"{answer} *(not found in the sources)*"
     assert checked.notes == ("the answer is in another language than the documents: only its numbers were looked for",)
-    assert [one.support for one in check(answer).statements] == ["unsupported", "unsupported"]
+    assert [one.support for one in check(answer).claims] == ["unsupported", "unsupported"]
 
 
 # --- an answer that is longer than what is checked
 
-FILLED = ROOM // (EACH + 6)
+FILLED = CHECK_BUDGET // (CLAIM_OVERHEAD + 6)
 """So many statements of six words there is room for; the double counts words as pieces."""
 
 
 @pytest.mark.parametrize(("more", "note"), [(0, ()), (1, ("1 statement not checked: the answer is too long",))])
 def test_what_there_is_no_room_for_is_said_not_to_be_checked(more: int, note: tuple[str, ...]) -> None:
     checked = check(" ".join([f"{TRUE} [id_1]."] * (FILLED + more)))
-    assert (len(checked.statements), len(checked.left), checked.notes) == (FILLED, more, note)
+    assert (len(checked.claims), len(checked.unchecked), checked.notes) == (FILLED, more, note)
     assert text(checked).count("*(not checked)*") == more
     assert text(checked).count(TRUE) == FILLED + more
 
 
 def test_what_alone_is_more_than_is_checked_hides_nothing_behind_it() -> None:
-    checked = check(f"{'and so on ' * ROOM}[id_1]. {FALSE} [id_2].")
-    assert [(one.text, one.support) for one in checked.statements] == [(f"{FALSE}.", "unsupported")]
+    checked = check(f"{'and so on ' * CHECK_BUDGET}[id_1]. {FALSE} [id_2].")
+    assert [(one.text, one.support) for one in checked.claims] == [(f"{FALSE}.", "unsupported")]
 
 
 @pytest.mark.parametrize("unsupported", ["mark", "remove"])
 def test_citations_of_what_is_not_checked_stay(unsupported: str) -> None:
     checked = check(" ".join([f"{TRUE} [id_1]."] * FILLED + [f"{FALSE} [id_2]."]), unsupported=unsupported)
     assert text(checked).endswith(f"{FALSE} [id_2]. *(not checked)*")
-    assert checked.pruned.removed == 0
+    assert checked.pruning.removed == 0

@@ -6,7 +6,7 @@ from fakes import make_hit
 
 from knowledge.model.values import Hit
 from rag.answer.citation_forms import CitationForm, IdForm, SourceForm, TitleForm
-from rag.answer.citations import build_related_docs, build_sources, citations_of, marks_of, references_of
+from rag.answer.citations import build_citations, build_marks, build_references, build_related_docs, build_sources
 from rag.answer.markdown import render_markdown
 from rag.answer.streaming_parser import parse_answer
 from rag.profiles.waypoint import CATEGORIES
@@ -29,8 +29,8 @@ def cited(
         for support in several
     ]
     written = render_markdown(read.tree)
-    references = references_of(read.tree, {hit.chunk.number: hit for hit in HITS}, statements, {4: "ninety dollars"})
-    return references, citations_of(written, references, form), marks_of(written, references)
+    references = build_references(read.tree, {hit.chunk.number: hit for hit in HITS}, statements, {4: "ninety dollars"})
+    return references, build_citations(written, references, form), build_marks(written, references)
 
 
 def test_each_section_of_a_document_is_a_reference_and_the_document_is_one_citation() -> None:

@@ -11,7 +11,7 @@ from fakes_stores import InMemoryAnswerCache
 
 from rag.adapters.sqlite.table import SqliteTable
 from rag.adapters.stores.feedback import TableFeedback
-from rag.answer.feedback_log import FeedbackLog, grounds
+from rag.answer.feedback_log import FeedbackLog, select_grounds
 from rag.ask.answer_cache import freeze
 from rag.errors import StoreUnavailable, UnknownResponse
 from rag.values.answer import Answer, Citation, Context, Passage
@@ -86,13 +86,13 @@ CONTEXT = Context("...", tuple(Passage(hit=make_hit(number=n), citation="[x]", t
 def test_an_answer_rests_on_what_it_cites_else_on_what_its_writer_saw(
     answer: Answer, context: Context | None, expected: list[int]
 ) -> None:
-    assert [hit.chunk.number for hit in grounds(answer, context)] == expected
+    assert [hit.chunk.number for hit in select_grounds(answer, context)] == expected
 
 
 def test_of_a_cited_source_it_rests_on_every_chunk_that_it_draws_on() -> None:
     (citation,) = cites(1).citations
     answer = replace(ANSWER, citations=(replace(citation, also=(make_hit(number=3),)),))
-    assert [hit.chunk.number for hit in grounds(answer, CONTEXT)] == [3, 1]
+    assert [hit.chunk.number for hit in select_grounds(answer, CONTEXT)] == [3, 1]
 
 
 def test_a_response_is_kept_with_what_it_rests_on(kept: Kept) -> None:

@@ -7,9 +7,9 @@ import pytest
 from fakes import FakeClock, FakeIndex, deadline, make_hit
 from fakes_evidence import make_evidence
 
-from rag.answer.check import SupportCheck
+from rag.answer.check import CHECK_FAILED, SupportCheck
 from rag.answer.citation_forms import CitationForm, IdForm, SourceForm, TitleForm
-from rag.answer.finish import UNCHECKED, AnswerFinisher, FinishedAnswer
+from rag.answer.finish import AnswerFinisher, FinishedAnswer
 from rag.answer.streaming_parser import parse_answer
 from rag.find.pack import IdPacker, TitledPacker, UrlPacker
 from rag.ledger import Ledger
@@ -40,7 +40,7 @@ def finish(form: CitationForm, index: Index | None = None) -> AnswerFinisher:
 
 def quoting(context: Context, form: CitationForm, *quotes: tuple[int, str], note: str = "") -> FinishedAnswer:
     made = Completion(text="x", model="extractive", quotes=tuple(Quote(*one) for one in quotes), note=note)
-    return finish(form).quotes(made, context)
+    return finish(form).finish_quotes(made, context)
 
 
 def finished(text: str, index: Index | None = None, *, left_s: float = 27.0) -> FinishedAnswer:
@@ -55,7 +55,7 @@ def test_a_quote_is_shown_as_it_stands_cites_its_own_passage_and_nothing_else(
 ) -> None:
     made = quoting(context, form, (1, words))
     assert [one.hit for one in made.references] == [HITS[1]] == [one.hit for one in made.citations]
-    assert [one.support for one in made.statements] == ["supported"]
+    assert [one.support for one in made.claims] == ["supported"]
     assert made.references[0].quote == words.replace("`", "")
     assert json.dumps(made.nodes).count('"cite"') == 1
     assert [made.text[mark.start : mark.end] for mark in made.marks] == [made.citations[0].raw]
@@ -99,7 +99,7 @@ def test_statements_are_checked_and_a_reference_has_the_words_that_bear_it_out()
     made = finished("More of it [id_3]. Officers never answer phone calls [id_1].", FakeIndex(HITS))
     assert [(one.n, one.support) for one in made.references] == [(1, "supported"), (2, "unsupported")]
     assert made.text.endswith("phone calls [id_1]. *(not found in the sources)*")
-    assert (made.cited, made.removed, made.notes, len(made.statements)) == (2, 0, (), 2)
+    assert (made.cited, made.removed, made.notes, len(made.claims)) == (2, 0, (), 2)
 
 
 @pytest.mark.parametrize(
@@ -125,5 +125,5 @@ def test_an_answer_in_another_language_or_not_checked_as_a_whole_is_not_unfounde
 
 def test_an_answer_that_could_not_be_checked_says_so() -> None:
     made = finished("More of it [id_3].", FakeIndex(HITS), left_s=0.0)
-    assert (made.statements, made.unchecked, made.notes) == ((), None, (UNCHECKED,))
+    assert (made.claims, made.unchecked, made.notes) == ((), None, (CHECK_FAILED,))
     assert [one.support for one in made.references] == [None]

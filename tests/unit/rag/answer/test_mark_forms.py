@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rag.answer.citation_forms import IdForm, NumberForm, SourceForm
 from rag.answer.markdown import render_markdown
 from rag.answer.parse import parse_markdown
-from rag.answer.references import ReferencedTree, References
+from rag.answer.references import ReferencedTree, ReferenceResolver
 from rag.answer.streaming_parser import StreamingParser, parse_answer
 from rag.answer.tree import Cite, Mark, cited_chunks, walk
 from rag.find.pack import NumberPacker
@@ -23,7 +23,7 @@ FORM = IdForm()
 
 
 def referenced(answer: str) -> ReferencedTree:
-    return References(FORM, HITS)(parse_markdown(answer, FORM))
+    return ReferenceResolver(FORM, HITS)(parse_markdown(answer, FORM))
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from rag.answer.citation_forms import IdForm
 from rag.answer.markdown import render_inline, render_markdown
 from rag.answer.parse import normalise_text, parse_markdown
 from rag.answer.printers import json_nodes, plain_text
-from rag.answer.references import References
+from rag.answer.references import ReferenceResolver
 from rag.answer.tree import (
     Cite,
     ClaimSpan,
@@ -33,7 +33,7 @@ HITS = tuple(make_hit(number=number) for number in (1, 3))
 
 
 def read(text: str) -> Tree:
-    return References(IdForm(), HITS)(parse_markdown(text, IdForm())).tree
+    return ReferenceResolver(IdForm(), HITS)(parse_markdown(text, IdForm())).tree
 
 
 def written(text: str) -> str:
@@ -123,7 +123,7 @@ CITED = tuple(make_hit(number=number) for number in (7, 8))
 
 
 def nodes(text: str) -> list[Any]:
-    tree = References(IdForm(), CITED)(parse_markdown(text, IdForm())).tree
+    tree = ReferenceResolver(IdForm(), CITED)(parse_markdown(text, IdForm())).tree
     return json_nodes(tree, lambda chunk: (chunk - 6, f"id_{chunk}"))
 
 

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from knowledge.model.values import Hit
 from rag.answer.citation_forms import SourceForm
+from rag.answer.claims import split_claims
 from rag.answer.markdown import RenderedMarkdown, render_markdown
 from rag.answer.parse import parse_markdown
-from rag.answer.references import ReferencedTree, References, drawn_on
-from rag.answer.statements import cut
+from rag.answer.references import ReferencedTree, ReferenceResolver, cite_by_overlap
 from rag.text.addresses import source_name
 
 FORM = SourceForm(min_overlap=0.5)
@@ -27,13 +27,13 @@ HITS = (REPORT, PEOPLE, MEMO)
 
 
 def referenced(answer: str, hits: tuple[Hit, ...] = HITS) -> ReferencedTree:
-    return References(FORM, hits)(parse_markdown(answer, FORM))
+    return ReferenceResolver(FORM, hits)(parse_markdown(answer, FORM))
 
 
 def written(answer: str, hits: tuple[Hit, ...] = HITS) -> RenderedMarkdown:
     """With what it draws on, where it cites nothing."""
     tree = referenced(answer, hits).tree
-    return render_markdown(cut(tree, draw=drawn_on(FORM, hits)).tree)
+    return render_markdown(split_claims(tree, cite_by_overlap=cite_by_overlap(FORM, hits)).tree)
 
 
 def cited(answer: str, hits: tuple[Hit, ...] = HITS) -> list[int]:

@@ -12,7 +12,7 @@ from knowledge.model.values import Hit
 from rag.answer.citation_forms import TitleForm, dice
 from rag.answer.markdown import render_markdown
 from rag.answer.parse import parse_markdown
-from rag.answer.references import ReferencedTree, References, cites
+from rag.answer.references import ReferencedTree, ReferenceResolver, find_cites
 from rag.answer.tree import walk
 from rag.text.labels import make_label, safe
 
@@ -24,11 +24,11 @@ def hits_titled(*titles: str) -> tuple[Hit, ...]:
 
 
 def referenced(answer: str, hits: tuple[Hit, ...]) -> ReferencedTree:
-    return References(FORM, hits)(parse_markdown(answer, FORM))
+    return ReferenceResolver(FORM, hits)(parse_markdown(answer, FORM))
 
 
 def cited(answer: str, hits: tuple[Hit, ...]) -> list[int]:
-    return [cite.chunk for cite in cites(tuple(walk(referenced(answer, hits).tree)))]
+    return [cite.chunk for cite in find_cites(tuple(walk(referenced(answer, hits).tree)))]
 
 
 def test_equal_titles_win_over_contained_ones_and_those_over_similar_ones_whatever_the_order() -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from fakes import make_answer, make_hit
 
-from rag.answer.confidence.formulas import NO_SOURCES
+from rag.answer.confidence import NO_SOURCES
 from rag.http.replies import query_reply, question_reply, timings_ms
 from rag.http.schema import RoutingReply
 from rag.values.answer import Answer, CheckedClaim, Citation, Confidence, Reference, RelatedDoc, Routing, Source

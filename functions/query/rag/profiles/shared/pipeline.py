@@ -11,10 +11,9 @@ from dataclasses import dataclass, replace
 from knowledge.model.manifest import SEED_RECIPE, Manifest
 from rag.answer.check import SupportCheck
 from rag.answer.citation_forms import CitationForm
-from rag.answer.confidence.calibrated import CalibratedConfidence
-from rag.answer.confidence.formulas import Weighted
+from rag.answer.confidence import CalibratedConfidence, WeightedConfidence
 from rag.answer.finish import AnswerFinisher
-from rag.answer.route import ESCALATE_BELOW
+from rag.answer.routing import ESCALATE_BELOW
 from rag.ask.admission import PlainAdmission
 from rag.ask.filters import RequestFilter
 from rag.ask.remarks import Remarks
@@ -30,7 +29,7 @@ from rag.profiles.shared.settings import ProfileSettings
 from rag.write.chat_writer import DoubtfulWriter
 from rag.write.extractive import ExtractiveWriter
 
-UNCALIBRATED = Weighted(floor=UNMEASURED_BAR, ceiling=0.75, high=70, medium=ESCALATE_BELOW)
+UNCALIBRATED = WeightedConfidence(floor=UNMEASURED_BAR, ceiling=0.75, high=70, medium=ESCALATE_BELOW)
 """The confidence for an index without calibration, such as a foreign Chroma folder: Clockify's."""
 NOT_CUT = (
     "the index is cut at headings, blocks and sentences, not in runs of 1,600 characters with 200 repeated "

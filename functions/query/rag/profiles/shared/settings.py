@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from rag.answer.check import Unsupported
+from rag.answer.check import UnsupportedPolicy
 from rag.config.fields import (
     CLOCKIFY,
     DESIGN,
@@ -108,7 +108,7 @@ class ProfileSettings(EnvironmentSettings):
     labels and SEED_RULES=on know no doubt."""
     dense_weight: Annotated[Share, env("HYBRID_DENSE_WEIGHT"), CLOCKIFY] = 0.7
     """Weight of dense search against BM25 in the hybrid retriever."""
-    unsupported: Annotated[Unsupported, env("UNSUPPORTED"), DESIGN] = "mark"
+    unsupported: Annotated[UnsupportedPolicy, env("UNSUPPORTED"), DESIGN] = "mark"
     """What becomes of a statement that no passage supports, or that cites none: mark it, remove it, or keep it as it
     is. Under SEED_RULES=on nothing is checked."""
     weak: Annotated[Literal["quotes", "text"], env("LLM_WEAK")] = "quotes"

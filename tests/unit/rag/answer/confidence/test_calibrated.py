@@ -8,16 +8,19 @@ from fakes import make_hit
 from fakes_evidence import make_evidence, matched
 
 from knowledge.model.values import Hit
-from rag.answer.confidence.calibrated import (
-    MOST_COSINE,
-    MOST_DOUBTFUL,
-    MOST_LEAD,
-    MOST_UNMENTIONED,
+from rag.answer.confidence import (
+    CLAIM_INTERCEPT,
+    CLAIM_WEIGHT,
+    COSINE_CAP,
+    DOUBTFUL_CAP,
+    LEAD_CAP,
+    PRIOR,
+    TYPICAL,
+    UNMENTIONED_CAP,
     CalibratedConfidence,
+    answer_signals,
     log_odds,
-    signals,
 )
-from rag.answer.confidence.written import INTERCEPT, PRIOR, TYPICAL, WEIGHT
 from rag.values.answer import CheckedClaim, Citation, Confidence, ConfidenceInput, Proceed
 
 OWN = Confidence("High", 61.0, "3 relevant sources")
@@ -41,7 +44,7 @@ def written(text: str, *context: Hit) -> ConfidenceInput:
     statement = CheckedClaim(
         text=text, citations=("[x]",), support="supported", chance=0.9, chunks=(context[0].chunk.number,)
     )
-    return replace(quoted(context[0]), statements=(statement,), quoted=False)
+    return replace(quoted(context[0]), claims=(statement,), quoted=False)
 
 
 def proceed(question: str, *found: Hit, unknown: tuple[str, ...] = ()) -> Proceed:
@@ -55,15 +58,15 @@ def judged(question: str, *found: Hit, cited: tuple[Hit, ...], unknown: tuple[st
 def test_the_signals_of_quotes_are_read_off_the_cited_run_and_the_hits() -> None:
     question = "permit days"
     good, other = hit(ANSWERS, question, 0.55), hit(TEA, question, 0.45, 2)
-    values = signals(quoted(good), proceed(question, other, good))
+    values = answer_signals(quoted(good), proceed(question, other, good))
     assert values == pytest.approx({"coverage": 0.9, "lead": 0.1, "cosine": 0.55})
-    wrong = signals(quoted(other), proceed(question, other, good))
+    wrong = answer_signals(quoted(other), proceed(question, other, good))
     assert wrong is not None
     assert wrong["coverage"] < 0.5
     far = [hit(ANSWERS, question, 0.9), other]
-    capped = signals(quoted(*far), proceed(question, *far))
-    assert capped == pytest.approx({"coverage": 0.9, "lead": MOST_LEAD, "cosine": MOST_COSINE})
-    alone = signals(quoted(good), proceed(question, good))
+    capped = answer_signals(quoted(*far), proceed(question, *far))
+    assert capped == pytest.approx({"coverage": 0.9, "lead": LEAD_CAP, "cosine": COSINE_CAP})
+    alone = answer_signals(quoted(good), proceed(question, good))
     assert alone is not None
     assert alone["lead"] == 0
 
@@ -80,19 +83,19 @@ def test_what_is_cited_decides_of_quotes() -> None:
 def test_the_support_of_its_claims_decides_of_what_a_model_wrote() -> None:
     found = proceed("permit days", hit(ANSWERS, "permit days", 0.6))
     likely, unlikely = (
-        CONFIDENCE(replace(answer, statements=(replace(answer.statements[0], chance=chance),) * 4), found)
+        CONFIDENCE(replace(answer, claims=(replace(answer.claims[0], chance=chance),) * 4), found)
         for answer, chance in ((written(ANSWERS, found.hits[0]), 0.8), (written(TEA, found.hits[0]), 0.1))
     )
     assert (likely.level, unlikely.level) == ("High", "Low")
-    expected = WEIGHT * (4 * 0.8 + PRIOR * TYPICAL) / (4 + PRIOR) + INTERCEPT
+    expected = CLAIM_WEIGHT * (4 * 0.8 + PRIOR * TYPICAL) / (4 + PRIOR) + CLAIM_INTERCEPT
     assert likely.score == pytest.approx(100 / (1 + math.exp(-expected)), abs=0.06)
 
 
 def test_a_claim_that_cites_nothing_counts_half_and_a_shift_moves_the_odds() -> None:
     found = proceed("permit days", hit(ANSWERS, "permit days", 0.6))
     answer = written(ANSWERS, found.hits[0])
-    uncited = replace(answer, statements=(replace(answer.statements[0], chunks=()),))
-    half = replace(answer, statements=(replace(answer.statements[0], chance=0.45),))
+    uncited = replace(answer, claims=(replace(answer.claims[0], chunks=()),))
+    half = replace(answer, claims=(replace(answer.claims[0], chance=0.45),))
     assert CONFIDENCE(uncited, found).score == CONFIDENCE(half, found).score
     less = CalibratedConfidence(lambda said, found: OWN, shift=-2.0)(answer, found).score
     assert (less / (100 - less)) * math.exp(2) == pytest.approx(
@@ -103,7 +106,7 @@ def test_a_claim_that_cites_nothing_counts_half_and_a_shift_moves_the_odds() -> 
 def test_what_nobody_checked_is_judged_as_quotes_are() -> None:
     question = "permit days"
     good = hit(ANSWERS, question, 0.6)
-    unchecked = replace(written(ANSWERS, good), statements=())
+    unchecked = replace(written(ANSWERS, good), claims=())
     assert CONFIDENCE(unchecked, proceed(question, good)) == judged(question, good, cited=(good,))
 
 
@@ -112,14 +115,14 @@ def test_doubtful_quotes_are_low_and_what_a_model_wrote_is_medium_at_most() -> N
     good, other = hit(ANSWERS, question, 0.6), hit(TEA, question, 0.5, 2)
     found = Proceed((good, other), 2, make_evidence(question, score=6.0), doubt="doubtful: the closest was ...")
     quotes, model = CONFIDENCE(quoted(good), found), CONFIDENCE(written(ANSWERS, good, other), found)
-    assert (quotes.level, quotes.score) == ("Low", 100 * MOST_UNMENTIONED)
-    assert (model.level, model.score) == ("Medium", 100 * MOST_DOUBTFUL)
+    assert (quotes.level, quotes.score) == ("Low", 100 * UNMENTIONED_CAP)
+    assert (model.level, model.score) == ("Medium", 100 * DOUBTFUL_CAP)
 
 
 def test_the_owner_s_labels_stretch_and_shift_the_log_odds() -> None:
     good, other = hit(ANSWERS, "permit days", 0.6), hit(TEA, "permit days", 0.5, 2)
     by_labels = replace(make_evidence("permit days"), odds=(0.5, -1.0))
-    values = signals(quoted(good), proceed("permit days", good, other))
+    values = answer_signals(quoted(good), proceed("permit days", good, other))
     assert values is not None
 
     found = CONFIDENCE(quoted(good), Proceed((good, other), 2, by_labels))

@@ -1,7 +1,8 @@
-"""rag.answer.confidence.formulas and held_to_sources: the seeds' levels, as far as citations bear them out."""
+"""rag.answer.confidence and held_to_sources: the seeds' levels, as far as citations bear them out."""
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from fakes import make_hit
@@ -9,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from knowledge.model.values import Hit
-from rag.answer.confidence.caps import cap_confidence
-from rag.answer.confidence.formulas import CountAndMean, Weighted
+from rag.answer.confidence import CountAndMeanConfidence, WeightedConfidence
+from rag.answer.finish import FinishedAnswer
+from rag.answer.routing import cap_confidence
 from rag.values.answer import CheckedClaim, Citation, Confidence, ConfidenceInput, Proceed, Support
 
-rule = CountAndMean(high_count=3, high_mean=0.5, medium_count=2, medium_mean=0.3)
+rule = CountAndMeanConfidence(high_count=3, high_mean=0.5, medium_count=2, medium_mean=0.3)
 
 
 def score(found: tuple[Hit, ...], cited: tuple[Citation, ...]) -> Confidence:
@@ -63,7 +65,7 @@ def test_too_few_sources_for_a_higher_bar_are_not_called_low_scores() -> None:
     assert strict(ConfidenceInput("An answer.", ()), Proceed(found, 2)).reason == "Only 2 sources found"
 
 
-RULE = Weighted(floor=0.4, ceiling=0.75, high=70, medium=40)
+RULE = WeightedConfidence(floor=0.4, ceiling=0.75, high=70, medium=40)
 LONG = "word " * 30
 
 
@@ -99,6 +101,10 @@ def test_the_score_is_a_percentage(best: float, passed: int, citations: int, ans
 HIGH = Confidence("High", 80.0, "3 relevant sources")
 
 
+def finished(**fields: Any) -> FinishedAnswer:
+    return FinishedAnswer(text="", nodes=(), refused=False, **fields)
+
+
 @pytest.mark.parametrize(
     ("cited", "removed", "expected"),
     [
@@ -110,13 +116,13 @@ HIGH = Confidence("High", 80.0, "3 relevant sources")
     ],
 )
 def test_invented_and_missing_citations_lower_the_confidence(cited: int, removed: int, expected: Confidence) -> None:
-    assert cap_confidence(HIGH, cited=cited, removed=removed) == expected
+    assert cap_confidence(HIGH, finished(cited=cited, removed=removed)) == expected
 
 
 def test_nothing_supported_is_low_and_a_statement_without_support_is_told() -> None:
     def capped(*supports: Support) -> Confidence:
         statements = tuple(CheckedClaim(text="s", citations=(), support=one, chance=0.5) for one in supports)
-        return cap_confidence(HIGH, cited=4, removed=0, statements=statements)
+        return cap_confidence(HIGH, finished(cited=4, claims=statements))
 
     assert capped("supported", "partial") == HIGH
     one = capped("supported", "supported", "unsupported", "supported")
@@ -130,19 +136,19 @@ def test_nothing_supported_is_low_and_a_statement_without_support_is_told() -> N
 @given(st.floats(0, 100), st.sampled_from(["High", "Medium", "Low"]), st.integers(0, 9), st.integers(0, 9))
 def test_the_citations_never_raise_it(score: float, level: str, cited: int, removed: int) -> None:
     before = Confidence(level, round(score, 1), "r")  # type: ignore[arg-type]
-    after = cap_confidence(before, cited=cited, removed=removed)
+    after = cap_confidence(before, finished(cited=cited, removed=removed))
     assert 0 <= after.score <= before.score
     assert "Low Medium High".index(after.level) <= "Low Medium High".index(level)
     assert after.level != "High" or cited
 
 
 def test_part_of_an_answer_is_never_high() -> None:
-    held = cap_confidence(HIGH, cited=2, removed=0, partial=True)
+    held = cap_confidence(HIGH, finished(cited=2), is_partial=True)
     assert held == Confidence("Medium", 74.0, f"{HIGH.reason}, the answer broke off")
     low = Confidence("Low", 20.0, "r")
-    assert cap_confidence(low, cited=2, removed=0, partial=True).level == "Low"
+    assert cap_confidence(low, finished(cited=2), is_partial=True).level == "Low"
 
 
 def test_an_answer_that_was_not_checked_as_a_whole_is_never_high() -> None:
-    held = cap_confidence(HIGH, cited=2, removed=0, unchecked=3)
+    held = cap_confidence(HIGH, finished(cited=2, unchecked=3))
     assert held == Confidence("Medium", 74.0, f"{HIGH.reason}, 3 statements not checked: the answer is too long")

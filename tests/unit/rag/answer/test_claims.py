@@ -1,4 +1,4 @@
-"""rag.answer.statements: an answer cut into what it states, each statement with its own citations."""
+"""rag.answer.claims: an answer cut into what it states, each statement with its own citations."""
 
 import pytest
 from fakes import make_hit
@@ -7,27 +7,27 @@ from hypothesis import strategies as st
 
 from knowledge.model.values import Hit
 from rag.answer.citation_forms import CitationForm, IdForm, SourceForm
+from rag.answer.claims import ClaimTree, split_claims
 from rag.answer.markdown import render_markdown
 from rag.answer.parse import parse_markdown
-from rag.answer.references import References
-from rag.answer.statements import StatementTree, cut
+from rag.answer.references import ReferenceResolver
 from rag.answer.tree import Cite, ClaimSpan, walk
 
 HITS = tuple(make_hit(number=number, url=f"https://example.org/{number}") for number in (1, 2, 3))
 
 
-def made(answer: str, form: CitationForm | None = None, hits: tuple[Hit, ...] = HITS) -> StatementTree:
+def made(answer: str, form: CitationForm | None = None, hits: tuple[Hit, ...] = HITS) -> ClaimTree:
     form = form or IdForm()
-    return cut(References(form, hits)(parse_markdown(answer, form)).tree)
+    return split_claims(ReferenceResolver(form, hits)(parse_markdown(answer, form)).tree)
 
 
 def stated(answer: str, form: CitationForm | None = None) -> list[tuple[str, list[int]]]:
     """Each statement with the chunks that it cites."""
-    return [(unit.text, [cite.chunk for cite in unit.cites]) for unit in made(answer, form).units]
+    return [(claim.markdown, [cite.chunk for cite in claim.cites]) for claim in made(answer, form).claims]
 
 
 def shared(answer: str) -> list[list[int]]:
-    return [[cite.chunk for cite in unit.cites or unit.shared] for unit in made(answer).units]
+    return [[cite.chunk for cite in claim.cites or claim.shared_cites] for claim in made(answer).claims]
 
 
 @pytest.mark.parametrize(
@@ -71,12 +71,12 @@ def test_what_introduces_a_list_is_part_of_its_items_and_a_question_states_nothi
         ("To renew a permit: Pay ninety dollars.", [1]),
     ]
     nested = made("1. **Kicking:**\n   - The pitcher rolls the ball.\n2. Out:\n   - A caught ball.")
-    assert [unit.claim for unit in nested.units] == ["Kicking: The pitcher rolls the ball.", "Out: A caught ball."]
+    assert [claim.plain for claim in nested.claims] == ["Kicking: The pitcher rolls the ball.", "Out: A caught ball."]
 
 
 def test_each_cell_of_a_row_is_a_node_of_one_statement_with_the_header() -> None:
     cut_up = made("## Fees\n\n| Permit | Fee |\n|---|---|\n| import | 90 [id_1] |\n| export | 40 |")
-    assert [(unit.text, unit.claim, [cite.chunk for cite in unit.cites]) for unit in cut_up.units] == [
+    assert [(claim.markdown, claim.plain, [cite.chunk for cite in claim.cites]) for claim in cut_up.claims] == [
         ("Permit Fee import 90", "import 90", [1]),
         ("Permit Fee export 40", "export 40", []),
     ]
@@ -84,7 +84,7 @@ def test_each_cell_of_a_row_is_a_node_of_one_statement_with_the_header() -> None
 
 
 def test_a_block_of_code_is_a_statement() -> None:
-    assert [(unit.kind, unit.claim) for unit in made("```\nrm x\nls\n```\n").units] == [("code", "rm x\nls")]
+    assert [(claim.kind, claim.plain) for claim in made("```\nrm x\nls\n```\n").claims] == [("code", "rm x\nls")]
 
 
 @pytest.mark.parametrize("alone", ["# The import permit takes five days", "Does the permit take five days?"])
@@ -118,16 +118,16 @@ def test_sources_named_in_the_end_are_meant_by_all_before_and_state_nothing(sour
 
 def test_a_link_is_read_as_what_it_says_and_a_list_of_links_names_sources() -> None:
     page = "[the fee table](https://example.org/1)"
-    (unit,) = made(f"See {page} of the office.", SourceForm(0.5)).units
-    assert (unit.claim, unit.cites[0].chunk) == ("See the fee table of the office.", 1)
-    (unit,) = made(f"It costs ninety dollars and is paid in cash.\n\nSources:\n- {page}", SourceForm(0.5)).units
-    assert (unit.claim, unit.shared[0].chunk) == ("It costs ninety dollars and is paid in cash.", 1)
+    (claim,) = made(f"See {page} of the office.", SourceForm(0.5)).claims
+    assert (claim.plain, claim.cites[0].chunk) == ("See the fee table of the office.", 1)
+    (claim,) = made(f"It costs ninety dollars and is paid in cash.\n\nSources:\n- {page}", SourceForm(0.5)).claims
+    assert (claim.plain, claim.shared_cites[0].chunk) == ("It costs ninety dollars and is paid in cash.", 1)
 
 
 def test_a_short_answer_is_held_up_with_its_question() -> None:
     asked = "Does the import permit take five days?"
-    (unit,) = cut(parse_markdown("Yes."), question=asked).units
-    assert (unit.text, unit.claim) == ("Yes.", f"{asked} Yes.")
+    (claim,) = split_claims(parse_markdown("Yes."), question=asked).claims
+    assert (claim.markdown, claim.plain) == ("Yes.", f"{asked} Yes.")
 
 
 OPENS = "The office opens at half past eight on weekdays and at ten on other days."
@@ -149,9 +149,12 @@ OPENS = "The office opens at half past eight on weekdays and at ten on other day
     ],
 )
 def test_courtesies_in_front_and_behind_state_nothing(answer: str, statements: list[str] | None) -> None:
-    tree = References(IdForm(), HITS)(parse_markdown(answer, IdForm())).tree
-    found = [unit.text for unit in cut(tree, is_courtesy=lambda sentence: sentence.startswith("Bye bye")).units]
-    assert found == (statements or [unit.text for unit in cut(tree).units])
+    tree = ReferenceResolver(IdForm(), HITS)(parse_markdown(answer, IdForm())).tree
+    found = [
+        claim.markdown
+        for claim in split_claims(tree, is_courtesy=lambda sentence: sentence.startswith("Bye bye")).claims
+    ]
+    assert found == (statements or [claim.markdown for claim in split_claims(tree).claims])
 
 
 PIECES = [
@@ -162,11 +165,11 @@ PIECES = [
 
 @given(st.lists(st.sampled_from(PIECES), max_size=20).map("".join))
 def test_cutting_loses_no_word_and_no_citation(answer: str) -> None:
-    tree = References(IdForm(), HITS)(parse_markdown(answer, IdForm())).tree
-    found = cut(tree)
+    tree = ReferenceResolver(IdForm(), HITS)(parse_markdown(answer, IdForm())).tree
+    found = split_claims(tree)
     assert render_markdown(found.tree).text == render_markdown(tree).text
     assert [n.chunk for n in walk(found.tree) if isinstance(n, Cite)] == [
         n.chunk for n in walk(tree) if isinstance(n, Cite)
     ]
     numbers = {node.number for node in walk(found.tree) if isinstance(node, ClaimSpan)}
-    assert {unit.number for unit in found.units} <= numbers
+    assert {claim.number for claim in found.claims} <= numbers

@@ -1,12 +1,12 @@
-"""rag.answer.route: what should happen to an answer next."""
+"""rag.answer.routing: what should happen to an answer next."""
 
 from dataclasses import replace
 
 import pytest
 from fakes import make_answer, make_hit
 
-from rag.answer.confidence.formulas import NO_SOURCES, NOT_ANSWERED
-from rag.answer.route import ConfidenceRouter, routed
+from rag.answer.confidence import NO_SOURCES, NOT_ANSWERED
+from rag.answer.routing import ConfidenceRouter, add_routing
 from rag.values.answer import Citation, Confidence
 from rag.values.chat import Completion
 
@@ -36,7 +36,7 @@ def test_routing(
 @pytest.mark.parametrize(("score", "level"), [(79.9, "Low"), (80.0, "High")])
 def test_what_goes_to_a_person_is_low_whatever_its_score(score: float, level: str) -> None:
     answer = make_answer(confidence=Confidence("High", score, ""), citations=CITED)
-    found = routed(answer, ConfidenceRouter(80))
+    found = add_routing(answer, ConfidenceRouter(80))
     assert found.routing is not None
     assert (found.confidence.level, found.routing.action == "escalate") == (level, level == "Low")
-    assert routed(replace(answer, citations=()), None).confidence.level == "Low"
+    assert add_routing(replace(answer, citations=()), None).confidence.level == "Low"

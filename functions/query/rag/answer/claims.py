@@ -1,0 +1,366 @@
+"""Claims of an answer: its sentences, list items, table rows and code blocks, each with its citations.
+
+Sentences are split as at ingest. Each claim is a node of the tree, so that a page can mark its words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Literal
+from unicodedata import normalize
+
+import numpy as np
+
+from rag.answer import tree as t
+from rag.answer.markdown import render_inline
+from rag.answer.printers import inline_text
+from rag.answer.references import find_cites
+from rag.answer.sentences import split_sentences
+from rag.answer.tree import merge_text, trim_run, walk
+from rag.ask.remarks import KINDS, Remarks
+from rag.values.answer import Context
+
+type CiteByOverlap = Callable[[str], t.Cite | None]
+"""Returns the citation for a claim's text, or None."""
+type ClaimKind = Literal["sentence", "item", "row", "code"]
+
+_BEFORE_STOP = re.compile(r"\s+(?=[.,;:!?])")
+_NAME_OR_NUMBER = re.compile(r"([\d`])|[^.!?:\s]\s+[^\w\s]*([^\W\d_])[^\W\d_]")
+_EXCLAMATION = re.compile(r"[!\uff01]")
+_MAX_COURTESIES = 3
+"""Sentences at each end of an answer that may be courtesies."""
+_LEAD_CHARS = 300
+"""A longer list item introduces no nested list."""
+
+FAR, NEAR = 0.25, 0.4
+"""Highest cosine of a courtesy with the question and each passage, and lowest one with the nearest labelled remark.
+
+Of 61 courtesies beside 216 contexts of MTRAG and 36 of the house sample they find 87 and 86 %. Of the 1,086 claims of
+MTRAG's rated answers they take two, "Sure!" and "Yes, of course!", from faithful answers.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerClaim:
+    """A claim before its check; ``number`` is the number of its nodes in the tree.
+
+    - ``markdown``: the claim without citations, after the sentence that introduces it or the header of its table
+    - ``plain``: the same as plain text, for a row without the header
+    - ``cites``: its citations, and those of the sentence that introduces it
+    - ``group``: the number of its paragraph, list or table
+    - ``lead``: the number of the claim that introduces it
+    - ``last_char``: the last character of its own words
+    - ``is_assertion``: False for a question, a name of a source or the like
+    - ``shared_cites``: citations that a claim without any may mean: those of the next claim of its group that has some,
+      else of the next paragraph that consists of marks, else of the last claim before it
+    """
+
+    number: int
+    kind: ClaimKind
+    markdown: str
+    plain: str
+    cites: tuple[t.Cite, ...]
+    group: int
+    lead: int | None = None
+    last_char: str = ""
+    is_assertion: bool = True
+    shared_cites: tuple[t.Cite, ...] = ()
+
+    @property
+    def explicit_cites(self) -> list[t.Cite]:
+        """The writer's own citations of the claim, or those that it may mean if it has none."""
+        return [cite for cite in self.cites or self.shared_cites if cite.is_explicit]
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimTree:
+    """A tree in which each claim is a node, and the claims to check."""
+
+    tree: t.Tree
+    claims: tuple[AnswerClaim, ...]
+
+
+def split_claims(
+    tree: t.Tree,
+    *,
+    question: str = "",
+    cite_by_overlap: CiteByOverlap | None = None,
+    is_name: Callable[[str], bool] = str.isspace,
+    is_courtesy: Callable[[str], bool] = str.isspace,
+) -> ClaimTree:
+    """Return ``tree`` with each claim as a node, and the claims to check.
+
+    Left out, unless there is nothing else: headings and lines all in bold, questions, sentences that introduce others
+    with a colon, names of sources (``is_name``), and courtesies at both ends (``is_courtesy``) without a citation,
+    number, name or code. A short first sentence ("Yes.") is checked together with the ``question``. In an answer
+    without citations ``cite_by_overlap`` adds them.
+    """
+    if any(isinstance(node, t.Cite) for node in walk(tree)):
+        cite_by_overlap = None
+    splitter = _ClaimSplitter(cite_by_overlap, is_name, is_courtesy)
+    blocks = tuple(map(splitter.block, tree))
+    if not splitter.claims:
+        splitter.headings = True
+        blocks = tuple(map(splitter.block, tree))
+    claims = splitter.drop_courtesies(splitter.select_assertions())
+    if claims and question and _is_short(claims[0]):
+        claims[0] = replace(claims[0], plain=f"{question.rstrip('?')}? {claims[0].plain}")
+    return ClaimTree(blocks, tuple(claims))
+
+
+class _ClaimSplitter:
+    """Walks the blocks. ``intro`` is the claim that may introduce the next list or code block.
+
+    ``apart`` are the citations of paragraphs of nothing but marks, by the number of the next claim.
+    """
+
+    def __init__(
+        self,
+        cite_by_overlap: CiteByOverlap | None,
+        is_name: Callable[[str], bool],
+        is_courtesy: Callable[[str], bool],
+    ) -> None:
+        self.cite_by_overlap, self.is_name, self.is_courtesy = cite_by_overlap, is_name, is_courtesy
+        self.headings = False
+        self.claims: list[AnswerClaim] = []
+        self.apart: dict[int, tuple[t.Cite, ...]] = {}
+        self.intro: AnswerClaim | None = None
+        self.group = 0
+
+    def block(self, block: t.Block) -> t.Block:
+        self.group += 1
+        match block:
+            case t.Paragraph():
+                return replace(block, children=self._paragraph(block.children))
+            case t.Heading():
+                self.intro = None
+                return replace(block, children=self._paragraph(block.children)) if self.headings else block
+            case t.CodeBlock():
+                number, text = len(self.claims), block.text
+                markdown, cites = render_inline((t.Code(text),)), find_cites(block.children)
+                self.claims.append(
+                    AnswerClaim(number, "code", markdown, text, cites, self.group, is_assertion=not self.is_name(text))
+                )
+                return replace(block, children=(t.ClaimSpan(block.children, number),))
+            case t.ListBlock():
+                return self._list(block)
+            case t.BlockQuote():
+                return replace(block, children=tuple(map(self.block, block.children)))
+            case t.TableBlock():
+                self.intro = None
+                head, *rows = block.children
+                header = " ".join(inline_text(cell.children) for cell in head.children)
+                return replace(block, children=(head, *(self._row(row, header, n) for n, row in enumerate(rows, 1))))
+            case _:
+                return block
+
+    def select_assertions(self) -> list[AnswerClaim]:
+        """Return the claims that assert something, or all if none does, with the citations that they may mean."""
+        leads = {claim.lead for claim in self.claims}
+        others = [claim for claim in self.claims if claim.number not in leads]
+        apart = dict(self.apart)
+        for claim in others:
+            if not claim.is_assertion:
+                apart[claim.number] = (*apart.get(claim.number, ()), *claim.cites)
+        assertions = [claim for claim in others if claim.is_assertion] or self.claims
+        return _share_cites(assertions, dict(sorted(apart.items())))
+
+    def drop_courtesies(self, claims: list[AnswerClaim]) -> list[AnswerClaim]:
+        """Return ``claims`` without courtesies at both ends, unless there is nothing else."""
+        rest = list(claims)
+        for _ in range(_MAX_COURTESIES):
+            rest = rest[1:] if rest and self._is_courtesy(rest[0]) and not _answers_briefly(rest[0]) else rest
+            rest = rest[:-1] if rest and self._is_courtesy(rest[-1]) else rest
+        return rest or claims
+
+    def _is_courtesy(self, claim: AnswerClaim) -> bool:
+        if claim.cites or claim.kind not in {"sentence", "item"} or _has_name_or_number(claim.markdown):
+            return False
+        return self.is_courtesy(claim.markdown)
+
+    def _paragraph(self, run: Sequence[t.Inline]) -> tuple[t.Inline, ...]:
+        if not any(map(str.isalnum, inline_text(run))):
+            number = len(self.claims)
+            self.apart[number] = (*self.apart.get(number, ()), *find_cites(run))
+            return tuple(run)
+        nodes: list[t.Inline] = []
+        lead = self.intro if self.intro and self.intro.last_char == ":" else None
+        for sentence in split_sentences(run):
+            words, last = trim_run(sentence), sentence[-1]
+            between = last if isinstance(last, t.LineBreak) else t.Text("" if words == sentence else " ")
+            nodes += [self._claim("sentence", words, lead), between]
+            lead = None
+        self.intro = self.claims[-1]
+        return merge_text(nodes)
+
+    def _claim(self, kind: ClaimKind, run: Sequence[t.Inline], lead: AnswerClaim | None) -> t.ClaimSpan:
+        plain = _normalise_spaces(inline_text([node for node in run if not _is_source_link(node)]))
+        if self.cite_by_overlap:
+            cite = self.cite_by_overlap(inline_text([node for node in run if not isinstance(node, t.Link)]))
+            run = (*run, cite) if cite else run
+        claim = AnswerClaim(
+            number=len(self.claims),
+            kind=kind,
+            markdown=_normalise_spaces(render_inline(run)),
+            plain=plain,
+            cites=find_cites(run),
+            group=self.group,
+            last_char=plain[-1:],
+            is_assertion=bool(plain) and _is_assertion(run, plain) and not self.is_name(plain),
+        )
+        if lead and lead.last_char == ":" and not (kind == "sentence" and lead.number == 0 and self._is_courtesy(lead)):
+            claim = replace(
+                claim,
+                markdown=f"{lead.markdown} {claim.markdown}",
+                plain=f"{lead.plain} {claim.plain}",
+                cites=(*lead.cites, *claim.cites),
+                lead=lead.number,
+            )
+        self.claims.append(claim)
+        return t.ClaimSpan(tuple(run), claim.number)
+
+    def _list(self, block: t.ListBlock) -> t.ListBlock:
+        intro, group = self.intro, self.group
+        items: list[t.ListItem] = []
+        for item in block.children:
+            self.intro, children = intro, list[t.Block]()
+            for child in item.children:
+                self.group = group
+                if isinstance(child, t.Paragraph) and not children:
+                    children.append(replace(child, children=self._item(child.children, intro)))
+                else:
+                    children.append(self.block(child))
+            items.append(replace(item, children=tuple(children)))
+        self.intro = None
+        return replace(block, children=tuple(items))
+
+    def _item(self, run: tuple[t.Inline, ...], intro: AnswerClaim | None) -> tuple[t.Inline, ...]:
+        """Return an item's own words as one claim, or as sentences if they are long."""
+        from knowledge.cut.spans import MAX_CHARS  # late: it brings markdown-it
+
+        words = inline_text(run)
+        if not any(map(str.isalnum, words)):
+            return self._paragraph(run)
+        parts = [run] if len(words) <= MAX_CHARS else list(split_sentences(run))
+        spans = tuple(self._claim("item", part, intro) for part in parts)
+        self.intro = self.claims[-1] if len(words) <= _LEAD_CHARS else None
+        return spans
+
+    def _row(self, row: t.TableRow, header: str, number: int) -> t.TableRow:
+        run: list[t.Inline] = []
+        is_numbered = inline_text(row.children[0].children).strip(" .") == str(number)  # the first cell only counts
+        for cell in row.children[is_numbered:]:
+            run += [*([t.Text(" ")] if run else []), *cell.children]
+        if not any(map(str.isalnum, inline_text(run))):
+            return row
+        span = self._claim("row", run, None)
+        claim = self.claims[span.number]
+        self.claims[span.number] = replace(claim, markdown=f"{header} {claim.markdown}".strip())
+        *cells, last = row.children
+        cells.append(replace(last, children=(*last.children, *span.children[len(run) :])))
+        marked = (replace(cell, children=(t.ClaimSpan(cell.children, span.number),)) for cell in cells)
+        return replace(row, children=tuple(marked))
+
+
+def _is_assertion(run: Sequence[t.Inline], plain: str) -> bool:
+    """Return whether a run is more than a question, a line all in bold, or names of sources ("Sources: ...")."""
+    if plain.endswith(("?", ":")) or all(map(_is_bold, run)):
+        return False
+    own = inline_text([node for node in run if not isinstance(node, t.Link)])
+    return not find_cites(run) or any(map(str.isalnum, own.rpartition(":")[2]))
+
+
+def _is_bold(node: t.Inline) -> bool:
+    return (isinstance(node, t.Styled) and node.style == "strong") or not inline_text((node,)).strip(" :")
+
+
+def _has_name_or_number(markdown: str) -> bool:
+    """Return whether a text has a number, code, or a word with a capital within a sentence."""
+    return any(match[1] or match[2].isupper() for match in _NAME_OR_NUMBER.finditer(markdown))
+
+
+def _answers_briefly(claim: AnswerClaim) -> bool:
+    """Return whether a sentence may answer a question in a word or two: "No." does, "Great question!" does not."""
+    return _is_short(claim) and not _EXCLAMATION.search(claim.plain)
+
+
+def _is_short(claim: AnswerClaim) -> bool:
+    from knowledge.cut.spans import is_short  # late: it brings markdown-it
+
+    return is_short(claim.plain)
+
+
+def _normalise_spaces(text: str) -> str:
+    return _BEFORE_STOP.sub("", " ".join(text.split()))
+
+
+def _share_cites(claims: Sequence[AnswerClaim], apart: Mapping[int, tuple[t.Cite, ...]]) -> list[AnswerClaim]:
+    """Return ``claims`` with ``shared_cites``; ``apart`` are the citations outside of claims, by their place."""
+    result = list(claims)
+    places = range(len(result) - 1)
+    for place in reversed(places):
+        result[place] = _share_with(result[place], result[place + 1])
+    for place, claim in enumerate(result):
+        if not claim.cites and not claim.shared_cites:
+            behind = (cites for number, cites in apart.items() if number > claim.number and cites)
+            result[place] = replace(claim, shared_cites=next(behind, ()))
+    for place in places:
+        result[place + 1] = _share_with(result[place + 1], result[place])
+    return result
+
+
+def _share_with(claim: AnswerClaim, other: AnswerClaim) -> AnswerClaim:
+    if claim.cites or claim.shared_cites or claim.kind != other.kind or claim.group != other.group:
+        return claim
+    return replace(claim, shared_cites=other.cites or other.shared_cites)
+
+
+def build_name_test(names: Iterable[str]) -> Callable[[str], bool]:
+    """Return a test of whether a text consists of ``names`` of sources, in whatever markup.
+
+    Such texts are escaped labels, labels in code, and addresses with links.
+    """
+    keys = sorted({key for key in map(_name_key, names) if key}, key=len, reverse=True)
+
+    def is_name(text: str) -> bool:
+        whole = rest = _name_key(text)
+        for key in keys:
+            rest = rest.replace(key, "")
+        return whole != rest == ""
+
+    return is_name
+
+
+def _name_key(text: str) -> str:
+    """Return the letters and digits of ``text``, without case."""
+    return "".join(filter(str.isalnum, normalize("NFKC", text).casefold()))
+
+
+def _is_source_link(node: t.Inline) -> bool:
+    """Return whether a link only names a source: its text is its own address, or a number ("[1](...)")."""
+    words = inline_text((node,))
+    return isinstance(node, t.Link) and not node.is_bare and (node.href in words or not any(map(str.isalpha, words)))
+
+
+def build_courtesy_test(context: Context, remarks: Remarks | None) -> Callable[[str], bool]:
+    """Return a test of whether a sentence is a courtesy, such as a greeting or an offer of help.
+
+    A courtesy is near a labelled remark and far from the question and each passage. A sentence that agrees or disagrees
+    is one only if it exclaims: "Sure!", but not "That is not allowed."
+    """
+    if remarks is None or context.evidence is None:
+        return str.isspace
+    known = [context.evidence.asked.vector, *(passage.hit.vector for passage in context.passages)]
+    vectors = np.stack([vector for vector in known if vector is not None])
+
+    @cache
+    def is_courtesy(sentence: str) -> bool:
+        vector = remarks.embed(sentence)
+        kind = remarks.utterances.kind(vector, NEAR)
+        is_reply = kind in {"assent", "dissent"} and not _EXCLAMATION.search(sentence)
+        return kind != KINDS[0] and not is_reply and float((vectors @ vector).max()) < FAR
+
+    return is_courtesy

@@ -1,1 +1,0 @@
-"""How sure the service is of an answer."""
