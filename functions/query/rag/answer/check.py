@@ -284,17 +284,13 @@ def judge_claim(
 
     In a claim in another language than the passages (``is_foreign``) only numbers can be missing.
     """
-    if is_foreign:
-        missing = tuple(word for word in support.missing if any(map(str.isdigit, word)))
-        support = replace(support, missing=missing, shared=max(support.shared, MIN_SHARED))
+    support = _compare_numbers_only(support) if is_foreign else support
     cites, cited_chance = claim.explicit_cites, support.cited or 0.0
     best = max(support.each, key=lambda one: one.chance)
     better_passage = passages[best.number] if cited_chance < SUPPORTED <= best.chance else None
     is_miscited = better_passage is not None and cited_chance < PARTIAL
-    if is_miscited:
-        cites = []
     if better_passage:
-        cites = [*cites, form.cite(better_passage.hit, better_passage.citation)]
+        cites = [*([] if is_miscited else cites), form.cite(better_passage.hit, better_passage.citation)]
     chunks = tuple(dict.fromkeys(_best_chunk(cite, support) for cite in cites))
     is_verbatim = any(one.verbatim for one in support.each if one.number in chunks)
     is_unfounded = bool(support.missing) or support.shared < MIN_SHARED
@@ -312,6 +308,11 @@ def judge_claim(
         better_passage=better_passage,
         is_miscited=is_miscited,
     )
+
+
+def _compare_numbers_only(support: ClaimSupport) -> ClaimSupport:
+    missing = tuple(word for word in support.missing if any(map(str.isdigit, word)))
+    return replace(support, missing=missing, shared=max(support.shared, MIN_SHARED))
 
 
 def overrule(verdict: ClaimVerdict, word: Support | None) -> ClaimVerdict:

@@ -152,11 +152,7 @@ def drop_unused_citations(
     if not unchecked:
         explicit = (node for node in walk(tree) if isinstance(node, t.Cite) and node.is_explicit)
         orphaned = [cite for cite in explicit if cite.place not in kept | unused.keys()]
-        chunks = dict.fromkeys(number for cite in orphaned for number in cite.candidates)
-        all_supports = index.support([Claim(claim.plain) for claim in claims], list(chunks)) if orphaned else ()
-        for cite in orphaned:
-            if all(_best_chance(cite, support) < PARTIAL for support in all_supports):
-                unused[cite.place] = cite
+        unused |= {cite.place: cite for cite in _unused_of_all(orphaned, claims, index)}
     removed = unused.keys() - kept
     if not removed:
         return CitationPruning(tree)
@@ -173,6 +169,14 @@ def _unused_of_claim(claim: AnswerClaim, support: ClaimSupport) -> list[t.Cite]:
     if is_supported_jointly or is_all:
         weak = []
     return [*weak, *(cite for cite in by_overlap if _best_chance(cite, support) < PARTIAL)]
+
+
+def _unused_of_all(cites: Sequence[t.Cite], claims: Sequence[AnswerClaim], index: OpenIndex) -> list[t.Cite]:
+    if not cites:
+        return []
+    chunks = dict.fromkeys(number for cite in cites for number in cite.candidates)
+    supports = index.support([Claim(claim.plain) for claim in claims], list(chunks))
+    return [cite for cite in cites if all(_best_chance(cite, support) < PARTIAL for support in supports)]
 
 
 def _grade(chance: float) -> int:

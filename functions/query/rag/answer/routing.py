@@ -36,22 +36,16 @@ def cap_confidence(
     """
     cited, removed, claims, unchecked = answer.cited, answer.removed, answer.claims, answer.unchecked
     unsupported = sum(claim.support == "unsupported" for claim in claims)
-    reasons = [confidence.reason]
-    if not cited:
-        reasons.append("no statement cites a source that was found")
-    else:
-        if removed:
-            reasons.append(f"{removed} of {cited + removed} citations named nothing that was found")
-        if has_no_support(claims):
-            reasons.append("the sources cited support no statement")
-        elif unsupported:
-            reasons.append(f"{unsupported} of {len(claims)} statements not found in the sources")
-    if unchecked is None:
-        reasons.append(CHECK_FAILED)
-    if is_partial:
-        reasons.append("the answer broke off")
-    if is_outdated:
-        reasons.append("a newer edition differs")
+    flaws = {
+        f"{removed} of {cited + removed} citations named nothing that was found": cited and removed,
+        "no statement cites a source that was found": not cited,
+        "the sources cited support no statement": cited and has_no_support(claims),
+        f"{unsupported} of {len(claims)} statements not found in the sources": cited and 0 < unsupported < len(claims),
+        CHECK_FAILED: unchecked is None,
+        "the answer broke off": is_partial,
+        "a newer edition differs": is_outdated,
+    }
+    reasons = [confidence.reason, *(flaw for flaw, is_present in flaws.items() if is_present)]
     reasons += unchecked_note(unchecked or 0)
     level, score = confidence.level, confidence.score
     if not cited or removed >= max(1, cited) or unsupported >= MAX_UNSUPPORTED * max(1, len(claims)):
