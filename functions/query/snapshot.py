@@ -33,7 +33,7 @@ def before_snapshot(service: Application) -> None:
 
     service.warm()
     rehearse(service)
-    service.index.handle.rest()  # no copy may find a connection that another has used
+    service.index.handle.disconnect()  # no copy may find a connection that another has used
 
 
 def after_restore(service: Application) -> None:

@@ -14,9 +14,9 @@ from made_files import write_files
 
 from emulator.session import Session, built
 from knowledge.build.ingest import ingest
-from knowledge.build.served.ingest import ingest_served
+from knowledge.build.server_ingest import ingest_to_server
 from knowledge.model.values import Document
-from knowledge.open.source import read_manifest
+from knowledge.open.place import read_manifest
 from knowledge.read.documents import read
 from publish.publisher import pack_index
 
@@ -59,7 +59,7 @@ def test_a_server_s_index_is_answered_from(tmp_path: Path, documents: list[Docum
     (tmp_path / "chroma").mkdir()
     for server in chroma_server.running(tmp_path / "chroma"):
         with real_model.few_background_questions():
-            made = ingest_served(documents, uri=server.uri, work=tmp_path / "work", embedder=real_model.model())
+            made = ingest_to_server(documents, uri=server.uri, work=tmp_path / "work", embedder=real_model.model())
         with Session(built(), parameters={"Profile": "house", "IndexUri": server.uri}, network=True) as session:
             health, answer = body(session, rest_event("GET", "/api/health")), body(session, OPENS)
             server.stop()

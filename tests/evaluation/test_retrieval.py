@@ -15,7 +15,7 @@ from evaluate.beir import read_qrels, read_queries
 from evaluate.retrieval import Qrels, score
 from knowledge.embedding import MiniLM
 from knowledge.model.values import View
-from knowledge.open.index import Index, open_index
+from knowledge.open.index import EmbeddedIndex, open_index
 from rag.answer.citation_forms import TitleForm
 from rag.ask.conversation import with_turns
 from rag.find.gate import EvidenceGate
@@ -50,7 +50,7 @@ class Asked:
     """A question set over its own index."""
 
     name: str
-    index: Index
+    index: EmbeddedIndex
     queries: list[tuple[str, str]]
     qrels: Qrels
 
@@ -106,11 +106,11 @@ def test_a_change_of_the_subject_is_answered_as_a_question_that_stands_alone(ask
     report(name, same, len(some), UNTOUCHED[asked.name])
 
 
-def _passes(index: Index, text: str) -> bool:
+def _passes(index: EmbeddedIndex, text: str) -> bool:
     return isinstance(EvidenceGate(doubts=False)(index.search([View(text)], k=10), Question(text=text)), Proceed)
 
 
-def _quoted(index: Index, text: str, *before: Turn) -> str:
+def _quoted(index: EmbeddedIndex, text: str, *before: Turn) -> str:
     query = with_turns(SearchQuery(text=text, top_k=10), before, answer="")
     found = index.search([View(text), *query.views], k=10)
     context = replace(TitledPacker(8000, TitleForm(0.5, 3))(found.hits), evidence=found.evidence)

@@ -13,7 +13,7 @@ from evaluate.beir import read_qrels, read_queries
 from evaluate.retrieval import Qrels, score
 from knowledge.embedding import MiniLM
 from knowledge.model.values import SearchResult, View
-from knowledge.open.index import Index, open_index
+from knowledge.open.index import EmbeddedIndex, open_index
 from knowledge.search.words import words_of
 from rag.find.gate import EvidenceGate
 from rag.values.answer import Proceed
@@ -36,7 +36,7 @@ class Asked:
     """Questions over their own index: as they are, and with a letter amiss."""
 
     name: str
-    index: Index
+    index: EmbeddedIndex
     clean: list[tuple[str, str]]
     spoilt: list[tuple[str, str]]
     qrels: Qrels
@@ -84,7 +84,7 @@ def test_english_questions_are_in_the_documents_language(asked: Asked) -> None:
     report(f"questions in the language of {asked.name}", same, len(texts), 0.99)
 
 
-def _spoilt(index: Index, text: str, chance: random.Random) -> str:
+def _spoilt(index: EmbeddedIndex, text: str, chance: random.Random) -> str:
     """``text`` with a letter swapped with the next, dropped or doubled in the rarest word that the index has."""
     lexical = index.lexical
     assert lexical is not None

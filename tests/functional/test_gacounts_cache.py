@@ -29,7 +29,7 @@ from real_model import few_background_questions
 from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
 from knowledge.model.errors import SearchFailed
-from knowledge.open.opened import Index
+from knowledge.open.index import EmbeddedIndex
 from knowledge.read.documents import read
 
 READER = "a-reader-with-a-session"
@@ -248,6 +248,6 @@ def test_an_answer_that_could_not_be_checked_is_not_kept(
     with LlmServer(answer=model()) as server:
         api = fresh(**gacounts(tmp_path / "s.sqlite", **of_llm(server.url)))
         with monkeypatch.context() as swapped:
-            swapped.setattr(Index, "support", fails)
+            swapped.setattr(EmbeddedIndex, "support", fails)
             assert api.ask(COLORS).json["metadata"]["skipped"] == ["check"]
         assert [cached(api.ask(COLORS)) for _ in range(2)] == [False, True]

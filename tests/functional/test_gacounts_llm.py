@@ -21,7 +21,7 @@ from functional.gacounts_service import (
 from functional.harness import API_KEY, Api, Json, Reply, starting
 
 from knowledge.model.errors import SearchFailed
-from knowledge.open.index import Index
+from knowledge.open.index import EmbeddedIndex
 
 REPORTING = "How do I report in GaCounts?"
 FOLLOW_UP = "And the deadline?"
@@ -375,7 +375,7 @@ def test_a_rewriting_counts_although_the_search_failed(serve: Serve, monkeypatch
     def broken(*_: object, **__: object) -> None:
         raise SearchFailed("broken")
 
-    monkeypatch.setattr(Index, "search", broken)
+    monkeypatch.setattr(EmbeddedIndex, "search", broken)
     failed = api.ask(FOLLOW_UP, sessionId=session)
     assert (failed.status, kinds(server)) == (500, ["answer", "reframe"])
     assert used(failed) == (1, 0, 12, 5)

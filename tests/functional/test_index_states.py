@@ -196,13 +196,13 @@ def test_a_broken_replacement_does_not_take_the_index_away(start: Start, copied:
 
 
 def test_a_chroma_folder_made_elsewhere_is_served(start: Start, tmp_path: Path, embedder: MiniLM) -> None:
-    from knowledge.engines.embedded.client import open_client
+    from knowledge.engines.chroma import open_folder
 
     # Given a folder as Waypoint's own script makes it: default space (L2), texts as Chroma's documents
     texts = {"Payment terms": "Invoices are payable within 30 days of the invoice date.", "Pets": "Cats sleep a lot."}
     folder = tmp_path / "foreign"
     folder.mkdir()
-    client = open_client(folder)
+    client = open_folder(folder)
     collection = client.create_collection("waypoint_kb", embedding_function=None)
     collection.add(
         ids=["a", "b"],

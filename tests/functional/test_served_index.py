@@ -12,9 +12,9 @@ from real_model import few_background_questions, model
 
 import snapshot
 from knowledge.build.ingest import ingest
-from knowledge.build.served.ingest import ingest_served
+from knowledge.build.server_ingest import ingest_to_server
 from knowledge.model.values import Document
-from knowledge.open.served import ServedIndex
+from knowledge.open.server_index import ServerIndex
 from knowledge.read.documents import read
 
 UNAVAILABLE = {
@@ -35,7 +35,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, documents: tuple[Document, 
     for running in chroma_server.running(tmp_path_factory.mktemp("chroma")):
         work = tmp_path_factory.mktemp("work")
         with few_background_questions():
-            ingest_served(documents, uri=running.uri, work=work, embedder=model())
+            ingest_to_server(documents, uri=running.uri, work=work, embedder=model())
         yield running
 
 
@@ -74,7 +74,7 @@ def test_no_connection_is_open_in_a_snapshot_and_a_restored_copy_answers(start: 
     service = api.app.service
     snapshot.before_snapshot(service)
     with service.index.lease() as index:
-        assert isinstance(index, ServedIndex)
+        assert isinstance(index, ServerIndex)
         assert not index.connected
     snapshot.after_restore(service)
     assert api.ask(IN_SCOPE).status == 200

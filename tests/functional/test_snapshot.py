@@ -316,10 +316,10 @@ def test_what_a_caller_waited_before_is_taken_off_the_deadline(
 
 def test_the_index_stays_open_over_a_restore(start: Start) -> None:
     api = start()
-    before = api.app.service.index.handle.current()
+    before = api.app.service.index.handle.opened
     run_before_snapshot()
     run_after_restore()
-    assert api.app.service.index.handle.current() is before
+    assert api.app.service.index.handle.opened is before
     assert api.ask(IN_SCOPE).status == 200
 
 

@@ -14,11 +14,11 @@ from made_files import write_files
 from manifests import read_body, write_body
 from shop import PAGES
 
+from knowledge.build.durable import LOCK_NAME
 from knowledge.build.ingest import ingest
-from knowledge.build.lock import LOCK_NAME
 from knowledge.model.manifest import Manifest, loads
 from knowledge.model.values import Document, View
-from knowledge.open.index import Index, open_index
+from knowledge.open.index import EmbeddedIndex, open_index
 from knowledge.read.documents import read
 from rag.values.chat import Deadline
 from rag.values.question import Question
@@ -322,7 +322,7 @@ def test_options_that_do_not_go_together(run: Run, index: Path, arguments: tuple
 # Indexes of one to ten chunks: the bar that ingest measures
 
 
-def passes(index: Index, question: str) -> bool:
+def passes(index: EmbeddedIndex, question: str) -> bool:
     found = index.search([View(question)], k=3).evidence
     assert found is not None
     return found.bar is not None and found.score >= found.bar

@@ -14,13 +14,13 @@ import pytest
 from fakes_embedding import ReadingEmbedder
 
 from knowledge.build.ingest import ingest
-from knowledge.build.served.ingest import ingest_served
+from knowledge.build.server_ingest import ingest_to_server
 from knowledge.build.summary import Summary
 from knowledge.model.claims import Claim
 from knowledge.model.errors import RemovalsRefused, SearchFailed, SourceUnreadable
 from knowledge.model.values import Document, Failure, View
-from knowledge.open.index import Index, open_index
-from knowledge.open.served import ServedIndex, open_served
+from knowledge.open.index import EmbeddedIndex, open_index
+from knowledge.open.server_index import ServerIndex, open_server_index
 
 pytestmark = pytest.mark.slow
 
@@ -56,7 +56,7 @@ class Place:
     """Where an index is kept, and how one is made and opened there."""
 
     make: Callable[..., Summary]
-    opened: Callable[[], Index | ServedIndex]
+    opened: Callable[[], EmbeddedIndex | ServerIndex]
 
 
 def embedded(folder: Path) -> Place:
@@ -72,8 +72,10 @@ def served(folder: Path, server: chroma_server.ChromaServer) -> Place:
     name = chroma_server.new_name()
     at = {"uri": server.uri, "work": folder / "work", "collection": name}
     return Place(
-        make=lambda documents, **options: ingest_served(documents, **{**at, "embedder": ReadingEmbedder(), **options}),
-        opened=lambda: open_served(server.uri, embedder=ReadingEmbedder(), collection=name),
+        make=lambda documents, **options: ingest_to_server(
+            documents, **{**at, "embedder": ReadingEmbedder(), **options}
+        ),
+        opened=lambda: open_server_index(server.uri, embedder=ReadingEmbedder(), collection=name),
     )
 
 
@@ -303,14 +305,14 @@ def counted(tmp_path_factory: pytest.TempPathFactory, chroma: chroma_server.Chro
     index.close()
 
 
-def test_counted_words_find_the_same_best_chunk(both: list[Any], counted: ServedIndex) -> None:
+def test_counted_words_find_the_same_best_chunk(both: list[Any], counted: ServerIndex) -> None:
     questions = [f"What is fee{n} for the {WORDS[n % 8]}?" for n in range(48)]
     best = [[index.search([View(q)], k=1).hits[0].chunk.number for q in questions] for index in (both[0], counted)]
     assert sum(one == other for one, other in zip(*best, strict=True)) >= 45
     assert dict(counted.fields) == dict(both[0].fields)
 
 
-def test_counted_words_respect_filters(both: list[Any], counted: ServedIndex) -> None:
+def test_counted_words_respect_filters(both: list[Any], counted: ServerIndex) -> None:
     def numbers(index: Any, where: Any) -> Sequence[int]:
         return sorted(hit.chunk.number for hit in index.search([View("What is fee7?")], k=60, where=where).hits)
 
@@ -321,7 +323,7 @@ def test_counted_words_respect_filters(both: list[Any], counted: ServedIndex) ->
     assert [hit.chunk.category for hit in other] == [hit.chunk.category for hit in one]
 
 
-def test_a_rare_word_is_found_by_the_server_that_the_vectors_miss(counted: ServedIndex) -> None:
+def test_a_rare_word_is_found_by_the_server_that_the_vectors_miss(counted: ServerIndex) -> None:
     away = -ReadingEmbedder().embed([f"{DOCUMENTS[37].title}\n{DOCUMENTS[37].text}"])[0]
 
     found = counted.candidates("Fee37", away, k=3)

@@ -23,7 +23,7 @@ from knowledge.build.ingest import ingest
 from knowledge.cut.embedding_text import embed_text
 from knowledge.model.errors import IndexDamaged, SearchFailed
 from knowledge.model.values import Document
-from knowledge.open.index import Index, open_index
+from knowledge.open.index import EmbeddedIndex, open_index
 from knowledge.search.candidates import Candidates
 from knowledge.search.lexical import write_lexical
 from rag.ask.filters import RequestFilter
@@ -51,17 +51,17 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "index"
 
 
-def opened(folder: Path) -> Index:
+def opened(folder: Path) -> EmbeddedIndex:
     return open_index(folder, embedder=EMBEDDER)
 
 
 @pytest.fixture
-def index(folder: Path) -> Iterator[Index]:
+def index(folder: Path) -> Iterator[EmbeddedIndex]:
     with closing(opened(folder)) as index:
         yield index
 
 
-def ask(index: Index, text: str, **options: Any) -> Candidates:
+def ask(index: EmbeddedIndex, text: str, **options: Any) -> Candidates:
     return index.candidates(text, EMBEDDER.embed([text])[0], **options)
 
 
@@ -79,7 +79,7 @@ def record_anew(folder: Path, name: str) -> None:
 @pytest.mark.parametrize("where", [None, {"category": "01"}, {"year": {"$gte": 2050}}])
 @pytest.mark.parametrize("text", ["tariff number35", "What of the customs rule, harbour?", "nothing known", "the"])
 def test_candidates_are_the_best_of_both_sides_with_both_scores(
-    index: Index, text: str, where: dict[str, object] | None
+    index: EmbeddedIndex, text: str, where: dict[str, object] | None
 ) -> None:
     chunks = list(index.iter_chunks())
     vectors = EMBEDDER.embed([embed_text(chunk.title, chunk.text) for chunk in chunks])
@@ -107,7 +107,7 @@ def test_candidates_are_the_best_of_both_sides_with_both_scores(
     assert (found.bm25.mean, found.bm25.std) == pytest.approx((bm25.mean(), bm25.std()), abs=1e-5)
 
 
-def test_a_rare_word_is_found_that_the_vectors_miss(index: Index) -> None:
+def test_a_rare_word_is_found_that_the_vectors_miss(index: EmbeddedIndex) -> None:
     away = -EMBEDDER.embed(["Document 37"])[0]  # the nearest chunks are any but that one
 
     found = index.candidates("number37", away, k=3)
@@ -120,18 +120,18 @@ def test_a_rare_word_is_found_that_the_vectors_miss(index: Index) -> None:
     assert len(found) == 4
 
 
-def test_chunks_are_fetched_in_the_order_asked_for(index: Index) -> None:
+def test_chunks_are_fetched_in_the_order_asked_for(index: EmbeddedIndex) -> None:
     assert [chunk.number for chunk in index.fetch([40, 7, 13])] == [40, 7, 13]
     assert index.fetch([]) == ()
     with pytest.raises(SearchFailed, match="id_99"):
         index.fetch([1, 99])
 
 
-def test_a_filter_that_admits_nothing_finds_nothing(index: Index) -> None:
+def test_a_filter_that_admits_nothing_finds_nothing(index: EmbeddedIndex) -> None:
     assert len(ask(index, "tariff rule", where={"category": "none"})) == 0
 
 
-def test_threads_get_what_one_gets(index: Index) -> None:
+def test_threads_get_what_one_gets(index: EmbeddedIndex) -> None:
     texts = [f"{WORDS[n % 8]} rule number{n}" for n in range(60)]
     expected = [ask(index, text, k=3).numbers.tolist() for text in texts]
 
@@ -344,7 +344,7 @@ def priced(values: list[Any]) -> list[Document]:
 @pytest.fixture(scope="module", params=[("own", VALUES), ("own", MIXED), ("foreign", VALUES), ("foreign", MIXED)])
 def shelf(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[Index, list[Any]]]:
+) -> Iterator[tuple[EmbeddedIndex, list[Any]]]:
     kind, values = request.param
     folder = tmp_path_factory.mktemp("shelf") / "index"
     if kind == "own":
@@ -356,7 +356,7 @@ def shelf(
         yield index, values
 
 
-def found(index: Index, filters: Mapping[str, object]) -> list[int]:
+def found(index: EmbeddedIndex, filters: Mapping[str, object]) -> list[int]:
     """The places of the documents that the filters admit."""
     query = RequestFilter(lambda: index.fields)(SearchQuery(text=TEXT, top_k=50), Question(text=TEXT, filters=filters))
     hits = index.nearest(EMBEDDER.embed([TEXT])[0], k=50, where=query.where)
@@ -382,7 +382,7 @@ def places(values: list[Any], sign: str, bound: object) -> list[int]:
 
 @given(sign=st.sampled_from(list(COMPARE)), bound=OPERANDS)
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_numbers_compare_as_in_arithmetic(shelf: tuple[Index, list[Any]], sign: str, bound: float) -> None:
+def test_numbers_compare_as_in_arithmetic(shelf: tuple[EmbeddedIndex, list[Any]], sign: str, bound: float) -> None:
     index, values = shelf
     wanted = bound if sign == "$eq" else {sign: bound}
     assert index.fields["price"] == ("float" if values is VALUES else "mixed")
@@ -395,7 +395,7 @@ def test_numbers_compare_as_in_arithmetic(shelf: tuple[Index, list[Any]], sign: 
 
 @given(bounds=st.lists(st.floats(-8, 8).map(lambda value: round(value, 1)), min_size=1, max_size=4))
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_any_of_several_numbers(shelf: tuple[Index, list[Any]], bounds: list[float]) -> None:
+def test_any_of_several_numbers(shelf: tuple[EmbeddedIndex, list[Any]], bounds: list[float]) -> None:
     index, values = shelf
 
     wanted = sorted({n for bound in bounds for n in places(values, "$eq", bound)})
@@ -404,7 +404,7 @@ def test_any_of_several_numbers(shelf: tuple[Index, list[Any]], bounds: list[flo
 
 
 @pytest.mark.parametrize("sign", ["$gte", "$ne"])
-def test_other_conditions_hold_as_well(shelf: tuple[Index, list[Any]], sign: str) -> None:
+def test_other_conditions_hold_as_well(shelf: tuple[EmbeddedIndex, list[Any]], sign: str) -> None:
     index, values = shelf
     filters = {"place": {"$gte": 3}, "price": {sign: 5.25}, "title": {"$ne": "Document 4"}}
 
@@ -414,7 +414,7 @@ def test_other_conditions_hold_as_well(shelf: tuple[Index, list[Any]], sign: str
 
 
 @pytest.mark.parametrize("sign", ["$eq", "$lt"])
-def test_both_sides_of_a_hybrid_search_take_the_same_chunks(shelf: tuple[Index, list[Any]], sign: str) -> None:
+def test_both_sides_of_a_hybrid_search_take_the_same_chunks(shelf: tuple[EmbeddedIndex, list[Any]], sign: str) -> None:
     index, values = shelf
     for bound in (5.3, 5.5, -6.25, 0.1, -0.1):
         filters = {"price": bound if sign == "$eq" else {sign: bound}}

@@ -20,10 +20,10 @@ from manifests import read_body, write_body
 from knowledge.build.ingest import ingest
 from knowledge.model.errors import IndexDamaged, IndexMismatch, IndexMissing, SearchFailed
 from knowledge.model.values import Document
-from knowledge.open.anywhere import AnyIndex
 from knowledge.open.handle import IndexHandle, watch
-from knowledge.open.index import Index, open_index
-from knowledge.open.source import folder_of
+from knowledge.open.index import EmbeddedIndex, open_index
+from knowledge.open.opened import OpenIndex
+from knowledge.open.place import folder_of
 
 EMBEDDER = HashingEmbedder()
 WORDS = ["harbour", "customs", "permit", "tariff", "vessel", "invoice", "cargo", "broker"]
@@ -46,17 +46,17 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "index"
 
 
-def opened(folder: Path | str, **options: Any) -> Index:
+def opened(folder: Path | str, **options: Any) -> EmbeddedIndex:
     return open_index(folder, embedder=EMBEDDER, **options)
 
 
 @pytest.fixture
-def index(folder: Path) -> Iterator[Index]:
+def index(folder: Path) -> Iterator[EmbeddedIndex]:
     with closing(opened(folder)) as index:
         yield index
 
 
-def ask(index: AnyIndex, text: str, k: int = 3, **options: Any) -> list[int]:
+def ask(index: OpenIndex, text: str, k: int = 3, **options: Any) -> list[int]:
     return [hit.chunk.number for hit in index.nearest(EMBEDDER.embed([text])[0], k=k, **options)]
 
 
@@ -75,7 +75,7 @@ def data_file(folder: Path, pattern: str) -> Path:
 # Searching
 
 
-def test_an_index_finds_chunks_with_everything_that_was_stored_of_them(index: Index) -> None:
+def test_an_index_finds_chunks_with_everything_that_was_stored_of_them(index: EmbeddedIndex) -> None:
     question = EMBEDDER.embed(["Document 9\n## About\n\nThe customs number9 rule."])[0]
 
     hit = index.nearest(question, k=1, with_vectors=True)[0]
@@ -94,7 +94,7 @@ def test_an_index_finds_chunks_with_everything_that_was_stored_of_them(index: In
     assert index.fields["rate"] == "float"
 
 
-def test_scores_are_the_cosines_and_come_best_first(index: Index) -> None:
+def test_scores_are_the_cosines_and_come_best_first(index: EmbeddedIndex) -> None:
     question = EMBEDDER.embed(["customs permit rule 7"])[0]
     texts = {c.number: EMBEDDER.embed([f"{c.title}\n{c.text}"])[0] @ question for c in index.iter_chunks()}
 
@@ -128,7 +128,7 @@ def test_equal_scores_are_ordered_by_number(tmp_path: Path) -> None:
         ({"jurisdiction": {"$ne": "SG"}}, set(range(1, 21))),
     ],
 )
-def test_filters_hold(index: Index, where: dict[str, object], numbers: set[int]) -> None:
+def test_filters_hold(index: EmbeddedIndex, where: dict[str, object], numbers: set[int]) -> None:
     assert set(ask(index, "rule", k=50, where=where)) == numbers
 
 
@@ -141,20 +141,20 @@ def test_a_filter_that_leaves_few_of_many_finds_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("where", [{"a": 1, "b": 2}, {"a": {"$nonsense": 1}}, {"a": {"$in": []}}])
-def test_a_malformed_filter_is_a_failed_search(index: Index, where: dict[str, object]) -> None:
+def test_a_malformed_filter_is_a_failed_search(index: EmbeddedIndex, where: dict[str, object]) -> None:
     with pytest.raises(SearchFailed):
         ask(index, "rule", where=where)
 
 
 @pytest.mark.parametrize("vector", [np.full(384, np.nan, np.float32), np.ones(3, np.float32)])
 def test_an_unusable_question_vector_is_a_failed_search(
-    index: Index, vector: np.ndarray[tuple[int], np.dtype[np.float32]]
+    index: EmbeddedIndex, vector: np.ndarray[tuple[int], np.dtype[np.float32]]
 ) -> None:
     with pytest.raises(SearchFailed):
         index.nearest(vector, k=1)
 
 
-def test_chunks_are_found_by_number(index: Index) -> None:
+def test_chunks_are_found_by_number(index: EmbeddedIndex) -> None:
     assert [chunk.number for chunk in index.iter_chunks()] == list(range(1, 21))
     assert [number for number in (-1, 0, 1, 20, 21) if index.chunk(number)] == [1, 20]
 
@@ -214,7 +214,7 @@ def test_an_index_opens_by_uri_and_through_a_symlink(
         index.close()
 
 
-def test_an_open_index_outlives_its_source(folder: Path, index: Index) -> None:
+def test_an_open_index_outlives_its_source(folder: Path, index: EmbeddedIndex) -> None:
     for n in range(1, 3):  # the second ingest removes the data folder that is open
         ingest(documents(20 - n), target=folder, embedder=EMBEDDER)
 
@@ -454,7 +454,8 @@ def test_a_foreign_file_that_is_no_database_is_damage(tmp_path: Path) -> None:
 
 def test_a_handle_follows_the_folder(folder: Path) -> None:
     handle = IndexHandle(lambda: opened(folder), changed=watch(folder))
-    first = handle.current().version
+    with handle.lease() as index:
+        first = index.version
 
     assert not handle.refresh()
     ingest(documents(21), target=folder, embedder=EMBEDDER)

@@ -14,8 +14,7 @@ from made_files import write_files
 from manifests import damages, read_body, write_body
 from shop import PAGES
 
-from knowledge.build.ingest import ingest
-from knowledge.build.remove import remove
+from knowledge.build.ingest import ingest, remove
 from knowledge.model.errors import IndexDamaged, IndexMismatch, SourceUnreadable
 from knowledge.model.manifest import Provenance, loads
 from knowledge.model.values import Document
@@ -265,6 +264,8 @@ def test_an_index_of_one_chunk_answers_in_every_profile(
 
 
 def test_asking_for_the_profile_loads_neither_numpy_nor_chroma() -> None:
-    code = "import sys; from knowledge.open.place import made_of; made_of('.'); print('numpy' in sys.modules)"
+    code = (
+        "import sys; from knowledge.open.place import read_provenance as look; look('.'); print('numpy' in sys.modules)"
+    )
 
     assert run_fresh(code) == "False\n"

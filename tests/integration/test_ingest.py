@@ -16,20 +16,20 @@ from typing import Any
 import pytest
 from fakes_embedding import HashingEmbedder, ReadingEmbedder
 
-from knowledge.build import update
+from knowledge.build import previous
+from knowledge.build.durable import LOCK_NAME
 from knowledge.build.embed import EMBED_BATCH_TEXTS
-from knowledge.build.ingest import ingest
-from knowledge.build.lock import LOCK_NAME
-from knowledge.build.remove import remove
+from knowledge.build.ingest import ingest, remove
 from knowledge.build.summary import Summary
 from knowledge.cut import chunking
 from knowledge.embedding import MiniLM
-from knowledge.engines.embedded.collection import Collection
+from knowledge.engines.collection import Collection
 from knowledge.model.errors import IndexLocked, IndexMismatch, RemovalsRefused, SourceUnreadable
 from knowledge.model.manifest import FORMAT, Manifest
 from knowledge.model.values import Document, Embedder, Reading, Scalar, View
 from knowledge.open.index import open_index
-from knowledge.open.source import read_manifest, verify
+from knowledge.open.place import read_manifest
+from knowledge.open.source import verify
 
 
 def document(name: str, *sections: str, **extra: Scalar) -> Document:
@@ -346,7 +346,7 @@ def test_a_stray_dotenv_or_variable_does_not_reach_chroma(tmp_path: Path) -> Non
         (tmp_path / str(number) / ".env").write_bytes(line)
     code = (
         "import os, sys; sys.path[:0] = eval(sys.argv[1]); from pathlib import Path\n"
-        "from knowledge.engines.embedded.collection import Collection; from pydantic_settings import BaseSettings\n"
+        "from knowledge.engines.collection import Collection; from pydantic_settings import BaseSettings\n"
         "for folder in ('0', '../1', '../2'):\n"
         "    os.chdir(folder)\n"
         "    Collection.create(Path('c'), 'abc').close()\n"
@@ -419,7 +419,7 @@ AFTER = [
 
 def update_with(target: Path, documents: list[Document], share: float, embedder: Embedder | None = None) -> Summary:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(update, "UPDATE_SHARE", share)
+        patch.setattr(previous, "UPDATE_SHARE", share)
         return ingest(documents, target=target, embedder=embedder or ReadingEmbedder())
 
 
@@ -482,7 +482,7 @@ def test_removals_alone_are_on_disk_too(two: tuple[Path, Path]) -> None:
     update_with(anew, BEFORE[2:], 0)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(update, "UPDATE_SHARE", 1)
+        patch.setattr(previous, "UPDATE_SHARE", 1)
         remove(updated, doc_ids={"d0", "d1"}, embedder=ReadingEmbedder())
 
     assert_same_answers(updated, anew)

@@ -27,7 +27,7 @@ from integration.test_ingest_kill import answers, documents
 
 from knowledge.build import write
 from knowledge.build.ingest import ingest
-from knowledge.engines.embedded.collection import Collection
+from knowledge.engines.collection import Collection
 from knowledge.model.errors import IndexUnavailable, KnowledgeError
 from knowledge.open.scratch import Scratch, sweep
 

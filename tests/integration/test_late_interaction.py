@@ -13,7 +13,7 @@ from knowledge.build.ingest import ingest
 from knowledge.cut.quote_spans import END, FIRST_TOKEN, START
 from knowledge.model.errors import IndexDamaged, IndexMismatch
 from knowledge.model.values import Document, View
-from knowledge.open.index import Index, open_index
+from knowledge.open.index import EmbeddedIndex, open_index
 
 WORDS = ["harbour", "customs", "permit", "tariff", "vessel", "invoice", "cargo", "broker"]
 
@@ -37,17 +37,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def index(folder: Path) -> Iterator[Index]:
+def index(folder: Path) -> Iterator[EmbeddedIndex]:
     opened = open_index(folder, embedder=ReadingEmbedder())
     yield opened
     opened.close()
 
 
-def found(index: Index, *views: View, **options: object) -> list[str]:
+def found(index: EmbeddedIndex, *views: View, **options: object) -> list[str]:
     return [hit.chunk.doc_id for hit in index.search(views, **{"k": 10, **options}).hits]  # type: ignore[arg-type]
 
 
-def test_the_chunk_with_the_words_comes_first_and_every_signal_is_told(index: Index) -> None:
+def test_the_chunk_with_the_words_comes_first_and_every_signal_is_told(index: EmbeddedIndex) -> None:
     hits = index.search([View("What is fee77 for the vessel?")], k=5).hits
 
     assert hits[0].chunk.doc_id == "d77"
@@ -57,7 +57,7 @@ def test_the_chunk_with_the_words_comes_first_and_every_signal_is_told(index: In
     assert hits[0].score > (base + 3 * hits[0].parts["late"]) / 5 > 0  # and BM25 adds a little
 
 
-def test_a_unit_of_a_hit_has_the_tokens_of_its_own_words(index: Index) -> None:
+def test_a_unit_of_a_hit_has_the_tokens_of_its_own_words(index: EmbeddedIndex) -> None:
     hit = index.search([View("fee77")], k=1).hits[0]
     assert hit.match is not None
     first, second = hit.match.units
@@ -66,14 +66,14 @@ def test_a_unit_of_a_hit_has_the_tokens_of_its_own_words(index: Index) -> None:
     assert best >= second[FIRST_TOKEN] > first[FIRST_TOKEN] == hit.match.title_tokens
 
 
-def test_a_filter_is_a_wall_that_loses_nothing(index: Index) -> None:
+def test_a_filter_is_a_wall_that_loses_nothing(index: EmbeddedIndex) -> None:
     assert set(found(index, View("papers"), where={"year": {"$gte": 2147}}, k=50)) == {"d147", "d148", "d149"}
     inside = found(index, View("What is fee77?"), where={"category": {"$eq": "02"}}, k=50)
     assert len(inside) == len([d for d in DOCUMENTS if d.category == "02"])
     assert found(index, View("papers"), where={"category": {"$eq": "09"}}) == []
 
 
-def test_a_view_within_a_filter_leans_and_hides_nothing(index: Index) -> None:
+def test_a_view_within_a_filter_leans_and_hides_nothing(index: EmbeddedIndex) -> None:
     plain = View("The desk opens")
     leaning = View("The desk opens", 0.5, {"category": {"$eq": "03"}})
 
@@ -83,14 +83,14 @@ def test_a_view_within_a_filter_leans_and_hides_nothing(index: Index) -> None:
     assert found(index, View("What is fee77?"), View("What is fee77?", 0.1, {"category": {"$eq": "03"}}))[0] == "d77"
 
 
-def test_views_are_blended_by_their_weights(index: Index) -> None:
+def test_views_are_blended_by_their_weights(index: EmbeddedIndex) -> None:
     only = index.search([View("fee12"), View("fee90", 1e-6)], k=2).hits[0]
     other = index.search([View("fee12", 1e-6), View("fee90")], k=2).hits[0]
     assert (only.chunk.doc_id, other.chunk.doc_id) == ("d12", "d90")
 
 
 @pytest.mark.parametrize("text", ["", "?!", "unknownword"])
-def test_a_question_without_a_known_word_finds_something(index: Index, text: str) -> None:
+def test_a_question_without_a_known_word_finds_something(index: EmbeddedIndex, text: str) -> None:
     assert len(index.search([View(text)], k=3).hits) == 3
 
 

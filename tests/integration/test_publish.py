@@ -22,7 +22,7 @@ from knowledge.build.ingest import ingest
 from knowledge.engines.server.address import ServerAddress
 from knowledge.engines.server.connection import Connection
 from knowledge.engines.server.database import Database
-from knowledge.open.source import read_manifest
+from knowledge.open.place import read_manifest
 from knowledge.read.documents import read
 from publish.publisher import Waits, content_key, pack_index
 from smoke.stack import Patience
@@ -43,8 +43,7 @@ def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployed]
     (tmp_path / "docs" / "opening.md").write_text(OPENING, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     at_once = Waits(Patience(seconds=60, pause_s=0), Patience(seconds=0, pause_s=0))
-    for place in ("publish.publisher.Waits", "publish.served.Waits"):
-        monkeypatch.setattr(place, lambda: at_once)
+    monkeypatch.setattr("publish.publisher.Waits", lambda: at_once)
     with deployed(tmp_path, monkeypatch) as made, real_model.few_background_questions():
         yield made
 

@@ -19,12 +19,12 @@ from fakes_embedding import ReadingEmbedder
 from faulty_proxy import Fault, FaultyProxy, cut, frozen, once, page, passing, proxied, slow, trickling
 from web_server import self_signed
 
-from knowledge.build.served import slabs
-from knowledge.build.served.ingest import ingest_served
+from knowledge.build import server_writer
+from knowledge.build.server_ingest import ingest_to_server
 from knowledge.engines.server import connection as connection_module
 from knowledge.engines.server import database as database_module
 from knowledge.engines.server.address import ServerAddress
-from knowledge.engines.server.connection import AT_ONCE, WAITING, Connection, Patience
+from knowledge.engines.server.connection import AT_ONCE, WAITING, Connection, RetryPolicy
 from knowledge.engines.server.database import Database
 from knowledge.model.errors import (
     IndexDamaged,
@@ -36,14 +36,14 @@ from knowledge.model.errors import (
 )
 from knowledge.model.patience import waiting_at_most
 from knowledge.model.values import Document, View
-from knowledge.open.served import ServedIndex, open_served
+from knowledge.open.server_index import ServerIndex, open_server_index
 
 pytestmark = pytest.mark.slow
 
 KEY = "ck-a-key-that-nobody-may-see"
 BOUNDED_S = 20
 """Nothing here takes longer, on however busy a machine: it ends at all."""
-QUICK = Patience(seconds=1.0, tries=2)
+QUICK = RetryPolicy(seconds=1.0, tries=2)
 
 
 def document(number: int, text: str = "") -> Document:
@@ -58,8 +58,8 @@ DOCUMENTS = [document(number) for number in range(30)]
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Calls that wait a second where they wait for four."""
     defaults: Any = Connection.call.__kwdefaults__
-    monkeypatch.setitem(defaults, "patience", QUICK)
-    monkeypatch.setattr(database_module, "WRITING", QUICK)
+    monkeypatch.setitem(defaults, "policy", QUICK)
+    monkeypatch.setattr(database_module, "WRITE_POLICY", QUICK)
     monkeypatch.setattr(connection_module, "PAUSE_S", 0.01)
 
 
@@ -78,16 +78,16 @@ def proxy(chroma: ChromaServer) -> Iterator[FaultyProxy]:
 def make(server: ChromaServer, work: Path, documents: list[Document] = DOCUMENTS, **options: Any) -> str:
     name = options.pop("collection", None) or chroma_server.new_name()
     options = {"embedder": ReadingEmbedder(), **options}
-    ingest_served(documents, uri=server.uri, work=work, collection=name, **options)
+    ingest_to_server(documents, uri=server.uri, work=work, collection=name, **options)
     return name
 
 
-def opened(port: int, name: str, version: str = "") -> ServedIndex:
+def opened(port: int, name: str, version: str = "") -> ServerIndex:
     uri = chroma_server.uri_of(port) + (f"?version={version}" if version else "")
-    return open_served(uri, embedder=ReadingEmbedder(), collection=name)
+    return open_server_index(uri, embedder=ReadingEmbedder(), collection=name)
 
 
-def best(index: ServedIndex, text: str = "What is fee7?") -> str:
+def best(index: ServerIndex, text: str = "What is fee7?") -> str:
     return index.search([View(text)], k=1).hits[0].chunk.doc_id
 
 
@@ -203,16 +203,16 @@ def test_more_than_can_wait_are_refused_at_once_and_the_others_answered(proxy: F
             held.wait(BOUNDED_S)
             return "done"
 
-        patient = Patience(seconds=BOUNDED_S, tries=1)
+        patient = RetryPolicy(seconds=BOUNDED_S, tries=1)
         with ThreadPoolExecutor(AT_ONCE + WAITING) as pool:
-            calls = [pool.submit(connection.call, wait, patience=patient) for _ in range(AT_ONCE + WAITING)]
+            calls = [pool.submit(connection.call, wait, policy=patient) for _ in range(AT_ONCE + WAITING)]
             for _ in range(AT_ONCE):
                 begun.acquire()
             until = time.monotonic() + BOUNDED_S
             while connection._waiting._value and time.monotonic() < until:
                 time.sleep(0.01)
             with pytest.raises(IndexUnreachable, match="Too many questions wait"):
-                connection.call(wait, patience=patient)
+                connection.call(wait, policy=patient)
             held.set()
             assert [call.result() for call in calls] == ["done"] * (AT_ONCE + WAITING)
         assert connection.call(lambda api: api.heartbeat()) > 0
@@ -251,7 +251,7 @@ def test_a_server_that_restarts_answers_again_by_itself(tmp_path: Path, quick: N
         server.start()
 
         assert best(index, "What is fee9?") == "d9"
-        index.rest()
+        index.disconnect()
         assert best(index, "What is fee11?") == "d11"
         index.close()
 
@@ -309,7 +309,7 @@ def other_kind_of_facts(db: Database, version: str) -> None:
     db.delete(db.facts(version), ["f0"])
     db.put(db.facts(version), ["f0"], [[1.0, 0.0]], [{"p00": "YW5vdGhlciBraW5k"}], None)
     digest = hashlib.sha256(b"YW5vdGhlciBraW5k").hexdigest()
-    db.describe(db.facts(version), {"sha256": digest, "records": "1"})
+    db.set_metadata(db.facts(version), {"sha256": digest, "records": "1"})
 
 
 @pytest.mark.parametrize(
@@ -356,7 +356,7 @@ def test_a_damaged_record_fails_the_question_and_not_the_program(chroma: ChromaS
 
 def test_an_index_of_another_model_is_refused(chroma: ChromaServer, made: str) -> None:
     with pytest.raises(IndexMismatch, match="other"):
-        open_served(chroma.uri, embedder=ReadingEmbedder(model="other"), collection=made)
+        open_server_index(chroma.uri, embedder=ReadingEmbedder(model="other"), collection=made)
     with pytest.raises(IndexMissing, match=r"no index 'nothing' at chroma://.*ragctl ingest PATH --index"):
         opened(chroma.port, "nothing")
 
@@ -376,8 +376,8 @@ def test_a_disk_without_room_is_told(chroma: ChromaServer, made: str, monkeypatc
 def test_a_killed_ingest_goes_on_and_ends_as_one_in_one_go(
     chroma: ChromaServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(slabs, "SLAB", 3)
-    monkeypatch.setattr(slabs, "CHECKPOINT_SLABS", 2)
+    monkeypatch.setattr(server_writer, "SLAB", 3)
+    monkeypatch.setattr(server_writer, "CHECKPOINT_SLABS", 2)
     name, put, written = chroma_server.new_name(), Database.put, []
 
     def dying(self: Database, to: str, ids: Any, *rest: Any) -> None:
@@ -420,7 +420,7 @@ def test_a_killed_update_leaves_the_version_before_and_goes_on(
     name = make(chroma, tmp_path)
     changed = [*DOCUMENTS[:5], document(5, "A zebra crosses."), *DOCUMENTS[6:29]]
     with monkeypatch.context() as patch:
-        patch.setattr("knowledge.build.served.ingest.write_facts", lambda *_, **__: 1 / 0)
+        patch.setattr("knowledge.build.server_ingest.write_facts", lambda *_, **__: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             make(chroma, tmp_path, changed, collection=name)
     index = opened(chroma.port, name)
@@ -444,7 +444,7 @@ def test_an_ingest_outlives_faults_that_pass(
     proxy.fault = lambda exchange: (fault if next(count) % 4 == 3 else passing)(exchange)
     name = chroma_server.new_name()
 
-    made = ingest_served(
+    made = ingest_to_server(
         DOCUMENTS,
         uri=chroma_server.uri_of(proxy.port),
         work=tmp_path,
@@ -474,7 +474,7 @@ def test_a_key_goes_over_tls_alone_and_into_no_log(
 
     def refused(uri: str) -> None:
         with pytest.raises(IndexUnavailable) as caught:
-            open_served(uri, embedder=ReadingEmbedder(), collection=made, token=lambda: KEY)
+            open_server_index(uri, embedder=ReadingEmbedder(), collection=made, token=lambda: KEY)
         error: BaseException | None = caught.value
         while error is not None:
             told.append(error)
@@ -491,7 +491,7 @@ def test_a_key_goes_over_tls_alone_and_into_no_log(
             proxy.fault = fault
             refused(uri)
         proxy.fault = passing
-        index = open_served(uri, embedder=ReadingEmbedder(), collection=made, token=lambda: KEY)
+        index = open_server_index(uri, embedder=ReadingEmbedder(), collection=made, token=lambda: KEY)
         assert best(index) == "d7"
         index.close()
         assert {headers["x-chroma-token"] for headers in proxy.asked} == {KEY}

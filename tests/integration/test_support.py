@@ -10,7 +10,7 @@ from knowledge.build.ingest import ingest
 from knowledge.model.claims import Claim, ClaimSupport
 from knowledge.model.values import Document
 from knowledge.open.handle import IndexHandle
-from knowledge.open.index import Index, open_index
+from knowledge.open.index import EmbeddedIndex, open_index
 from knowledge.read.documents import read
 from knowledge.search.support import PARTIAL, SUPPORTED
 from rag.answer.check import MIN_SHARED
@@ -31,7 +31,7 @@ TEXTS = {
 
 
 @pytest.fixture(scope="module")
-def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
+def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedIndex]:
     target = tmp_path_factory.mktemp("support") / "index"
     documents = [
         Document(doc_id=name, title=name.title(), text=text, digest=text, path=f"{name}.md")
@@ -43,11 +43,11 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
     opened.close()
 
 
-def number(index: Index, name: str) -> int:
+def number(index: EmbeddedIndex, name: str) -> int:
     return next(chunk.number for chunk in index.iter_chunks() if chunk.doc_id == name)
 
 
-def support(index: Index, text: str, name: str) -> ClaimSupport:
+def support(index: EmbeddedIndex, text: str, name: str) -> ClaimSupport:
     (found,) = index.support([Claim(text, (number(index, name),))], [])
     return found
 
@@ -61,7 +61,7 @@ def support(index: Index, text: str, name: str) -> ClaimSupport:
         ("The desk opens at 8 in the morning.", "hours", False),
     ],
 )
-def test_true_claims_are_supported(index: Index, text: str, name: str, is_verbatim: bool) -> None:
+def test_true_claims_are_supported(index: EmbeddedIndex, text: str, name: str, is_verbatim: bool) -> None:
     found = support(index, text, name)
     assert found.chance == found.cited
     assert found.chance >= SUPPORTED
@@ -76,19 +76,21 @@ def test_true_claims_are_supported(index: Index, text: str, name: str, is_verbat
         ("Import papers must not be kept for five years after the permit is approved.", ()),
     ],
 )
-def test_a_number_or_a_name_that_is_nowhere_is_missing(index: Index, text: str, missing: tuple[str, ...]) -> None:
+def test_a_number_or_a_name_that_is_nowhere_is_missing(
+    index: EmbeddedIndex, text: str, missing: tuple[str, ...]
+) -> None:
     found = support(index, text, "keeping")
     assert (found.missing, found.each[0].verbatim) == (missing, False)
     (asked,) = index.support([Claim(text)], [number(index, "keeping")], f"Is it so? {text}")
     assert asked.missing == ()
 
 
-def test_another_passage_shares_little(index: Index) -> None:
+def test_another_passage_shares_little(index: EmbeddedIndex) -> None:
     found = support(index, "Import papers must be kept for five years after the permit is approved.", "hours")
     assert (found.chance < PARTIAL, found.shared < MIN_SHARED) == (True, True)
 
 
-def test_each_chunk_is_told_apart_and_one_that_is_not_cited_may_support(index: Index) -> None:
+def test_each_chunk_is_told_apart_and_one_that_is_not_cited_may_support(index: EmbeddedIndex) -> None:
     claims = [
         Claim("The handling fee is 40 dollars for a shipment.", (number(index, "lifts"),)),
         Claim("Forklift drivers renew their licence every two years."),
@@ -105,7 +107,7 @@ def test_each_chunk_is_told_apart_and_one_that_is_not_cited_may_support(index: I
     assert chances[lifts] >= SUPPORTED > PARTIAL > chances[fees]
 
 
-def test_the_words_that_support_a_claim_are_told(index: Index) -> None:
+def test_the_words_that_support_a_claim_are_told(index: EmbeddedIndex) -> None:
     keeping, fees = (number(index, name) for name in ("keeping", "fees"))
     (found,) = index.support([Claim("Marlin Freight keeps the copies in Singapore.", (keeping,))], [keeping, fees])
     own = next(one for one in found.each if one.number == keeping)

@@ -16,7 +16,7 @@ import numpy as np
 from bench.tables import percentile, table
 from knowledge.build.ingest import ingest
 from knowledge.model.values import Document, Matrix, Reading, View, Where
-from knowledge.open.index import Index, open_index
+from knowledge.open.index import EmbeddedIndex, open_index
 
 COPIES = 6
 FIELD, PARTS = "part", 100
@@ -88,7 +88,7 @@ def _copies(documents: Sequence[Document]) -> Iterator[Document]:
             )
 
 
-def _times(index: Index, questions: Sequence[str], share: int) -> list[float]:
+def _times(index: EmbeddedIndex, questions: Sequence[str], share: int) -> list[float]:
     times = []
     start_of = random.Random(4)  # noqa: S311
     for number in range(SEARCHES):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bench.tables import table
 from knowledge.build.ingest import ingest
-from knowledge.build.plan import Previous, plan
+from knowledge.build.plan import PreviousChunks, plan
 from knowledge.cut.chunking import MAX_CHARS, OVERLAP_CHARS
 from knowledge.cut.embedding_text import embed_text
 from knowledge.embedding import MiniLM
@@ -54,7 +54,7 @@ def ingesting(docs: Path) -> str:
 
 def _texts(documents: Sequence[Document]) -> list[str]:
     """Return what is embedded of ``documents``."""
-    planned = plan(documents, previous=Previous(), max_chars=MAX_CHARS, overlap=OVERLAP_CHARS, run=map_documents)
+    planned = plan(documents, previous=PreviousChunks(), max_chars=MAX_CHARS, overlap=OVERLAP_CHARS, run=map_documents)
     return [embed_text(chunk.title, chunk.text) for chunk in planned.chunks]
 
 

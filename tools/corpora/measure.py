@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 from corpora.leftovers import leftovers
 from corpora.sources import Source, page, read, words
-from knowledge.build.plan import Previous, plan
+from knowledge.build.plan import PreviousChunks, plan
 from knowledge.cut.chunking import MAX_CHARS, OVERLAP_CHARS
 from knowledge.model.values import Chunk, Document
 from knowledge.read.kinds import without_template
@@ -109,7 +109,9 @@ def measure(corpus: Corpus) -> Row:
     )
     with TemporaryDirectory() as cache:
         reading, _ = read_sources(asked, cache=Path(cache))
-    cut = plan(reading.documents, previous=Previous(), max_chars=MAX_CHARS, overlap=OVERLAP_CHARS, run=map_documents)
+    cut = plan(
+        reading.documents, previous=PreviousChunks(), max_chars=MAX_CHARS, overlap=OVERLAP_CHARS, run=map_documents
+    )
     row = Row(corpus, documents=len(reading.documents), chunks=cut.chunks, passed_over=reading.skipped)
     row.failed = [f"{one.path}: {one.error}" for one in (*reading.failed, *cut.failed)]
     formats = {document.doc_id: _format(document.path, asked.formats) for document in reading.documents}

@@ -1,1 +1,1 @@
-"""An index as a version in a stack's bucket, and the stack told of it (``ragctl publish``)."""
+"""Publishing an index: a version in a bucket or on a server, and the stack's update to it (``ragctl publish``)."""

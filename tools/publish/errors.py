@@ -1,4 +1,4 @@
-"""What keeps an index from being published, and AWS's refusals as one sentence."""
+"""Failures of publishing, and AWS's errors as one sentence."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError  
 
 
 class PublishFailed(Exception):
-    """Nothing was published, or what was published does not answer; the sentence says which and why."""
+    """Nothing was published, or the published version does not answer; the sentence gives the reason."""
 
     def __init__(self, sentence: str, *, code: str) -> None:
         super().__init__(sentence)
@@ -17,19 +17,19 @@ class PublishFailed(Exception):
 
 
 def code_of(error: ClientError) -> str:
-    """AWS's code, such as ``AccessDenied``."""
+    """Return AWS's code, such as ``AccessDenied``."""
     return str(error.response["Error"]["Code"])
 
 
 @contextmanager
 def aws_errors() -> Iterator[None]:
-    """Raise ``PublishFailed`` for what AWS refuses inside of the block, and where AWS cannot be reached."""
+    """Raise ``PublishFailed`` where AWS refuses a call in the block, or cannot be reached."""
     try:
         yield
     except ClientError as exc:
-        said = exc.response["Error"].get("Message", "")
+        message = exc.response["Error"].get("Message", "")
         raise PublishFailed(
-            f"AWS refused {exc.operation_name}: {code_of(exc)}. {said}".strip(), code="aws_refused"
+            f"AWS refused {exc.operation_name}: {code_of(exc)}. {message}".strip(), code="aws_refused"
         ) from exc
     except NoCredentialsError as exc:
         sentence = "There are no AWS credentials. `aws sts get-caller-identity` must work here"

@@ -1,10 +1,11 @@
-"""Publishing: the index of the stack brought up to date, packed, put into its bucket, and switched to."""
+"""Publishing: the index of a stack is brought up to date, put into its bucket or on a server, and switched to."""
 
 from __future__ import annotations
 
 import tempfile
 import zipfile
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -12,24 +13,30 @@ from typing import Any
 
 from botocore.exceptions import ClientError  # type: ignore[import-untyped]
 
-from knowledge.model.errors import IndexMissing
+from knowledge.engines.server.address import ServerAddress
+from knowledge.engines.server.connection import Connection
+from knowledge.engines.server.database import SHA256, Database
+from knowledge.model.errors import IndexMissing, IndexUnavailable
 from knowledge.model.manifest import MANIFEST_NAME, Manifest, dumps
-from knowledge.open.source import CHROMA_FOLDER, read_manifest, verify
+from knowledge.open.place import read_manifest
+from knowledge.open.source import CHROMA_FOLDER, verify
 from publish.errors import PublishFailed, aws_errors, code_of
 from publish.stack import HEALTH_S, UPDATE_S, Target, Tell
 from publish.versions import Facts, key_of
 from smoke.stack import Patience
 
-WHEN = (1980, 1, 1, 0, 0, 0)
+ZIP_TIME = (1980, 1, 1, 0, 0, 0)
 """The time of every entry: the earliest that a zip can hold."""
 KEY_DIGITS = 16
+URI = "IndexUri"
+"""The stack's parameter with the address of an index on a server."""
 
 
 def content_key(manifest: Manifest) -> str:
-    """A hash of all that answers depend on: equal for equal documents, tables and titles, whenever they were ingested.
+    """Return a hash of all that answers depend on: equal for equal documents, tables and titles, at any time of ingest.
 
-    Chroma's own files are left out: it draws ids and the levels of its graph at random. What is in them is in the
-    vectors and texts beside them.
+    Chroma's own files are left out: it draws ids and the levels of its graph at random. The vectors and texts beside
+    them have the same content.
     """
     files = {name: record for name, record in manifest.files.items() if not name.startswith(f"{CHROMA_FOLDER}/")}
     made = replace(manifest.made, paths=(), options={})
@@ -38,7 +45,7 @@ def content_key(manifest: Manifest) -> str:
 
 
 def pack_index(index: Path, target: Path) -> str:
-    """Write the current state of ``index`` to the zip ``target``, below ``index/``; its content key.
+    """Write the current state of ``index`` to the zip ``target``, below ``index/``, and return its content key.
 
     Raises:
         IndexUnavailable: there is no index, or it is damaged.
@@ -51,19 +58,22 @@ def pack_index(index: Path, target: Path) -> str:
     files = [index / MANIFEST_NAME, *(data / name for name in sorted(manifest.files))]
     with zipfile.ZipFile(target, "w") as packed:
         for file in files:
-            entry = zipfile.ZipInfo(f"index/{file.relative_to(index).as_posix()}", WHEN)
+            entry = zipfile.ZipInfo(f"index/{file.relative_to(index).as_posix()}", ZIP_TIME)
             entry.external_attr = 0o100644 << 16
             packed.writestr(entry, file.read_bytes(), zipfile.ZIP_DEFLATED, 6)
     return content_key(manifest)
 
 
 type Build = Callable[[Path], Mapping[str, Any]]
-"""Brings the index in a folder up to date and examines it; what it did, as ``ragctl ingest --json`` says it."""
+"""Brings the index in a folder up to date, examines it, and returns the report that ``ragctl ingest --json`` prints."""
+
+type ServerBuild = Callable[[ServerAddress], tuple[Facts, Mapping[str, Any]]]
+"""Writes a version beside the current one on a server, examines it, and returns its facts and the same report."""
 
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """How long the update and the health afterwards are waited for."""
+    """The time limits of the update and of the health check afterwards."""
 
     update: Patience = field(default_factory=lambda: Patience(seconds=UPDATE_S, pause_s=5.0))
     health: Patience = field(default_factory=lambda: Patience(seconds=HEALTH_S, pause_s=2.0))
@@ -71,7 +81,7 @@ class Waits:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """``published`` is False where that version answered already. ``report`` is what the ingest did, {} without one."""
+    """The result; ``published`` is False where that version answered already. ``report`` is the ingest's, or {}."""
 
     stack: str
     key: str
@@ -82,7 +92,7 @@ class Outcome:
 
     @property
     def sentence(self) -> str:
-        """For people."""
+        """The result in words."""
         what = f"{self.facts.version} ({self.facts.documents} documents, {self.facts.chunks} chunks)"
         if not self.published:
             return f"Nothing to publish: {self.stack} answers from {what} already"
@@ -90,7 +100,7 @@ class Outcome:
         return f"{self.stack} answers from {what}{back}"
 
     def fields(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return the result as JSON."""
         facts = {"version": self.facts.version, "documents": self.facts.documents, "chunks": self.facts.chunks}
         return {"stack": self.stack, "key": self.key, "former": self.former, "published": self.published, **facts,
                 "ingest": dict(self.report) or None}  # fmt: skip
@@ -101,7 +111,7 @@ def publish(target: Target, build: Build, tell: Tell, waits: Waits | None = None
 
     Raises:
         PublishFailed: nothing was published, or CloudFormation went back.
-        Exception: what ``build`` raises; nothing was published then.
+        Exception: an error of ``build``; nothing was published then.
     """
     target.check_ready()
     with tempfile.TemporaryDirectory(prefix="ragctl-publish-") as temporary:
@@ -139,17 +149,89 @@ def switch(
         PublishFailed: CloudFormation went back, or the version does not answer.
     """
     outcome = Outcome(target.name, key, target.key, facts, key != target.key, report or {})
-    if not outcome.published:
+    if outcome.published:
+        _update(target, "IndexKey", key, facts, tell, waits)
+        with aws_errors():
+            try:
+                target.bucket.prune(frozenset({key, target.key}))
+            except ClientError as exc:
+                tell(f"older versions could not be deleted: {code_of(exc)}")
+    return outcome
+
+
+def server_address(target: Target) -> ServerAddress | None:
+    """Return the server that the stack answers from, at its version; None for an index in a layer or file system."""
+    uri = target.parameters.get(URI, "")
+    return ServerAddress.parse(uri) if uri else None
+
+
+@dataclass(frozen=True, slots=True)
+class ServerPublisher:
+    """Publishes to a stack that answers from the ``collection`` of a server; ``token`` gives the server's key."""
+
+    target: Target
+    tell: Tell
+    collection: str
+    token: Callable[[], str]
+    waits: Waits | None = None
+
+    def publish(self, place: ServerAddress, build: ServerBuild) -> Outcome:
+        """Write the documents to the server ``place``, and let the stack answer from that version.
+
+        Raises:
+            PublishFailed: nothing was published, or CloudFormation went back: the version before answers.
+            Exception: an error of ``build``; nothing was published then.
+        """
+        self.target.check_ready()
+        if URI not in self.target.parameters:
+            sentence = (
+                f"The stack {self.target.name} has no {URI} yet: deploy this version's template once (docs/publish.md)"
+            )
+            raise PublishFailed(sentence, code="stack_too_old")
+        facts, report = build(place.at_version(""))
+        outcome = self._switch(place.at_version(facts.version), facts, report)
+        with closing(Connection(place, self.token)) as connection:
+            try:
+                Database(connection, self.collection).switch(facts.version)
+            except IndexUnavailable as exc:
+                self.tell(f"older versions could not be deleted: {exc}")
         return outcome
+
+    def go_back(self, version: str) -> Outcome:
+        """Let the stack answer from ``version`` of the server that it answers from.
+
+        Raises:
+            PublishFailed: there is no such version there, or CloudFormation went back.
+        """
+        now = server_address(self.target)
+        assert now is not None  # noqa: S101 - the caller asked
+        place = now.at_version(version)
+        with closing(Connection(place, self.token)) as connection:
+            database = Database(connection, self.collection)
+            try:
+                whole = SHA256 in database.metadata(database.facts(version))
+                chunks = database.count(database.chunks(version))
+            except IndexUnavailable as exc:
+                raise PublishFailed(f"{place}: {exc}", code=exc.code) from exc
+        if not whole:
+            raise PublishFailed(f"The version {version} is not whole", code="no_such_version")
+        return self._switch(place, Facts(version, 0, chunks), {})
+
+    def _switch(self, place: ServerAddress, facts: Facts, report: Mapping[str, Any]) -> Outcome:
+        former = server_address(self.target)
+        former_version = former.version if former else ""
+        outcome = Outcome(self.target.name, str(place), former_version, facts, place != former, report)
+        if outcome.published:
+            _update(self.target, URI, str(place), facts, self.tell, self.waits)
+        return outcome
+
+
+def _update(target: Target, parameter: str, value: str, facts: Facts, tell: Tell, waits: Waits | None) -> None:
+    """Set the stack's ``parameter``, wait for the update, and check that the version answers."""
     target.check_ready()
     waits = waits or Waits()
     tell("telling the stack")
     with aws_errors():
-        token = target.update("IndexKey", key)
+        token = target.update(parameter, value)
         target.wait(token, tell, waits.update)
         target.check_health(facts.version, waits.health)
-        try:
-            target.bucket.prune(frozenset({key, target.key}))
-        except ClientError as exc:
-            tell(f"older versions could not be deleted: {code_of(exc)}")
-    return outcome

@@ -1,6 +1,6 @@
 """A stack that follows a bucket of documents: publish, list again, and repeat while the listing differs.
 
-Events only say that it is time to look. What is published is what a listing shows: lost and doubled ones do not matter.
+Events only trigger a look. A listing decides on what is published, so lost and repeated events do not matter.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ type Listing = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class DocumentBucket:
-    """The objects below ``prefix`` ("" or with a slash at its end) of a bucket; AWS's errors go through."""
+    """The objects below ``prefix`` ("" or with a slash at its end) of a bucket; AWS's errors are raised."""
 
     client: Any
     name: str
@@ -33,10 +33,10 @@ class DocumentBucket:
 
     @classmethod
     def at(cls, client: Any, address: str) -> DocumentBucket:
-        """The one at ``s3://bucket/prefix``.
+        """Return the bucket at ``s3://bucket/prefix``.
 
         Raises:
-            PublishFailed: it is no such address.
+            PublishFailed: the address is of another form.
         """
         scheme, _, rest = address.partition("://")
         name, _, prefix = rest.partition("/")
@@ -45,15 +45,16 @@ class DocumentBucket:
         return cls(client, name, prefix and prefix.rstrip("/") + "/")
 
     def listing(self) -> Listing:
-        """What is there now; objects that stand for folders are none."""
+        """List the objects now, without those that stand for folders."""
         pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=self.name, Prefix=self.prefix)
         found = (one for page in pages for one in page.get("Contents", []))
         return {one["Key"]: one["ETag"] for one in found if not one["Key"].endswith("/")}
 
     def mirror(self, listing: Listing, folder: Path, before: Listing) -> list[dict[str, str]]:
-        """Make ``folder``, which mirrors ``before``, mirror ``listing``; what cannot be a file, as ``{path, error}``.
+        """Make ``folder``, which mirrors ``before``, mirror ``listing``; return failures as ``{path, error}``.
 
-        What was deleted after it was listed is left out: the next listing says so.
+        An object whose key can be no file fails. One that was deleted after it was listed is left out: the next
+        listing shows it.
         """
         folder.mkdir(parents=True, exist_ok=True)
         failed = []
@@ -77,29 +78,29 @@ class DocumentBucket:
         return failed
 
     def _place(self, key: str, folder: Path) -> Path | None:
-        """Where the object lies; None where that would be outside of ``folder``."""
+        """Return the path of the object's file, None where that would be outside of ``folder``."""
         path = PurePosixPath(key.removeprefix(self.prefix))
         inside = not path.is_absolute() and ".." not in path.parts and path.parts and "\x00" not in key
         return folder.joinpath(*path.parts) if inside else None
 
 
 def digest_of(listing: Listing) -> str:
-    """Equal for equal listings."""
+    """Return a hash of ``listing``."""
     return hashlib.sha256(json.dumps(sorted(listing.items())).encode()).hexdigest()
 
 
 REPORT_KEY = "refresh/report.json"
 MAX_ROUNDS = 5
-"""A bucket that never rests keeps no build for ever: the next event or the schedule goes on."""
+"""A limit for a bucket that always changes: the next event or the schedule goes on."""
 SECONDS_PER_MINUTE = 60
 
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """What one round did.
+    """The result of one round.
 
     ``outcome`` is published, unchanged or failed; ``published_at`` (Unix seconds) is the last publication's, 0 for
-    none. ``failed`` are documents with reasons, ``error`` is why nothing was published.
+    none. ``failed`` are documents with reasons, ``error`` is the reason why nothing was published.
     """
 
     at: str
@@ -117,7 +118,7 @@ class RunReport:
 
 @dataclass(frozen=True, slots=True)
 class ReportStore:
-    """The last report as an object of the bucket of versions, which keeps the former ones, and as metrics."""
+    """Stores the last report in the bucket of versions, which keeps earlier ones, and as metrics."""
 
     s3: Any
     cloudwatch: Any
@@ -125,7 +126,7 @@ class ReportStore:
     stack: str
 
     def read(self) -> RunReport | None:
-        """The last one; None for none, or for one of another program."""
+        """Return the last report; None if there is none, or it is of another program."""
         try:
             body = self.s3.get_object(Bucket=self.bucket, Key=REPORT_KEY)["Body"].read()
             return RunReport(**json.loads(body))
@@ -137,7 +138,7 @@ class ReportStore:
             return None
 
     def write(self, report: RunReport) -> None:
-        """Keep it, and count it in the namespace ``RagRefresh/<stack>``."""
+        """Store ``report``, and its counts in the namespace ``RagRefresh/<stack>``."""
         body = json.dumps(asdict(report), indent=1).encode()
         self.s3.put_object(Bucket=self.bucket, Key=REPORT_KEY, Body=body, ContentType="application/json")
         values = {
@@ -152,14 +153,14 @@ class ReportStore:
 
 
 type PublishOnce = Callable[[], Mapping[str, Any]]
-"""Publishes what lies in the folder; ``publish.publisher.Outcome.fields``."""
+"""Publishes the documents in the folder and returns ``publish.publisher.Outcome.fields``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refresh:
-    """``folder`` mirrors ``documents``, and ``publish_once`` publishes it, at most once in ``minutes``.
+    """Mirrors ``documents`` in ``folder``, which ``publish_once`` publishes, at most once in ``minutes``.
 
-    ``failure`` gives the sentence and the code of what ``publish_once`` raises; None for what nobody expected.
+    ``failure`` gives the sentence and the code of an error of ``publish_once``, None for an unexpected one.
     """
 
     documents: DocumentBucket
@@ -174,10 +175,10 @@ class Refresh:
     _mirrored: dict[str, str] = field(default_factory=dict)
 
     def run(self, *, always: bool = False) -> list[RunReport]:
-        """Publish until the bucket is as it was listed; one report a round, none where nothing has changed.
+        """Publish until the bucket is as it was listed; return one report a round, none where nothing has changed.
 
-        ``always`` is for sources that no listing shows: the first round then comes, whatever the listing is. After a
-        round that failed nothing is repeated.
+        ``always`` is for sources that no listing shows: the first round then runs, whatever the listing is. A failed
+        round is the last.
         """
         rounds: list[RunReport] = []
         last = self.reports.read()
@@ -210,7 +211,7 @@ class Refresh:
                 unsafe = self.documents.mirror(listing, self.folder, self._mirrored)
             self._mirrored.clear()
             self._mirrored.update(listing)
-            told = self.publish_once()
+            published = self.publish_once()
         except Exception as exc:
             failure = self.failure(exc)
             if failure is None:
@@ -230,11 +231,11 @@ class Refresh:
         return RunReport(
             at=at,
             listing=digest_of(listing),
-            outcome="published" if told["published"] else "unchanged",
-            published_at=done if told["published"] else published_at,
-            documents=told["documents"],
-            version=told["version"],
-            key=told["key"],
-            failed=[*unsafe, *(told["ingest"] or {}).get("failed", ())],
+            outcome="published" if published["published"] else "unchanged",
+            published_at=done if published["published"] else published_at,
+            documents=published["documents"],
+            version=published["version"],
+            key=published["key"],
+            failed=[*unsafe, *(published["ingest"] or {}).get("failed", ())],
             seconds=round(done - began, 1),
         )

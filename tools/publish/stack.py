@@ -1,4 +1,4 @@
-"""The stack that a version is published to: what it has now, its update, and what CloudFormation says of it."""
+"""The stack that a version is published to: its state, its update, and the events of CloudFormation."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ type Tell = Callable[[str], object]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One deployed stack as it was when it was looked up. ``key`` is the version that answers, "" for a built one."""
+    """One deployed stack as it was when it was looked up."""
 
     name: str
     status: str
@@ -44,7 +44,7 @@ class Target:
 
     @property
     def key(self) -> str:
-        """See the class."""
+        """The version that answers, "" for a built one."""
         return self.parameters["IndexKey"]
 
     @property
@@ -53,7 +53,7 @@ class Target:
         return VersionBucket(self.aws.client("s3"), self.outputs["IndexBucket"])
 
     def check_ready(self) -> None:
-        """Raises PublishFailed: an update would not publish a version now."""
+        """Raise PublishFailed where an update would not publish a version now."""
         if self.status not in READY:
             sentence = f"The stack {self.name} is {self.status}; publish again when that is over"
             raise PublishFailed(sentence, code="stack_busy")
@@ -64,7 +64,7 @@ class Target:
             raise PublishFailed(sentence, code="stack_has_revision")
 
     def update(self, name: str, value: str) -> str:
-        """Begin the update to ``value`` of the parameter ``name``, all else as it is; its token."""
+        """Start an update that sets the parameter ``name`` to ``value``, and return its token."""
         token = uuid.uuid4().hex
         others = [{"ParameterKey": other, "UsePreviousValue": True} for other in self.parameters if other != name]
         self.aws.client("cloudformation").update_stack(
@@ -77,20 +77,20 @@ class Target:
         return token
 
     def wait(self, token: str, tell: Tell, patience: Patience) -> None:
-        """Until the update is over, telling each step.
+        """Wait until the update is over, and tell each step.
 
         Raises:
-            PublishFailed: CloudFormation went back, and why; or it goes on for longer than anybody waits.
+            PublishFailed: CloudFormation went back, with its reason, or the update takes too long.
         """
-        said = ""
+        last_step = ""
 
         def look() -> str | None:
-            nonlocal said
+            nonlocal last_step
             if not any(self._events(token)):
-                return None  # what is said may still be of the time before
-            status = str(_described(self.aws, self.name)["StackStatus"])
-            if (step := self._step(token)) and step != said:
-                said = step
+                return None  # the status may still be that before the update
+            status = str(_describe(self.aws, self.name)["StackStatus"])
+            if (step := self._step(token)) and step != last_step:
+                last_step = step
                 tell(step)
             return status if status in DONE | BACK or status.endswith("_FAILED") else None
 
@@ -100,13 +100,13 @@ class Target:
         if status is None:
             sentence = f"The stack {self.name} is still being updated; its events say at what"
             raise PublishFailed(sentence, code="still_updating")
-        came = f"The version was refused, and the stack {self.name} went back to the one before: "
+        outcome = f"The version was refused, and the stack {self.name} went back to the one before: "
         if status not in BACK:
-            came = f"The stack {self.name} is {status} (aws cloudformation continue-update-rollback): "
-        raise PublishFailed(came + (self._reason(token) or status), code="version_refused")
+            outcome = f"The stack {self.name} is {status} (aws cloudformation continue-update-rollback): "
+        raise PublishFailed(outcome + (self._reason(token) or status), code="version_refused")
 
     def check_health(self, version: str, patience: Patience) -> None:
-        """Raises PublishFailed: ``GET /api/health`` does not show the version in time."""
+        """Raise PublishFailed where ``GET /api/health`` does not show the version in time."""
         seen = ""
 
         def look() -> bool | None:
@@ -125,12 +125,12 @@ class Target:
             raise PublishFailed(sentence, code="not_answering")
 
     def api(self) -> Api:
-        """The stack's API with its key."""
-        told = self.aws.client("apigateway").get_api_key(apiKey=self.outputs["ApiKeyId"], includeValue=True)
-        return Api(self.outputs["ApiUrl"], told["value"])
+        """Return the stack's API with its key."""
+        key = self.aws.client("apigateway").get_api_key(apiKey=self.outputs["ApiKeyId"], includeValue=True)
+        return Api(self.outputs["ApiUrl"], key["value"])
 
     def _step(self, token: str) -> str:
-        """What is being done now, in words."""
+        """Return the step that is under way, in words."""
         for event in self._events(token):
             if event["ResourceStatus"].endswith("_IN_PROGRESS") and event["ResourceType"] in STEPS:
                 back = " (going back)" if "ROLLBACK" in event["ResourceStatus"] else ""
@@ -138,7 +138,7 @@ class Target:
         return ""
 
     def _reason(self, token: str) -> str:
-        """What failed first, with AWS's own reason."""
+        """Return the first failure, with AWS's own reason."""
         failed = [
             event
             for event in self._events(token)
@@ -147,13 +147,13 @@ class Target:
         if not failed:
             return ""
         first = failed[-1]
-        doing = STEPS.get(first["ResourceType"], first["ResourceType"])
-        said = " ".join(str(first.get("ResourceStatusReason", "no reason given")).split())
+        step = STEPS.get(first["ResourceType"], first["ResourceType"])
+        reason = " ".join(str(first.get("ResourceStatusReason", "no reason given")).split())
         logs = f" What the function said is in its log, {group}" if (group := self.outputs.get("QueryLogGroup")) else ""
-        return f"{doing} failed: {said}.{logs}"
+        return f"{step} failed: {reason}.{logs}"
 
     def _events(self, token: str) -> Iterator[Mapping[str, Any]]:
-        """Those of this update, the newest first."""
+        """Yield the events of this update, the newest first."""
         pages = self.aws.client("cloudformation").get_paginator("describe_stack_events").paginate(StackName=self.name)
         for page in pages:
             for event in page["StackEvents"]:
@@ -163,12 +163,12 @@ class Target:
 
 
 def open_target(aws: Aws, name: str) -> Target:
-    """The stack called ``name``.
+    """Look up the stack called ``name``.
 
     Raises:
         PublishFailed: there is none, or it was deployed before versions were published.
     """
-    found = _described(aws, name)
+    found = _describe(aws, name)
     outputs = {output["OutputKey"]: output["OutputValue"] for output in found.get("Outputs", [])}
     parameters = {given["ParameterKey"]: given["ParameterValue"] for given in found.get("Parameters", [])}
     if "IndexKey" not in parameters or "IndexBucket" not in outputs:
@@ -178,7 +178,7 @@ def open_target(aws: Aws, name: str) -> Target:
     return Target(name, str(found["StackStatus"]), parameters, outputs, capabilities, aws)
 
 
-def _described(aws: Aws, name: str) -> Mapping[str, Any]:
+def _describe(aws: Aws, name: str) -> Mapping[str, Any]:
     try:
         found: Mapping[str, Any] = aws.client("cloudformation").describe_stacks(StackName=name)["Stacks"][0]
     except ClientError as exc:

@@ -1,10 +1,9 @@
-"""The versions of an index in a stack's bucket: ``index/<version>.zip``, with its facts as the object's metadata."""
+"""The versions of an index in a stack's bucket: ``index/<version>.zip``, with facts in the object's metadata."""
 
 from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -16,16 +15,16 @@ from knowledge.model.manifest import Manifest
 from publish.errors import PublishFailed, code_of
 
 FOLDER = "index"
-"""Of a key in the bucket, and of the files in a zip: a layer's content lies below /opt."""
-KEPT = 10
-"""So many versions stay in the bucket; S3's lifecycle keeps the others for 30 days after they were deleted."""
+"""The folder of the keys in the bucket, and of the files in a zip: a layer's content lies below /opt."""
+KEPT_VERSIONS = 10
+"""Versions that stay in the bucket; S3's lifecycle keeps the others for 30 days after their deletion."""
 
 _KEY = re.compile(rf"{FOLDER}/[A-Za-z0-9._-]{{1,200}}\.zip")
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known of a version without opening it: ``version`` is what ``GET /api/health`` shows."""
+    """Facts of a version that are known without opening it; ``GET /api/health`` shows ``version``."""
 
     version: str
     documents: int
@@ -33,12 +32,12 @@ class Facts:
 
     @classmethod
     def of(cls, manifest: Manifest) -> Facts:
-        """Those of an index."""
+        """Return the facts of an index."""
         return cls(manifest.version, manifest.documents, manifest.chunks)
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class PublishedVersion:
     """A version in the bucket; ``at`` is when it was put there."""
 
     key: str
@@ -47,10 +46,10 @@ class Published:
 
 
 def key_of(name: str) -> str:
-    """The key of a version, given as a key or without folder and ending.
+    """Return the key of a version that is given as a key or without folder and ending.
 
     Raises:
-        PublishFailed: it cannot be one.
+        PublishFailed: it is no version.
     """
     key = name if "/" in name else f"{FOLDER}/{name.removesuffix('.zip')}.zip"
     if not _KEY.fullmatch(key):
@@ -62,17 +61,17 @@ def key_of(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class VersionBucket:
-    """``client`` is S3's; AWS's errors go through, but for what is no error here."""
+    """A stack's bucket of versions; ``client`` is S3's. AWS's errors are raised unless a method handles them."""
 
     client: Any
     name: str
 
     def put(self, key: str, archive: Path, facts: Facts) -> bool:
-        """Put a version there; False where it is there already, whoever was first."""
-        told = {"version": facts.version, "documents": str(facts.documents), "chunks": str(facts.chunks)}
+        """Upload a version; return False if it is there already."""
+        metadata = {"version": facts.version, "documents": str(facts.documents), "chunks": str(facts.chunks)}
         try:
             with archive.open("rb") as body:
-                self.client.put_object(Bucket=self.name, Key=key, Body=body, IfNoneMatch="*", Metadata=told)
+                self.client.put_object(Bucket=self.name, Key=key, Body=body, IfNoneMatch="*", Metadata=metadata)
         except ClientError as exc:
             if code_of(exc) != "PreconditionFailed":
                 raise
@@ -80,22 +79,22 @@ class VersionBucket:
         return True
 
     def facts(self, key: str) -> Facts:
-        """Those of one version.
+        """Return the facts of one version.
 
         Raises:
             PublishFailed: it is not there.
         """
         try:
-            told = self.client.head_object(Bucket=self.name, Key=key)["Metadata"]
+            found = self.client.head_object(Bucket=self.name, Key=key)["Metadata"]
         except ClientError as exc:
             if code_of(exc) not in {"404", "NoSuchKey"}:
                 raise
             sentence = f"There is no {key} in the bucket {self.name}; --list tells which there are"
             raise PublishFailed(sentence, code="no_such_version") from exc
-        return Facts(told.get("version", ""), int(told.get("documents", 0)), int(told.get("chunks", 0)))
+        return Facts(found.get("version", ""), int(found.get("documents", 0)), int(found.get("chunks", 0)))
 
     def download(self, key: str, place: Path) -> bool:
-        """The object ``key`` as the file ``place``; False where there is none."""
+        """Download the object ``key`` to the file ``place``; return False if it does not exist."""
         try:
             self.client.download_file(self.name, key, str(place))
         except ClientError as exc:
@@ -105,10 +104,10 @@ class VersionBucket:
         return True
 
     def fetch(self, key: str, place: Path) -> Path:
-        """The index of a version, unpacked below ``place``.
+        """Unpack the index of a version below ``place`` and return its folder.
 
         Raises:
-            PublishFailed: it is not there, or no archive of an index.
+            PublishFailed: the version does not exist, or is no archive of an index.
         """
         self.facts(key)
         archive = place / "fetched.zip"
@@ -121,19 +120,20 @@ class VersionBucket:
         archive.unlink()
         return place / FOLDER
 
-    def versions(self) -> list[Published]:
-        """All that are there, the newest first."""
-        found = sorted(self._objects(), key=lambda one: (one["LastModified"], one["Key"]), reverse=True)
-        return [Published(one["Key"], one["LastModified"], self.facts(one["Key"])) for one in found]
+    def versions(self) -> list[PublishedVersion]:
+        """Return all versions, the newest first."""
+        return [
+            PublishedVersion(one["Key"], one["LastModified"], self.facts(one["Key"])) for one in self._newest_first()
+        ]
 
     def prune(self, keep: frozenset[str]) -> list[str]:
-        """Delete all but the newest ``KEPT`` and those of ``keep``; which were deleted."""
-        found = sorted(self._objects(), key=lambda one: (one["LastModified"], one["Key"]), reverse=True)
-        old = [one["Key"] for one in found[KEPT:] if one["Key"] not in keep]
+        """Delete all but the newest ``KEPT_VERSIONS`` and those of ``keep``; return the deleted keys."""
+        old = [one["Key"] for one in self._newest_first()[KEPT_VERSIONS:] if one["Key"] not in keep]
         for key in old:
             self.client.delete_object(Bucket=self.name, Key=key)
         return old
 
-    def _objects(self) -> Iterator[Any]:
+    def _newest_first(self) -> list[Any]:
         pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=self.name, Prefix=f"{FOLDER}/")
-        return (one for page in pages for one in page.get("Contents", []) if _KEY.fullmatch(one["Key"]))
+        found = [one for page in pages for one in page.get("Contents", []) if _KEY.fullmatch(one["Key"])]
+        return sorted(found, key=lambda one: (one["LastModified"], one["Key"]), reverse=True)

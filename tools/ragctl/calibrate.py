@@ -119,9 +119,8 @@ def _calibrate(
 
     from evaluate.fitting import fit_calibration
     from evaluate.written import fit_shift
-    from knowledge.build.labels import labelled as with_labels
-    from knowledge.build.labels import labels_of
-    from knowledge.build.recalibrate import background_scores, recalibrate
+    from knowledge.build.calibrate import background_scores
+    from knowledge.build.labels import labels_of, with_labels, write_labels
     from knowledge.search.signals import QUANTILE, Calibration
     from rag.wiring import build_application
     from ragctl.options import require_folder
@@ -147,7 +146,7 @@ def _calibrate(
         notes.append(UNLABELLED)
     now = with_labels(manifest, wanted)
     if now != manifest and folder is not None:
-        now = recalibrate(folder, wanted, version=manifest.version)
+        now = write_labels(folder, wanted, version=manifest.version)
     after = Calibration.load(now.calibration)
     return CalibrationReport(
         index=settings.index_place,

@@ -28,7 +28,7 @@ from ragctl.reading_cache import READINGS_NAME
 if TYPE_CHECKING:
     from knowledge.model.manifest import Source
     from knowledge.model.values import Chunk
-    from knowledge.open.anywhere import AnyIndex
+    from knowledge.open.opened import OpenIndex
 
 COLUMNS = ("path", "title", "docId", "chunks", "dated", "url")
 COMES_BACK = "the next ragctl ingest of the same folder brings them back, unless a .ragignore there names them"
@@ -77,7 +77,7 @@ def ls(
         _print_documents(head, rows)
 
 
-def _document_rows(index: AnyIndex) -> list[dict[str, Any]]:
+def _document_rows(index: OpenIndex) -> list[dict[str, Any]]:
     """Return a row for each document, ordered by path; documents without chunks come from the manifest."""
     first: dict[str, Chunk] = {}
     counts: dict[str, int] = {}
@@ -194,7 +194,7 @@ def rm(
     """Remove documents from the index; the others keep their chunks, and nothing is embedded."""
     settings = read_settings(index=index, profile=profile)
 
-    from knowledge.build.remove import remove
+    from knowledge.build.ingest import remove
     from knowledge.model.errors import IndexMissing
     from knowledge.open.place import read_manifest
     from ragctl.embedders import for_questions

@@ -18,7 +18,7 @@ from rag.adapters.secrets import index_key
 
 if TYPE_CHECKING:
     from knowledge.model.values import Matrix, Vector
-    from knowledge.open.anywhere import AnyIndex
+    from knowledge.open.opened import OpenIndex
     from rag.config.settings import Settings
 
 PAID_NAME = ".embeddings.sqlite"
@@ -40,13 +40,13 @@ def for_questions(settings: Settings, *, threads: int = 1) -> Embedder:
     return index_embedder(place, local=local, remote=remote, collection=settings.collection, token=token)
 
 
-def open_for_questions(settings: Settings, *, warm: bool = True) -> AnyIndex:
+def open_for_questions(settings: Settings, *, warm: bool = True) -> OpenIndex:
     """Open the index of ``settings``.
 
     Raises:
         IndexUnavailable: there is no usable index.
     """
-    from knowledge.open.anywhere import open_anywhere
+    from knowledge.open.handle import open_anywhere
 
     return open_anywhere(
         settings.index_place,

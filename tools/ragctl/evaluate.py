@@ -219,7 +219,7 @@ def _ingest_corpus(corpus: Path, settings: Settings) -> tuple[list[dict[str, str
     """Return the failures, as ``ragctl ingest`` reports them, and the summary of the index."""
     from knowledge.build.ingest import ingest
     from knowledge.embedding import MiniLM
-    from knowledge.open.source import folder_of, read_manifest
+    from knowledge.open.place import folder_of, read_manifest
     from knowledge.read.documents import read
 
     reading = read([corpus])

@@ -137,9 +137,9 @@ def _local_paths(request: IngestRequest) -> list[Path]:
 
 def _restore_options(request: IngestRequest, settings: Settings, context: typer.Context) -> IngestRequest:
     """Return ``request`` with the paths and options that the index remembers, except those on the command line."""
-    from knowledge.open.place import made_of
+    from knowledge.open.place import read_provenance
 
-    made = made_of(settings.index_place)
+    made = read_provenance(settings.index_place)
     if not request.paths and not made.paths:
         raise typer.BadParameter("name a folder, a file or an address", param_hint="PATH...")
     sources = {name: context.get_parameter_source(name) for name in context.params}

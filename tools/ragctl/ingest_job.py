@@ -140,11 +140,11 @@ class IngestJob:
 
         settings, target = self.settings, work_folder(self.settings)
         if is_server(settings.index_place):
-            from knowledge.build.served.ingest import ingest_served
+            from knowledge.build.server_ingest import ingest_to_server
             from rag.adapters.secrets import index_key
 
             token = index_key(settings)
-            return partial(ingest_served, uri=settings.index_place, work=target, token=token, switch=self.switch)
+            return partial(ingest_to_server, uri=settings.index_place, work=target, token=token, switch=self.switch)
         from knowledge.build.ingest import ingest
 
         return partial(ingest, target=target)
@@ -175,7 +175,7 @@ def work_folder(settings: Settings) -> Path:
 
     if not is_server(settings.index_place):
         return folder_of(settings.index_place)
-    place = f"{ServerAddress.parse(settings.index_place).pinned('')} {settings.collection}"
+    place = f"{ServerAddress.parse(settings.index_place).at_version('')} {settings.collection}"
     return Path(".index") / f"server-{hashlib.sha256(place.encode()).hexdigest()[:NAME_CHARS]}"
 
 

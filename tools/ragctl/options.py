@@ -56,14 +56,14 @@ def read_settings(*, index: str | None, profile: str | None, for_ingest: bool = 
 
 def _adopt_profile_of_index(*, for_ingest: bool) -> None:
     """Use the profile of the index if none is given; note if another one is given."""
-    from knowledge.open.place import made_of
+    from knowledge.open.place import read_provenance
     from rag.config.settings import DEFAULT_PROFILE
     from rag.profiles import PROFILES
 
     given, place = (os.environ.get(name, "").strip() for name in ("RAG_PROFILE", "INDEX_URI"))
     if not place:
         place = _default_place(given or (DEFAULT_PROFILE if for_ingest else _profile_with_index()))
-    own = made_of(place).profile
+    own = read_provenance(place).profile
     if given and own and own != given:
         note(f"Note: the index {place} was made for the profile {own}; --profile or RAG_PROFILE says {given}")
     elif not given and own in PROFILES:

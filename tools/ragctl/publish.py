@@ -19,8 +19,7 @@ from ragctl.options import Json, read_settings
 
 if TYPE_CHECKING:
     from knowledge.engines.server.address import ServerAddress
-    from publish.publisher import Outcome
-    from publish.served import ServedStack
+    from publish.publisher import Outcome, ServerPublisher
     from publish.stack import Target
     from publish.versions import Facts
     from rag.config.settings import Settings
@@ -92,9 +91,7 @@ def publish(
             return
         place = find_server(index, target)
         if place is not None and version is not None:
-            from publish.served import back_to
-
-            outcome = back_to(_served_stack(target, place), version)
+            outcome = _server_publisher(target, place).go_back(version)
         elif version is not None:
             key = key_of(version)
             outcome = switch(target, key, target.bucket.facts(key), note)
@@ -203,7 +200,7 @@ class IndexBuild:
         Raises:
             CommandFailed: the index must not be published.
         """
-        from knowledge.open.place import made_of
+        from knowledge.open.place import read_provenance
 
         profile = self.parameters["Profile"]
         settings = read_settings(index=str(index), profile=profile, for_ingest=True)
@@ -211,7 +208,7 @@ class IndexBuild:
         if settings.embed_model != wanted:
             sentence = f"The stack has EmbedModel={wanted!r}, and EMBED_MODEL is {settings.embed_model!r} here"
             raise CommandFailed(sentence, code="index_mismatch")
-        made = made_of(settings.index_place)
+        made = read_provenance(settings.index_place)
         if not self.request.paths and not made.paths:
             raise typer.BadParameter("name a folder, a file or an address", param_hint="PATH...")
         request = self.request.restore(made, given=set(self.request.options))
@@ -251,7 +248,7 @@ def _rehearse(settings: Settings, report: Mapping[str, Any]) -> str:
     from rag.wiring import build_application
     from rag.wiring.rehearsal import answer_own_heading
 
-    place = str(ServerAddress.parse(settings.index_place).pinned(report["version"]))
+    place = str(ServerAddress.parse(settings.index_place).at_version(report["version"]))
     service = build_application(settings.model_copy(update={"index_uri": place}))
     try:
         answer_own_heading(service)
@@ -263,26 +260,25 @@ def _rehearse(settings: Settings, report: Mapping[str, Any]) -> str:
 def find_server(index: str | None, target: Target) -> ServerAddress | None:
     """Return the address of Chroma's server: ``index``, else the stack's own; None if the index is in a layer."""
     from knowledge.engines.server.address import ServerAddress
-    from publish.served import served_by
+    from publish.publisher import server_address
 
-    return ServerAddress.parse(index) if index else served_by(target)
+    return ServerAddress.parse(index) if index else server_address(target)
 
 
 def publish_to_server(target: Target, place: ServerAddress, build: IndexBuild) -> Outcome:
     """Write the version that ``build`` makes to the server, and let the stack answer from it; raises as ``build``."""
-    from publish.served import publish_served
     from publish.versions import Facts
 
     def make(server: ServerAddress) -> tuple[Facts, Mapping[str, Any]]:
         report = build(str(server))
         return Facts(report["version"], report["documents"], report["chunks"]), report
 
-    return publish_served(_served_stack(target, place), place, make)
+    return _server_publisher(target, place).publish(place, make)
 
 
-def _served_stack(target: Target, place: ServerAddress) -> ServedStack:
-    from publish.served import ServedStack
+def _server_publisher(target: Target, place: ServerAddress) -> ServerPublisher:
+    from publish.publisher import ServerPublisher
     from rag.adapters.secrets import index_key
 
-    settings = read_settings(index=str(place.pinned("")), profile=target.parameters["Profile"], for_ingest=True)
-    return ServedStack(target, note, settings.collection, index_key(settings))
+    settings = read_settings(index=str(place.at_version("")), profile=target.parameters["Profile"], for_ingest=True)
+    return ServerPublisher(target, note, settings.collection, index_key(settings))

@@ -234,10 +234,10 @@ def _warn_of_skipped_suffixes(paths: Sequence[Path], reading: Reading) -> Iterab
 
 def emptied_paths(reading: Reading, index_place: str) -> Mapping[str, Failure]:
     """Return the files and folders that are empty now and may have documents in the index, by path."""
-    from knowledge.open.place import made_of
+    from knowledge.open.place import read_provenance
 
     # A given folder ("") stands for all documents of the index; a folder that is given for the first time has none.
-    last = made_of(index_place).paths
+    last = read_provenance(index_place).paths
     return {path: failure for path, failure in reading.emptied.items() if path or is_one_of(failure.path, last)}
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from evaluate.intervals import above
-from knowledge.open.index import Index
+from knowledge.open.index import EmbeddedIndex
 from rag.answer.routing import ConfidenceRouter
 from rag.wiring import Application
 from research.doubles import Doubles, Outcome, Problem, pieces_of
@@ -52,7 +52,7 @@ def ask_altered(service: Application, problems: Iterable[Problem]) -> Iterator[O
     """
     doubles = Doubles(service.pipeline)
     with service.index.lease() as index:
-        assert isinstance(index, Index)  # noqa: S101 - in a folder
+        assert isinstance(index, EmbeddedIndex)  # noqa: S101 - in a folder
         corpus = Corpus.of(index)
     for problem in problems:
         draft = doubles.draft(problem)

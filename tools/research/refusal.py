@@ -24,7 +24,7 @@ from knowledge.build.calibrate import background
 from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
 from knowledge.model.values import View
-from knowledge.open.index import Index, open_index
+from knowledge.open.index import EmbeddedIndex, open_index
 from knowledge.read.documents import read
 from knowledge.search.lexical import Lexical
 from knowledge.search.signals import BEST_COSINE, FARTHEST, FIRST_SCORE, LEAST_STD, LEXICAL_SHARE
@@ -57,7 +57,7 @@ def observe(folder: Path, model: MiniLM, cache: Path) -> Observed:
     return observed
 
 
-def _ask(index: Index, folder: Path) -> dict[str, list[Signals]]:
+def _ask(index: EmbeddedIndex, folder: Path) -> dict[str, list[Signals]]:
     qrels = read_qrels(folder / "qrels.tsv")
     asked = [(number, text) for number, text in read_queries(folder / "queries.jsonl") if number in qrels]
     observed: dict[str, list[Signals]] = {"asked": [], "short": []}
@@ -79,7 +79,7 @@ def _short(text: str, lexical: Lexical) -> str:
     return " ".join(word for word in words if word in chosen)
 
 
-def _look(index: Index, text: str) -> tuple[Signals, set[str]]:
+def _look(index: EmbeddedIndex, text: str) -> tuple[Signals, set[str]]:
     """Return the product's signals and the documents found first."""
     found = index.search([View(text)], k=20)
     assert found.evidence is not None  # noqa: S101 - a fresh index has it

@@ -22,7 +22,7 @@ from knowledge.cut.quotable import quotable
 from knowledge.cut.quote_spans import Kind
 from knowledge.embedding import MiniLM
 from knowledge.model.values import Chunk, View
-from knowledge.open.index import Index, open_index
+from knowledge.open.index import EmbeddedIndex, open_index
 from knowledge.read.documents import read
 from research.alterations import ALTERATIONS, Source, counted, names
 
@@ -49,7 +49,7 @@ class Item:
     group: str
 
 
-def opened(source: Path, cache: Path, model: MiniLM) -> Index:
+def opened(source: Path, cache: Path, model: MiniLM) -> EmbeddedIndex:
     """The index of ``source``, made on the first run and kept in ``cache``."""
     target = cache / source.stem
     if not target.exists():
@@ -58,7 +58,7 @@ def opened(source: Path, cache: Path, model: MiniLM) -> Index:
     return open_index(target, embedder=model)
 
 
-def items(source: Path, index: Index, *, every: int = 1) -> list[Item]:
+def items(source: Path, index: EmbeddedIndex, *, every: int = 1) -> list[Item]:
     """Return the statements of ``source``; of a folder those of one in ``every`` question."""
     return list(_labelled(source, index) if source.is_file() else _constructed(source, index, every))
 
@@ -76,14 +76,14 @@ def _identity(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _chunks(index: Index) -> dict[str, list[Chunk]]:
+def _chunks(index: EmbeddedIndex) -> dict[str, list[Chunk]]:
     found: dict[str, list[Chunk]] = {}
     for chunk in index.iter_chunks():
         found.setdefault(chunk.doc_id, []).append(chunk)
     return found
 
 
-def _labelled(source: Path, index: Index) -> Iterator[Item]:
+def _labelled(source: Path, index: EmbeddedIndex) -> Iterator[Item]:
     chunks, corpus = _chunks(index), Corpus.of(index)
     for place, line in enumerate(source.open(encoding="utf-8")):
         row = json.loads(line)
@@ -119,7 +119,7 @@ class Corpus:
     generator: random.Random
 
     @classmethod
-    def of(cls, index: Index) -> Self:
+    def of(cls, index: EmbeddedIndex) -> Self:
         """That of the chunks of ``index``."""
         texts = [chunk.text for chunk in index.iter_chunks()]
         return cls(
@@ -147,7 +147,7 @@ def _numbers(chunks: Sequence[Chunk]) -> tuple[int, ...]:
     return tuple(chunk.number for chunk in chunks)
 
 
-def _constructed(source: Path, index: Index, every: int) -> Iterator[Item]:
+def _constructed(source: Path, index: EmbeddedIndex, every: int) -> Iterator[Item]:
     chunks, corpus = _chunks(index), Corpus.of(index)
     given = (source / "answers.jsonl").exists()
     true = list(_given(source, chunks) if given else _taken(chunks, corpus.generator))
@@ -161,7 +161,7 @@ def _constructed(source: Path, index: Index, every: int) -> Iterator[Item]:
         yield from one.altered(corpus)
 
 
-def _similar(one: _Statement, index: Index, chunks: Mapping[str, Sequence[Chunk]]) -> str | None:
+def _similar(one: _Statement, index: EmbeddedIndex, chunks: Mapping[str, Sequence[Chunk]]) -> str | None:
     """The best document that the index finds for the question of a statement, but its own and those that quote it."""
     own = {chunk.doc_id for chunk in one.held}
     said = " ".join(one.text.split())

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from knowledge.embedding import MiniLM
 from knowledge.model.claims import Claim
-from knowledge.open.index import Index
+from knowledge.open.index import EmbeddedIndex
 from research.logistic import Floats, logistic
 from research.statements import AS_IT_IS, REPLY, TAKEN, WRITTEN, Item, items, opened
 
@@ -69,7 +69,7 @@ def observe(source: Path, cache: Path, model: MiniLM) -> Observed:
     )
 
 
-def _signals(index: Index, item: Item) -> Mapping[str, float]:
+def _signals(index: EmbeddedIndex, item: Item) -> Mapping[str, float]:
     """Return the signals of the product itself; ``Index.support`` makes chances of them."""
     search = index._late_search
     assert search is not None  # noqa: S101 - a fresh index has it

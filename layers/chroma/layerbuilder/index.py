@@ -10,7 +10,8 @@ from knowledge.embedding import MiniLM
 from knowledge.model.manifest import MANIFEST_NAME, Manifest
 from knowledge.model.values import Embedder
 from knowledge.open.index import DEFAULT_COLLECTION, open_index
-from knowledge.open.source import prepare, read_manifest, verify
+from knowledge.open.place import read_manifest
+from knowledge.open.source import prepare, verify
 
 
 def build(out: Path, *, index: Path, collection: str = DEFAULT_COLLECTION, embedder: Embedder | None = None) -> None:

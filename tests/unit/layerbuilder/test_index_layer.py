@@ -12,7 +12,8 @@ from knowledge.build.ingest import ingest
 from knowledge.model.errors import IndexDamaged, IndexUnavailable
 from knowledge.model.values import Document
 from knowledge.open.index import open_index
-from knowledge.open.source import read_manifest, verify
+from knowledge.open.place import read_manifest
+from knowledge.open.source import verify
 from layerbuilder import __main__ as program
 from layerbuilder import index as index_layer
 

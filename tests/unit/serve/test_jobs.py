@@ -11,7 +11,7 @@ import pytest
 from filelock import FileLock
 from made_files import write_files
 
-from knowledge.build.lock import LOCK_NAME
+from knowledge.build.durable import LOCK_NAME
 from serve import jobs as module
 from serve.jobs import IngestJobs, with_ingest
 

@@ -72,7 +72,7 @@ class Application:
     def health(self) -> HealthReply:
         """Return the state of the service; calls no LLM."""
         with self.index.lease() as index:
-            index.check()
+            index.check_reachable()
             state = IndexHealth(
                 documents=index.documents,
                 chunks=index.chunks,
@@ -158,7 +158,7 @@ class Application:
 
     def renew(self) -> None:
         """Drop connections, keys and the caches of this process; the clients stay."""
-        self.index.handle.rest()
+        self.index.handle.disconnect()
         self.chats.renew()
         if self.stores:
             self.stores.renew()

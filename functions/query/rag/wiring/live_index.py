@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from knowledge.cut.embedding_text import question_text
 from knowledge.model.values import TokenEmbedder
-from knowledge.open.anywhere import AnyIndex, open_anywhere
-from knowledge.open.handle import IndexHandle, watch
+from knowledge.open.handle import IndexHandle, open_anywhere, watch
+from knowledge.open.opened import OpenIndex
 from rag.adapters.embedding.caching import CachingEmbedder
 from rag.adapters.embedding.embedders import index_embedder
 from rag.adapters.secrets import index_key
@@ -31,7 +31,7 @@ class LiveIndex:
     handle: IndexHandle
 
     @contextmanager
-    def lease(self) -> Iterator[AnyIndex]:
+    def lease(self) -> Iterator[OpenIndex]:
         """Give one immutable open index for the length of a ``with`` block."""
         self.handle.refresh()
         with self.handle.lease() as index:
@@ -71,7 +71,7 @@ class LiveIndex:
 def open_live_index(settings: Settings, *, local: Embedder, remote: RemoteEmbedder | None) -> LiveIndex:
     """Open the index that ``settings`` name; one that cannot be opened is a state, not an error."""
 
-    def open_current() -> AnyIndex:
+    def open_current() -> OpenIndex:
         place, collection = settings.index_place, settings.collection
         embedder = index_embedder(place, local=local, remote=remote, collection=collection, token=token)
         if remote:
@@ -81,11 +81,13 @@ def open_live_index(settings: Settings, *, local: Embedder, remote: RemoteEmbedd
         return open_anywhere(place, embedder=embedder, collection=collection, apart=apart, token=token)
 
     def version() -> str:
-        from knowledge.open.served import ServedIndex  # late: few have an index on a server
-        from knowledge.open.served_version import current_version
+        from knowledge.open.server_index import (
+            ServerIndex,  # late: few have an index on a server
+            current_version,
+        )
 
-        if isinstance(opened := index.handle.opened, ServedIndex):
-            return opened.version_now()  # over connections that there are
+        if isinstance(opened := index.handle.opened, ServerIndex):
+            return opened.current_version()  # over connections that there are
         return current_version(settings.index_place, collection=settings.collection, token=token)
 
     token = index_key(settings)

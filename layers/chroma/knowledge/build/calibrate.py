@@ -1,7 +1,7 @@
-"""Ask a new index the background questions, so that it knows how questions about nothing fare in it.
+"""Calibration: the scores of background questions, which no knowledge base answers, in a new index.
 
 They are English: in an index of another language each of its own questions is far above them. There its sentences take
-their place, each asked of all documents but its own. Of 150 questions of XQuAD, and 100 of articles that are left out,
+their place, each asked of all other documents. Of 150 questions of XQuAD, and 100 of articles that are left out,
 the bar then lets .59 through in German (.87 with those that it doubts) and declines all, in Chinese .94 (.98) and .78.
 That of the English questions lets all through in both, and declines .08 and none.
 """
@@ -18,6 +18,7 @@ import numpy as np
 from knowledge.cut.quotable import quotable
 from knowledge.cut.quote_spans import Kind
 from knowledge.model.engine import VectorEngine
+from knowledge.model.errors import IndexMismatch
 from knowledge.model.values import Chunk, Evidence, TokenEmbedder, View, Where
 from knowledge.search.candidates import Sides, best_rows
 from knowledge.search.columns import COLUMNS_FOLDER, Columns
@@ -31,36 +32,52 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from knowledge.model.values import Matrix, Vector
+    from knowledge.open.opened import OpenIndex
 
 BACKGROUND = Path(__file__).resolve().parent.parent / "search" / "background.txt"
 OWN = 400
-"""So many sentences of an index are asked, of as many chunks."""
+"""Sentences of an index that are asked, of as many chunks."""
 LEAST_DOCUMENTS, LEAST_OWN = 10, 50
 """An index with fewer of them is asked the background questions in whatever language."""
 COPIED = 0.5
-"""A sentence half of whose words (by idf) another document has in one place is in both: no question about nothing. So
+"""A sentence half of whose words (by idf) another document has in one place is in both, and so is no background. So
 are .2 of XQuAD's words at most at a median of .06."""
 
-type Look = Callable[[str, Where | None], Evidence | None]
-"""What an index, or what a filter leaves of it, knows of a text."""
+type Search = Callable[[str, Where | None], Evidence | None]
+"""Returns the evidence for a text in an index, or in the part of it within a filter."""
 
 
 def background() -> list[str]:
-    """The questions that no knowledge base is about, written for this."""
+    """Return the background questions, which were written for this."""
     return BACKGROUND.read_text(encoding="utf-8").splitlines()
+
+
+def background_scores(index: OpenIndex) -> list[float]:
+    """Return the joined score of each background question in ``index`` now.
+
+    Raises:
+        IndexMismatch: it has no bar of its own.
+    """
+    if not index.late or index.manifest is None or index.manifest.calibration is None:
+        raise IndexMismatch(
+            "The index has no bar of its own: it was made elsewhere, or with a remote embedding model. "
+            "Run: ragctl ingest PATH"
+        )
+    found = [index.search([View(text)], k=1).evidence for text in background()]
+    return [evidence.score for evidence in found if evidence is not None]
 
 
 def calibrate(
     data: Path, vectors: Matrix, chunks: Sequence[Chunk], lexical: Mapping[str, object], embedder: TokenEmbedder
 ) -> Mapping[str, object]:
-    """The manifest's calibration of the index of ``chunks`` in the folder ``data``, which has token vectors.
+    """Return the manifest's calibration of the index of ``chunks`` in the folder ``data``, which has token vectors.
 
     ``vectors`` are those of the chunks; ``lexical`` is the record of its BM25 side. The nearest chunks come from the
     matrix in memory: opening Chroma could change files that are to be hashed.
     """
     rows = np.array([chunk.number for chunk in chunks], dtype=np.int64)
     store = VectorStore(data, rows=len(rows), dimensions=embedder.dimensions)
-    exact = cast(VectorEngine, _Exact(vectors, rows))  # the columns answer the filters here
+    exact = cast(VectorEngine, _ExactEngine(vectors, rows))  # the columns answer the filters here
     columns = Columns(data / COLUMNS_FOLDER, rows=len(rows))
     sides = Sides(Lexical(data / LEXICAL_FOLDER, lexical), store, rows, columns=columns)
     late_search = LateInteractionSearch.local(data, sides, exact, embedder)
@@ -69,29 +86,29 @@ def calibrate(
 
 
 def is_foreign(lexical: Mapping[str, object]) -> bool:
-    """Whether the index whose BM25 side has this record is in another language than the background questions."""
+    """Return whether the index with this record of BM25 is in another language than the background questions."""
     return lexical.get("language", "") not in {"", ENGLISH}
 
 
-def calibration_of(look: Look, own: Sequence[Chunk]) -> Mapping[str, object]:
-    """The manifest's calibration of an index that knows so much of a text.
+def calibration_of(search: Search, own: Sequence[Chunk]) -> Mapping[str, object]:
+    """Return the manifest's calibration of an index, measured by ``search``.
 
-    ``own`` are chunks of it whose sentences are asked in place of the background questions, where there are enough.
+    ``own`` are chunks of it whose sentences are asked in place of the background questions, if there are enough.
     """
-    observed = [signals for signals in _signals(look, _sentences(own)) if signals[LEXICAL_SHARE] < COPIED]
+    observed = [signals for signals in _signals(search, _sentences(own)) if signals[LEXICAL_SHARE] < COPIED]
     if len(observed) < LEAST_OWN:
-        observed = list(_signals(look, ((text, None) for text in background())))
+        observed = list(_signals(search, ((text, None) for text in background())))
     return Calibration.of(observed).record(len(observed))
 
 
-def _signals(look: Look, asked: Iterator[tuple[str, Where | None]]) -> Iterator[Mapping[str, float]]:
-    for text, where in asked:
-        if (evidence := look(text, where)) is not None:
+def _signals(search: Search, questions: Iterator[tuple[str, Where | None]]) -> Iterator[Mapping[str, float]]:
+    for text, where in questions:
+        if (evidence := search(text, where)) is not None:
             yield evidence.signals
 
 
 def _sentences(chunks: Sequence[Chunk]) -> Iterator[tuple[str, Where | None]]:
-    """One from the middle of each of ``OWN`` chunks, with the filter that leaves the documents that it is not of."""
+    """Yield a sentence from the middle of each of ``OWN`` chunks, with a filter that excludes its own document."""
     if len({chunk.doc_id for chunk in chunks}) < LEAST_DOCUMENTS:
         return
     for place in np.random.default_rng(0).permutation(len(chunks))[:OWN].tolist():
@@ -103,13 +120,13 @@ def _sentences(chunks: Sequence[Chunk]) -> Iterator[tuple[str, Where | None]]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Exact:
-    """What of an engine a search asks for whose filters columns answer: the nearest chunks, here by comparing all."""
+class _ExactEngine:
+    """A vector engine that compares all vectors; columns answer the filters."""
 
     vectors: Matrix
     numbers: NDArray[np.int64]
 
     def nearest(self, vector: Vector, *, k: int) -> list[str]:
-        """The ids of the ``k`` chunks nearest to ``vector``, by number."""
+        """Return the ids of the ``k`` chunks nearest to ``vector``, by number."""
         rows = best_rows(self.vectors @ vector, np.arange(len(self.vectors)), k)
         return [f"id_{number}" for number in self.numbers[rows].tolist()]

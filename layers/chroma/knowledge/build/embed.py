@@ -1,4 +1,4 @@
-"""What the embedding model says of an index's chunks; what is known already is not asked again."""
+"""The vectors and tokens of an index's chunks from the embedding model; known ones are not computed again."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from knowledge.build.plan import Plan, Previous, embed_key
+from knowledge.build.plan import Plan, PreviousChunks, embed_key
 from knowledge.build.reading import ChunkTokens, KnownReadings, read_chunks, texts_of
 from knowledge.cut.embedding_text import embed_text
 from knowledge.model.values import Chunk, Embedder, TokenEmbedder
@@ -22,9 +22,9 @@ EMBED_BATCH_TEXTS = 128
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ChunkEmbeddings:
-    """What the model says of chunks, in their order: the ``vectors``, one a row, and what is kept of their tokens.
+    """The ``vectors`` of chunks, one a row in their order, and their ``tokens``, None without token vectors.
 
-    ``tokens`` is None where the embedder tells none. ``fresh`` is how many texts had to be embedded.
+    ``fresh`` is the number of texts that had to be embedded.
     """
 
     vectors: Matrix
@@ -44,13 +44,13 @@ class TokenReadings:
 
 def embed_chunks(
     planned: Plan,
-    previous: Previous,
+    previous: PreviousChunks,
     embedder: Embedder,
     on_progress: Callable[[int, int], None] | None,
 ) -> tuple[Plan, ChunkEmbeddings]:
-    """What ``embedder`` says of the chunks of ``planned``; what ``previous`` has is not asked for again.
+    """Embed the chunks of ``planned`` that ``previous`` does not know.
 
-    A text that the local model cannot read is its document's failure: the plan that is returned is then without it.
+    A text that the local model cannot read is its document's failure: the returned plan is then without it.
     """
     if not isinstance(embedder, TokenEmbedder):
         return planned, _embed(planned.chunks, previous, embedder, on_progress)
@@ -58,32 +58,32 @@ def embed_chunks(
     while True:
         texts = texts_of(planned.chunks, previous.shared_titles)
         keys = [text.digest() for text in texts]
-        read = read_chunks(dict(zip(keys, texts, strict=True)), known, embedder, on_progress)
-        fresh += read.fresh
-        if not read.failed:
+        readings = read_chunks(dict(zip(keys, texts, strict=True)), known, embedder, on_progress)
+        fresh += readings.fresh
+        if not readings.failed:
             break
         errors = {
-            chunk.doc_id: f"cannot be embedded (at {chunk.section or chunk.text[:40]!r}): {read.failed[key]}"
+            chunk.doc_id: f"cannot be embedded (at {chunk.section or chunk.text[:40]!r}): {readings.failed[key]}"
             for chunk, key in zip(planned.chunks, keys, strict=True)
-            if key in read.failed
+            if key in readings.failed
         }
         planned = planned.without(errors, previous)
-        known = KnownReadings(projection=read.projection, fitted_on=read.fitted_on, chunks=read.chunks)
-    if read.projection is None:
+        known = KnownReadings(projection=readings.projection, fitted_on=readings.fitted_on, chunks=readings.chunks)
+    if readings.projection is None:
         return planned, ChunkEmbeddings(vectors=np.empty((0, embedder.dimensions), np.float32), fresh=fresh)
     tokens = TokenReadings(
-        chunks=[read.chunks[key][1] for key in keys],
-        projection=read.projection,
-        fitted_on=read.fitted_on,
+        chunks=[readings.chunks[key][1] for key in keys],
+        projection=readings.projection,
+        fitted_on=readings.fitted_on,
         vocabulary=embedder.vocabulary,
     )
-    vectors = np.stack([read.chunks[key][0] for key in keys])
+    vectors = np.stack([readings.chunks[key][0] for key in keys])
     return planned, ChunkEmbeddings(vectors=vectors, fresh=fresh, tokens=tokens)
 
 
 def _embed(
     chunks: Sequence[Chunk],
-    previous: Previous,
+    previous: PreviousChunks,
     embedder: Embedder,
     on_progress: Callable[[int, int], None] | None,
 ) -> ChunkEmbeddings:

@@ -1,6 +1,6 @@
-"""Documents in, an index on disk out: incremental, atomic, one writer at a time.
+"""Ingest of documents into an index on disk, and removal from it: incremental, atomic, one writer at a time.
 
-What is new is written beside what there is, which a killed process leaves as it was (``knowledge.build.write``).
+A new index is written beside the old one, which a killed process leaves as it was (``knowledge.build.write``).
 """
 
 from __future__ import annotations
@@ -10,18 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from knowledge.build.durable import make_folder
-from knowledge.build.embed import embed_chunks
-from knowledge.build.keeping import check_removals, has_moved
-from knowledge.build.lock import locked
-from knowledge.build.plan import Plan, Previous, Run, plan
-from knowledge.build.previous import OldIndex, old_index, previous_of, settings_now, settings_of, with_vectors
-from knowledge.build.summary import Clock, Summary, summarise
-from knowledge.build.update import update_of
-from knowledge.build.write import Settings, remade, remove_data, write_index
+from knowledge.build.durable import make_folder, writer_lock
+from knowledge.build.embed import ChunkEmbeddings, embed_chunks
+from knowledge.build.plan import IndexSettings, Plan, PreviousChunks, Run, plan
+from knowledge.build.previous import IndexUpdate, OldIndex, load_chunks, load_vectors, old_index, plan_update
+from knowledge.build.removals import check_removals, has_moved
+from knowledge.build.summary import PhaseClock, Summary, summarise
+from knowledge.build.write import remove_data, replace_provenance, write_index
 from knowledge.cut.chunking import MAX_CHARS, OVERLAP_CHARS
-from knowledge.model.errors import SourceUnreadable
-from knowledge.model.manifest import RECIPE, UNKNOWN, Provenance, Source
+from knowledge.model.errors import IndexMismatch, IndexMissing, SourceUnreadable
+from knowledge.model.manifest import RECIPE, UNKNOWN, Manifest, Provenance, Source
 from knowledge.model.values import Document, Embedder, Failure
 from knowledge.open.index import DEFAULT_COLLECTION
 from knowledge.open.scratch import sweep
@@ -46,25 +44,25 @@ def ingest(
 ) -> Summary:
     """Make the index in the folder ``target`` mirror ``documents`` exactly.
 
-    Only texts that the index does not hold are embedded; when nothing but ``made`` changed, no data is touched. The
-    data folder replaced last is kept until the next ingest, for readers that are about to open it.
+    Only texts that are not in the index are embedded; when only ``made`` changed, no data is touched. The data folder
+    replaced last is kept until the next ingest, for readers that are about to open it.
 
     Args:
-        documents: what the index is to hold.
-        target: the index's folder; made if it is not there.
-        embedder: what turns texts into vectors.
+        documents: the documents of the index.
+        target: the index's folder; made if it is missing.
+        embedder: gives the vectors of texts.
         collection: the name of Chroma's collection.
         max_chars: characters that a chunk has at most.
         overlap: characters that a chunk repeats at most.
         recipe: how documents are cut, ``RECIPE`` or ``SEED_RECIPE``.
-        lost: paths of files and folders that could not be read; what the index holds of them stays.
-        emptied: files without text and folders without files, by path; what the index holds of them stays too, but
-            for what has moved, and is named.
+        lost: paths of files and folders that could not be read; their documents stay in the index.
+        emptied: files without text and folders without files, by path; their documents stay in the index too, unless
+            they moved, and are named in the summary.
         max_removed_share: refuse to remove more than this share (0..1) of the documents that the index has.
-        dry_run: say what would be done, and do nothing.
+        dry_run: only report what would be done.
         run: calls a function with each of many documents, perhaps in several processes.
-        made: what the manifest says that the index was made for and of.
-        on_progress: is told how many texts are embedded, and of how many.
+        made: the provenance that the manifest records.
+        on_progress: gets the number of embedded texts, and of all.
 
     Raises:
         IndexLocked: another process is writing this index.
@@ -73,32 +71,33 @@ def ingest(
         RemovalsRefused: it would remove too many documents; the index is as it was.
         SourceUnreadable: the documents hold no text, or two have the same doc_id; the index is as it was.
     """
-    clock = Clock()
-    job = _Job(
-        documents, target, embedder, collection, max_chars, overlap, recipe, lost, emptied, max_removed_share, run
-    )
+    clock = PhaseClock()
+    settings = IndexSettings.now(embedder, collection=collection, max_chars=max_chars, overlap=overlap, recipe=recipe)
+    job = _Job(documents, target, settings, lost, emptied, max_removed_share, run)
     if dry_run:
         old = old_index(target)
         planned = job.plan(job.previous(old))
         return summarise(planned.sources, old.manifest, clock, planned=planned)
     make_folder(target)
-    with locked(target):
+    with writer_lock(target):
         sweep(target)
         old = old_index(target)
-        before, settings = old.manifest, job.settings
-        good = before is not None and settings_of(before) == settings
-        if before is not None and good and _same(before.sources, job.asked):
-            return summarise(before.sources, before, clock, now=remade(target, before, made))
+        before = old.manifest
+        reusable = before if before is not None and IndexSettings.of(before) == settings else None
+        asked = [Source(path=d.path, digest=d.digest, doc_id=d.doc_id, chunks=0) for d in documents]
+        if reusable is not None and _is_same(reusable.sources, asked):
+            now = replace_provenance(target, reusable, made)
+            return summarise(reusable.sources, reusable, clock, now=now)
         previous = job.previous(old)
         planned = job.plan(previous)
         clock.lap("cutting")
-        if before is not None and good and _same(before.sources, planned.sources):
-            return summarise(before.sources, before, clock, now=remade(target, before, made), planned=planned)
+        if reusable is not None and _is_same(reusable.sources, planned.sources):
+            now = replace_provenance(target, reusable, made)
+            return summarise(reusable.sources, reusable, clock, now=now, planned=planned)
         remove_data(target, keep=old.data)
-        update = update_of(target, before, previous, planned) if before is not None and good else None
-        if before is not None:
-            previous = with_vectors(previous, target, before, settings, exact=update is None)
-        planned, embedded = embed_chunks(planned, previous, embedder, on_progress)
+        previous, planned, embedded, update = _embed(
+            target, before, previous, planned, embedder=embedder, settings=settings, on_progress=on_progress
+        )
         job.check(planned, previous)
         clock.lap("embedding")
         now = write_index(
@@ -108,49 +107,105 @@ def ingest(
         return summarise(now.sources, before, clock, now=now, planned=planned, embedded=embedded.fresh)
 
 
+def remove(
+    target: Path,
+    *,
+    doc_ids: Collection[str],
+    embedder: Embedder,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> Summary:
+    """Remove the documents ``doc_ids`` from the index in the folder ``target``, without their sources.
+
+    As an ingest without them does: in one step, other chunks keep their numbers and vectors, BM25 and the bar
+    are made again. ``removed`` in the summary counts documents that had text.
+
+    Raises:
+        IndexMissing, IndexLocked: there is no index, or a damaged one, or another process is writing it.
+        IndexMismatch: it was made with another embedding model.
+        SourceUnreadable: nothing would be left.
+    """
+    clock = PhaseClock()
+    with writer_lock(target):
+        sweep(target)
+        before = old_index(target).manifest
+        if before is None:
+            raise IndexMissing(f"There is no index, or a damaged one, in {str(target)!r}. Run: ragctl ingest PATH")
+        if (before.model, before.dimensions) != (embedder.model, embedder.dimensions):
+            raise IndexMismatch(
+                "The index was made with another embedding model, and cannot be changed without its documents. "
+                "Run: ragctl ingest PATH"
+            )
+        settings = IndexSettings.now(
+            embedder,
+            collection=before.collection,
+            max_chars=before.max_chars,
+            overlap=before.overlap,
+            recipe=before.recipe,
+        )
+        previous = load_chunks(target, before, settings)
+        left = [source for source in before.sources if source.doc_id not in doc_ids]
+        chunks = [chunk for source in left for chunk in previous.chunks.get(source.doc_id, ())]
+        if not chunks:
+            raise SourceUnreadable(f"Nothing would be left in the index: to drop it, delete the folder {str(target)!r}")
+        planned = Plan(
+            chunks=tuple(sorted(chunks, key=lambda chunk: chunk.number)),
+            next_number=before.next_number,
+            sources=tuple(left),
+        )
+        remove_data(target, keep=before.data)
+        _, planned, embedded, update = _embed(
+            target, before, previous, planned, embedder=embedder, settings=settings, on_progress=on_progress
+        )
+        now = write_index(
+            target, planned, embedded, embedder, settings=settings, made=before.made, before=before, update=update
+        )
+        return summarise(now.sources, before, clock, now=now, embedded=embedded.fresh)
+
+
+def _embed(
+    target: Path,
+    before: Manifest | None,
+    previous: PreviousChunks,
+    planned: Plan,
+    *,
+    embedder: Embedder,
+    settings: IndexSettings,
+    on_progress: Callable[[int, int], None] | None,
+) -> tuple[PreviousChunks, Plan, ChunkEmbeddings, IndexUpdate | None]:
+    """Embed the new chunks of ``planned``, and decide whether a copy of the index ``before`` can be updated."""
+    update = None
+    if before is not None:
+        if IndexSettings.of(before) == settings:
+            update = plan_update(target, before, previous, planned)
+        previous = load_vectors(previous, target, before, settings, exact=update is None)
+    planned, embedded = embed_chunks(planned, previous, embedder, on_progress)
+    return previous, planned, embedded, update
+
+
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """What ``ingest`` was asked for."""
+    """The arguments of ``ingest`` that a plan depends on."""
 
     documents: Sequence[Document]
     target: Path
-    embedder: Embedder
-    collection: str
-    max_chars: int
-    overlap: int
-    recipe: int
+    settings: IndexSettings
     lost: Collection[str]
     emptied: Mapping[str, Failure]
     max_removed_share: float
     run: Run
 
-    @property
-    def settings(self) -> Settings:
-        return settings_now(
-            self.embedder,
-            collection=self.collection,
-            max_chars=self.max_chars,
-            overlap=self.overlap,
-            recipe=self.recipe,
-        )
-
-    @property
-    def asked(self) -> list[Source]:
-        """The documents as the sources of an index, of no chunks yet."""
-        return [Source(path=d.path, digest=d.digest, doc_id=d.doc_id, chunks=0) for d in self.documents]
-
-    def previous(self, old: OldIndex) -> Previous:
+    def previous(self, old: OldIndex) -> PreviousChunks:
         if old.manifest is None:
-            return Previous(next_number=old.next_number)
-        return previous_of(self.target, old.manifest, self.settings)
+            return PreviousChunks(next_number=old.next_number)
+        return load_chunks(self.target, old.manifest, self.settings)
 
-    def plan(self, previous: Previous) -> Plan:
+    def plan(self, previous: PreviousChunks) -> Plan:
         planned = plan(
             self.documents,
             previous=previous,
-            max_chars=self.max_chars,
-            overlap=self.overlap,
-            recipe=self.recipe,
+            max_chars=self.settings.max_chars,
+            overlap=self.settings.overlap,
+            recipe=self.settings.recipe,
             lost=self.lost,
             emptied=self.emptied,
             run=self.run,
@@ -158,8 +213,8 @@ class _Job:
         self.check(planned, previous)
         return planned
 
-    def check(self, planned: Plan, previous: Previous) -> None:
-        """Raise where nothing would be left, or too little of what there is."""
+    def check(self, planned: Plan, previous: PreviousChunks) -> None:
+        """Raise if nothing would be left, or too many documents would be removed."""
         if not planned.chunks:
             failed = f", {len(planned.failed)} could not be cut or embedded" if planned.failed else ""
             raise SourceUnreadable(
@@ -167,16 +222,16 @@ class _Job:
             )
         texts = {chunk.text for chunk in planned.chunks}
         there = {source.doc_id for source in planned.sources if source.chunks}
-        gone = [
+        removed = [
             previous.sources[doc_id].path
             for doc_id, chunks in previous.chunks.items()
             if doc_id not in there and not has_moved(chunks, texts)
         ]
-        check_removals(gone, of=len(previous.chunks), max_share=self.max_removed_share)
+        check_removals(removed, total=len(previous.chunks), max_share=self.max_removed_share)
 
 
-def _same(before: Iterable[Source], now: Iterable[Source]) -> bool:
-    def of(sources: Iterable[Source]) -> list[tuple[str, str, str]]:
-        return sorted((s.doc_id, s.path, s.digest) for s in sources)
+def _is_same(before: Iterable[Source], now: Iterable[Source]) -> bool:
+    def keys(sources: Iterable[Source]) -> list[tuple[str, str, str]]:
+        return sorted((source.doc_id, source.path, source.digest) for source in sources)
 
-    return of(before) == of(now)
+    return keys(before) == keys(now)

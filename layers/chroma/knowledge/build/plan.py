@@ -1,26 +1,27 @@
-"""What an index will hold: documents cut into numbered chunks, and the text of each that is embedded. Pure."""
+"""The plan of an index: documents cut into numbered chunks, and what is kept of the index before. Pure."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import chain
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote
 
-from knowledge.build.keeping import held_by, is_below, owned_elsewhere
 from knowledge.build.reading import KnownReadings
-from knowledge.build.stored import chunk_of, storable
+from knowledge.build.removals import is_below, keep_emptied, owned_elsewhere
 from knowledge.cut.chunking import Piece, is_markdown, split
 from knowledge.cut.embedding_text import embed_text
 from knowledge.cut.seed import split_seed
 from knowledge.engines.metadata import to_metadata
 from knowledge.model.errors import SourceUnreadable, unexpected
-from knowledge.model.manifest import RECIPE, SEED_RECIPE, Source
-from knowledge.model.values import Chunk, Document, Failure
+from knowledge.model.manifest import RECIPE, SEED_RECIPE, Manifest, Source
+from knowledge.model.values import Chunk, Document, Embedder, Failure, TokenEmbedder
 
 if TYPE_CHECKING:
     from knowledge.model.values import Vector
@@ -31,15 +32,39 @@ type Run = Callable[[Callable[[Document], Cut], Sequence[Document]], Iterable[Cu
 """Calls a function with each of many documents and gives the results in order, perhaps from several processes."""
 
 type Cut = tuple[Piece, ...] | str
-"""A document's pieces, or why there are none."""
+"""A document's pieces, or the reason why there are none."""
+
+
+class IndexSettings(NamedTuple):
+    """The settings that every chunk and vector of an index depends on, besides the documents and the format."""
+
+    model: str
+    dimensions: int
+    collection: str
+    max_chars: int
+    overlap: int
+    recipe: int
+    has_tokens: bool
+
+    @classmethod
+    def of(cls, m: Manifest) -> IndexSettings:
+        """Return the settings that the index of the manifest ``m`` was made with."""
+        has_tokens = m.tokens is not None
+        return cls(m.model, m.dimensions, m.collection, m.max_chars, m.overlap, m.recipe, has_tokens)
+
+    @classmethod
+    def now(cls, embedder: Embedder, *, collection: str, max_chars: int, overlap: int, recipe: int) -> IndexSettings:
+        """Return the settings that this program makes an index with."""
+        has_tokens = isinstance(embedder, TokenEmbedder)
+        return cls(embedder.model, embedder.dimensions, collection, max_chars, overlap, recipe, has_tokens)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Previous:
-    """What a rebuild keeps of the index before it.
+class PreviousChunks:
+    """The chunks of the index before, from which a new one takes numbers, vectors and unchanged documents.
 
     ``numbers`` gives the chunk numbers of a ``(doc_id, text)``, ascending; ``vectors`` the unit vector of an
-    ``embed_key``, ``known`` what was read of one. ``next_number`` is the first number that no chunk ever had.
+    ``embed_key``, ``known`` the readings of chunks. ``next_number`` is the first number that no chunk ever had.
     ``sources`` and ``chunks`` are those of each doc_id. ``shared_titles`` are titles of several documents, where these
     are not all read at once. ``same_cut``: documents were cut as they would be now.
     """
@@ -53,8 +78,23 @@ class Previous:
     shared_titles: frozenset[str] = frozenset()
     same_cut: bool = False
 
+    @classmethod
+    def of(cls, chunks: Iterable[Chunk], sources: Iterable[Source], next_number: int) -> PreviousChunks:
+        """Group ``chunks``, by number, without vectors and readings."""
+        numbers: dict[tuple[str, str], list[int]] = defaultdict(list)
+        by_document: dict[str, list[Chunk]] = defaultdict(list)
+        for chunk in chunks:
+            numbers[chunk.doc_id, chunk.text].append(chunk.number)
+            by_document[chunk.doc_id].append(chunk)
+        return cls(
+            next_number=next_number,
+            numbers=numbers,
+            sources={source.doc_id: source for source in sources},
+            chunks={doc_id: tuple(found) for doc_id, found in by_document.items()},
+        )
+
     def chunks_of(self, document: Document) -> tuple[Chunk, ...] | None:
-        """The chunks of ``document`` where it is as it was, else None."""
+        """Return the chunks of ``document`` if it is unchanged, else None."""
         source = self.sources.get(document.doc_id)
         if not self.same_cut or source is None or (source.path, source.digest) != (document.path, document.digest):
             return None
@@ -64,11 +104,11 @@ class Previous:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """The chunks of the index to be, by number.
+    """The chunks of the new index, by number.
 
     ``sources`` are its documents: those that were cut, in the order given, then those that stay as they were, whose
     doc_ids are in ``kept``. ``failed`` names documents that could not be cut or embedded, ``emptied`` places without
-    text that held some.
+    text that had documents.
     """
 
     chunks: tuple[Chunk, ...]
@@ -78,10 +118,10 @@ class Plan:
     failed: tuple[Failure, ...] = ()
     emptied: tuple[Failure, ...] = ()
 
-    def without(self, errors: Mapping[str, str], previous: Previous) -> Plan:
-        """The plan with the documents of these doc_ids as they were before, if they were there.
+    def without(self, errors: Mapping[str, str], previous: PreviousChunks) -> Plan:
+        """Return the plan with the documents in ``errors`` (by doc_id) as they were before, or without them.
 
-        ``errors`` tells of each doc_id what is wrong with it.
+        ``errors`` gives the reason for each.
         """
         paths = {source.doc_id: source.path for source in self.sources}
         again = [doc_id for doc_id in errors if doc_id in previous.sources and doc_id not in self.kept]
@@ -89,7 +129,7 @@ class Plan:
             self,
             chunks=_by_number(
                 [chunk for chunk in self.chunks if chunk.doc_id not in errors],
-                *(previous.chunks.get(d, ()) for d in again),
+                *(previous.chunks.get(doc_id, ()) for doc_id in again),
             ),
             sources=(
                 *(source for source in self.sources if source.doc_id not in errors),
@@ -103,7 +143,7 @@ class Plan:
 def plan(
     documents: Sequence[Document],
     *,
-    previous: Previous,
+    previous: PreviousChunks,
     max_chars: int,
     overlap: int,
     recipe: int = RECIPE,
@@ -111,46 +151,47 @@ def plan(
     emptied: Mapping[str, Failure] = MappingProxyType({}),
     run: Run = map,
 ) -> Plan:
-    """Cut ``documents`` into chunks of at most ``max_chars`` characters, in the way of ``recipe``, and number them.
+    """Cut ``documents`` into chunks of at most ``max_chars`` characters, by ``recipe``, and number them.
 
-    A chunk keeps its number while its text stays in its document; of equal texts the first keep the lowest. Whatever
-    cutting a document raises is that document's failure. Documents of the index before stay as they were where they
-    cannot be cut now, or where ``lost`` or ``emptied`` holds their path or a folder above it (``""``: all). What an
-    emptied place held goes where its text is in other documents now.
+    A chunk keeps its number while its text stays in its document; of equal texts the first keep the lowest. Any error
+    in cutting a document is that document's failure. Documents of the index before stay as they were where they
+    cannot be cut now, or where ``lost`` or ``emptied`` contains their path or a folder above it (``""``: all). A
+    document of an emptied place is removed where its text is in other documents now.
 
     Raises:
         SourceUnreadable: two documents have the same doc_id.
     """
-    stored = list(_distinct(map(storable, documents)))
+    stored = [storable(document) for document in documents]
+    _check_doc_ids(stored)
     theirs = owned_elsewhere(stored, previous.sources, {*lost, *emptied})
     lost = {*lost, *(document.path for document in stored if document.doc_id in theirs)}
-    same = [previous.chunks_of(document) for document in documents]
-    changed = [document for document, known in zip(stored, same, strict=True) if known is None]
+    unchanged = [previous.chunks_of(document) for document in documents]
+    changed = [document for document, known in zip(stored, unchanged, strict=True) if known is None]
     cuts = iter(run(partial(_cut, max_chars=max_chars, overlap=overlap, recipe=recipe), changed))
-    made = _Numbering(previous)
-    for given, document, known in zip(documents, stored, same, strict=True):
+    draft = _PlanDraft(previous)
+    for given, document, known in zip(documents, stored, unchanged, strict=True):
         if known is not None:
-            made.keep(given, known)
+            draft.add_unchanged(given, known)
             continue
         cut = next(cuts)
         if owner := theirs.get(document.doc_id):
             cut = f"has the doc_id {document.doc_id!r} of {owner!r}, which has no text to read now"
-        made.take(given, document, cut)
-    stays, said = _staying(previous, made, lost, emptied)
+        draft.add_cut(given, document, cut)
+    kept, failures = draft.find_kept(lost, emptied)
     return Plan(
-        chunks=_by_number(made.chunks, *(previous.chunks.get(source.doc_id, ()) for source in stays)),
-        next_number=made.next_number,
-        sources=(*made.sources, *stays),
-        kept=frozenset(source.doc_id for source in stays),
-        failed=tuple(made.errors.values()),
-        emptied=said,
+        chunks=_by_number(draft.chunks, *(previous.chunks.get(source.doc_id, ()) for source in kept)),
+        next_number=draft.next_number,
+        sources=(*draft.sources, *kept),
+        kept=frozenset(source.doc_id for source in kept),
+        failed=tuple(draft.errors.values()),
+        emptied=failures,
     )
 
 
-class _Numbering:
+class _PlanDraft:
     """The chunks, the sources and the errors (by doc_id) of the documents so far."""
 
-    def __init__(self, previous: Previous) -> None:
+    def __init__(self, previous: PreviousChunks) -> None:
         self._previous = previous
         self._free = {key: sorted(numbers, reverse=True) for key, numbers in previous.numbers.items()}
         self.chunks: list[Chunk] = []
@@ -158,12 +199,12 @@ class _Numbering:
         self.errors: dict[str, Failure] = {}
         self.next_number = previous.next_number
 
-    def keep(self, document: Document, chunks: Sequence[Chunk]) -> None:
-        """Add a document that is as it was."""
+    def add_unchanged(self, document: Document, chunks: Sequence[Chunk]) -> None:
+        """Add an unchanged document."""
         self.chunks += chunks
         self.sources.append(self._previous.sources[document.doc_id])
 
-    def take(self, given: Document, stored: Document, cut: Cut) -> None:
+    def add_cut(self, given: Document, stored: Document, cut: Cut) -> None:
         """Add a document that was cut; its chunks take the numbers that its texts had."""
         if isinstance(cut, str):
             self.errors[stored.doc_id] = Failure(stored.path, cut)
@@ -173,23 +214,23 @@ class _Numbering:
                 number = known.pop()
             else:
                 number, self.next_number = self.next_number, self.next_number + 1
-            self.chunks.append(chunk_of(stored, number, piece, index, len(cut)))
+            self.chunks.append(_make_chunk(stored, number, piece, index, len(cut)))
         self.sources.append(Source(path=given.path, digest=given.digest, doc_id=given.doc_id, chunks=len(cut)))
 
-
-def _staying(
-    previous: Previous, made: _Numbering, lost: Collection[str], emptied: Mapping[str, Failure]
-) -> tuple[list[Source], tuple[Failure, ...]]:
-    """The sources that stay as they were, and what is said of ``emptied`` places that held some."""
-    read = {source.doc_id for source in made.sources}
-    stays, others = [], []
-    for source in previous.sources.values():
-        if source.doc_id in made.errors or (source.doc_id not in read and is_below(source.path, lost)):
-            stays.append(source)
-        elif source.doc_id not in read:
-            others.append(source)
-    held, said = held_by(emptied, others, previous.chunks, {chunk.text for chunk in made.chunks})
-    return stays + held, said
+    def find_kept(
+        self, lost: Collection[str], emptied: Mapping[str, Failure]
+    ) -> tuple[list[Source], tuple[Failure, ...]]:
+        """Return the previous sources that stay as they were, and failures for ``emptied`` places."""
+        read = {source.doc_id for source in self.sources}
+        kept, others = [], []
+        for source in self._previous.sources.values():
+            if source.doc_id in self.errors or (source.doc_id not in read and is_below(source.path, lost)):
+                kept.append(source)
+            elif source.doc_id not in read:
+                others.append(source)
+        texts = {chunk.text for chunk in self.chunks}
+        of_emptied, failures = keep_emptied(emptied, others, self._previous.chunks, texts)
+        return kept + of_emptied, failures
 
 
 def _by_number(*chunks: Iterable[Chunk]) -> tuple[Chunk, ...]:
@@ -197,19 +238,35 @@ def _by_number(*chunks: Iterable[Chunk]) -> tuple[Chunk, ...]:
 
 
 def embed_key(title: str, text: str) -> bytes:
-    """A short stand-in for ``embed_text``, equal when that is equal."""
+    """Return a hash of ``embed_text``."""
     return hashlib.sha256(embed_text(title, text).encode()).digest()
 
 
 def content_version(chunks: Iterable[Chunk], **settings: object) -> str:
-    """The version of an index: a hash of its chunks (number, text, metadata) and of the ``settings`` behind them."""
+    """Return the version of an index: a hash of its chunks (number, text, metadata) and of its ``settings``."""
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
     for chunk in chunks:
         digest.update(json.dumps([chunk.number, chunk.text, to_metadata(chunk)], sort_keys=True).encode() + b"\n")
     return digest.hexdigest()[:VERSION_CHARS]
 
 
-def _distinct(documents: Iterable[Document]) -> Iterator[Document]:
+def storable(document: Document) -> Document:
+    """Replace lone surrogates (JSON escapes and odd file names give them), which have no UTF-8 encoding."""
+    texts = {f.name: getattr(document, f.name) for f in fields(document) if f.name != "digest"}
+    changed: dict[str, Any] = {name: _utf8(value) for name, value in texts.items() if isinstance(value, str)}
+    return replace(
+        document,
+        **changed,
+        source_urls=tuple(map(_utf8, document.source_urls)),
+        extra={_utf8(key): _utf8(value) if isinstance(value, str) else value for key, value in document.extra.items()},
+    )
+
+
+def _utf8(text: str) -> str:
+    return text.encode(errors="replace").decode()
+
+
+def _check_doc_ids(documents: Iterable[Document]) -> None:
     paths: dict[str, str] = {}
     for document in documents:
         if document.doc_id in paths:
@@ -217,11 +274,9 @@ def _distinct(documents: Iterable[Document]) -> Iterator[Document]:
                 f"{document.path!r} and {paths[document.doc_id]!r} have the same doc_id {document.doc_id!r}"
             )
         paths[document.doc_id] = document.path
-        yield document
 
 
 def _cut(document: Document, *, max_chars: int, overlap: int, recipe: int) -> Cut:
-    """The document's pieces, or why there are none."""
     try:
         if recipe == SEED_RECIPE:
             return split_seed(document.text, max_chars=max_chars, overlap=overlap)
@@ -235,3 +290,28 @@ def _cut(document: Document, *, max_chars: int, overlap: int, recipe: int) -> Cu
         )
     except Exception as exc:  # noqa: BLE001 - the other documents go on
         return f"cannot be cut into chunks: {unexpected(exc)}"
+
+
+def _make_chunk(document: Document, number: int, piece: Piece, index: int, count: int) -> Chunk:
+    """Return piece ``index`` (from 0) of the ``count`` of ``document`` as a chunk with that number."""
+    # A section's own address, where the anchors of its site are known.
+    has_anchors = document.url and document.anchors and "#" not in document.url
+    return Chunk(
+        number=number,
+        text=piece.text,
+        title=document.title,
+        section=piece.section,
+        doc_id=document.doc_id,
+        category=document.category,
+        source_org=document.source_org,
+        source_urls=document.source_urls,
+        source_type=document.source_type,
+        jurisdiction=document.jurisdiction,
+        last_updated=document.last_updated,
+        dated=document.dated,
+        chunk_index=index,
+        chunk_count=count,
+        path=document.path,
+        url=f"{document.url}#{quote(piece.anchor)}" if has_anchors and piece.anchor else document.url,
+        extra=document.extra,
+    )

@@ -29,32 +29,36 @@ if TYPE_CHECKING:
     from knowledge.model.values import Chunk, Reading, TokenEmbedder, Vector
 
 FIT_CHUNKS = 512
-"""So many chunks, chosen at random, fit the projection: about 50,000 token vectors for 384 axes."""
+"""Chunks, chosen at random, that fit the projection: about 50,000 token vectors for 384 axes."""
 
 REFIT_FACTOR = 2
-"""The projection is kept until the index has grown to, or shrunk from, so many times the chunks that it was fitted on:
-its axes are those of the language and the subject, which a few more documents do not turn."""
+"""The projection is kept until the index has grown or shrunk by this factor since it was fitted: its axes are those of
+the language and the subject, which a few more documents do not turn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Text:
-    """What is read of one chunk. ``alone``: no other chunk has its title, which then has a window of its own."""
+class ChunkText:
+    """The text of a chunk for the model. ``alone``: no other chunk has its title, which then gets a separate window."""
 
     title: str
     text: str
     markdown: bool
     alone: bool
 
+    def embed_text(self) -> str:
+        """Return the text that is embedded."""
+        return embed_text(self.title, self.text)
+
     def digest(self) -> bytes:
-        """The sha256 of all of it."""
+        """Return the sha256 of all fields."""
         return hashlib.sha256(json.dumps([self.title, self.text, self.markdown, self.alone]).encode()).digest()
 
 
-def texts_of(chunks: Sequence[Chunk], shared_titles: Collection[str] = ()) -> list[Text]:
-    """What is read of ``chunks``, in their order; ``shared_titles`` are those that chunks of others have too."""
+def texts_of(chunks: Sequence[Chunk], shared_titles: Collection[str] = ()) -> list[ChunkText]:
+    """Return the texts of ``chunks``, in their order; ``shared_titles`` are those that other chunks have too."""
     titles = Counter(chunk.title for chunk in chunks)
     return [
-        Text(
+        ChunkText(
             title=chunk.title,
             text=chunk.text,
             markdown=is_markdown(chunk.path),
@@ -66,26 +70,25 @@ def texts_of(chunks: Sequence[Chunk], shared_titles: Collection[str] = ()) -> li
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class KnownReadings:
-    """What an index before has of chunks, by the digest of their ``Text``, and the projection of its codes.
+    """The vectors and tokens of an index before, by the digest of a ``ChunkText``, and the projection of its codes.
 
-    ``fitted_on`` is how many chunks that was fitted for; None: for more than are read now, so that it stays.
+    ``fitted_on`` is the number of chunks that it was fitted for; None: more than are read now, so that it stays.
     """
 
     projection: Projection | None = None
     fitted_on: int | None = 0
     chunks: Mapping[bytes, tuple[Vector, ChunkTokens]] = field(default_factory=dict)
 
-    def fits(self, chunks: int) -> bool:
-        """Whether the projection is kept for an index of so many ``chunks``."""
-        return self.projection is not None and (self.fitted_on is None or still_fits(self.fitted_on, chunks))
+    def is_fitted_for(self, chunks: int) -> bool:
+        """Return whether the projection is kept for an index of this number of ``chunks``."""
+        return self.projection is not None and (self.fitted_on is None or is_still_fitted(self.fitted_on, chunks))
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ChunkReadings:
-    """What was read: vectors and tokens by digest, with the projection of the codes; ``fresh`` counts model runs.
+    """Vectors and tokens by digest, with the projection of the codes; ``fresh`` counts model runs.
 
-    ``failed`` says what is wrong with the texts that the model cannot read. Where it can read none at all there is no
-    projection.
+    ``failed`` gives the reasons for texts that the model cannot read. If it can read none there is no projection.
     """
 
     projection: Projection | None
@@ -96,43 +99,43 @@ class ChunkReadings:
 
 
 def read_chunks(
-    texts: Mapping[bytes, Text],
+    texts: Mapping[bytes, ChunkText],
     known: KnownReadings,
     embedder: TokenEmbedder,
     on_progress: Callable[[int, int], None] | None,
 ) -> ChunkReadings:
-    """Read those of ``texts`` (by digest) that ``known`` lacks, and all of them where the projection is fitted anew."""
-    keep = known.fits(len(texts))
+    """Read those of ``texts`` (by digest) that ``known`` lacks, or all if the projection must be fitted again."""
+    keep = known.is_fitted_for(len(texts))
     done = {key: known.chunks[key] for key in texts if key in known.chunks} if keep else {}
     pending = [key for key in texts if key not in done]
     projection, fitted_on = known.projection, known.fitted_on or len(texts)
     sample: dict[bytes, Reading] = {}
     failed: dict[bytes, str] = {}
 
-    def reading(key: bytes) -> Reading | str:
-        return _attempt(lambda: embedder.read(_embedded(texts[key])))
+    def read(key: bytes) -> Reading | str:
+        return _attempt(lambda: embedder.read(texts[key].embed_text()))
 
     with _pool() as pool:
         if not keep or projection is None:
             # A sample, read first and held until its tokens have fitted the projection.
             pending = [pending[place] for place in np.random.default_rng(0).permutation(len(pending))]
             chosen = pending[:FIT_CHUNKS]
-            for key, read in zip(chosen, pool.map(reading, chosen), strict=True):
-                _sort(key, read, sample, failed)
+            for key, result in zip(chosen, pool.map(read, chosen), strict=True):
+                _sort(key, result, sample, failed)
             if not sample:
                 return ChunkReadings(projection=None, fitted_on=0, chunks={}, fresh=0, failed=failed)
-            projection = fit(sample.values())
+            projection = fit_projection(sample.values())
             fitted_on = len(texts)
         fitted = projection
 
-        def kept(key: bytes) -> tuple[Vector, ChunkTokens] | str:
-            read = failed.get(key) or sample.get(key) or reading(key)
-            if isinstance(read, str):
-                return read
-            return _attempt(lambda: (read.vector, _kept(texts[key], read, fitted, embedder)))
+        def encode(key: bytes) -> tuple[Vector, ChunkTokens] | str:
+            reading = failed.get(key) or sample.get(key) or read(key)
+            if isinstance(reading, str):
+                return reading
+            return _attempt(lambda: (reading.vector, _encode_tokens(texts[key], reading, fitted, embedder)))
 
-        for number, (key, made) in enumerate(zip(pending, pool.map(kept, pending), strict=True), start=1):
-            _sort(key, made, done, failed)
+        for number, (key, encoded) in enumerate(zip(pending, pool.map(encode, pending), strict=True), start=1):
+            _sort(key, encoded, done, failed)
             if on_progress is not None:
                 on_progress(number, len(pending))
     fresh = len(pending) - len(failed)
@@ -147,7 +150,7 @@ def _sort[T](key: bytes, result: T | str, good: dict[bytes, T], failed: dict[byt
 
 
 def _attempt[T](read: Callable[[], T]) -> T | str:
-    """What ``read`` returns, or what is wrong with this one text; what is wrong with the model itself is raised."""
+    """Return the result of ``read``, or the reason why this one text failed; errors of the model itself are raised."""
     try:
         return read()
     except KnowledgeError:
@@ -158,9 +161,9 @@ def _attempt[T](read: Callable[[], T]) -> T | str:
 
 @contextmanager
 def _pool() -> Iterator[ThreadPoolExecutor]:
-    """A thread for each processor: while the model reads one chunk, what is around it is done for another.
+    """Give a thread for each processor, so that chunks are prepared and encoded while the model reads another.
 
-    After an error nothing more is begun.
+    After an error no further call starts.
     """
     pool = ThreadPoolExecutor(os.cpu_count())
     try:
@@ -169,8 +172,8 @@ def _pool() -> Iterator[ThreadPoolExecutor]:
         pool.shutdown(cancel_futures=True)
 
 
-def fit(sample: Collection[Reading]) -> Projection:
-    """The projection for chunks like these, at least one."""
+def fit_projection(sample: Collection[Reading]) -> Projection:
+    """Return the projection for chunks like these, at least one."""
     return Projection.fit(np.concatenate([read.tokens for read in sample]))
 
 
@@ -190,8 +193,8 @@ def write_tokens(folder: Path, chunks: Sequence[ChunkTokens], projection: Projec
     projection.save(folder)
 
 
-def stored_tokens(folder: Path, *, rows: int, dimensions: int) -> tuple[Projection, list[ChunkTokens]]:
-    """What ``write_tokens`` wrote to ``folder``, row by row; the files stay mapped as long as the arrays live.
+def load_tokens(folder: Path, *, rows: int, dimensions: int) -> tuple[Projection, list[ChunkTokens]]:
+    """Return the tokens that ``write_tokens`` wrote, row by row; the files stay mapped as long as the arrays live.
 
     Raises:
         IndexDamaged: a file is missing, unreadable or of another shape.
@@ -214,17 +217,13 @@ def stored_tokens(folder: Path, *, rows: int, dimensions: int) -> tuple[Projecti
     ]
 
 
-def still_fits(fitted_on: int, chunks: int) -> bool:
-    """Whether a projection that was fitted for so many chunks is kept for ``chunks``."""
+def is_still_fitted(fitted_on: int, chunks: int) -> bool:
+    """Return whether a projection fitted for ``fitted_on`` chunks is kept for ``chunks``."""
     return fitted_on <= REFIT_FACTOR * chunks and chunks <= REFIT_FACTOR * fitted_on
 
 
-def _embedded(text: Text) -> str:
-    return embed_text(text.title, text.text)
-
-
-def _kept(text: Text, reading: Reading, projection: Projection, embedder: TokenEmbedder) -> ChunkTokens:
-    offset = len(_embedded(text)) - len(text.text)
+def _encode_tokens(text: ChunkText, reading: Reading, projection: Projection, embedder: TokenEmbedder) -> ChunkTokens:
+    offset = len(text.embed_text()) - len(text.text)
     vectors = windows.window_vectors(reading.tokens) if len(reading.tokens) else reading.vector[np.newaxis]
     if text.alone and text.title:
         vectors = np.vstack([vectors, embedder.embed([text.title])])  # by itself: .767 on COVID FAQ, its tokens .759

@@ -1,4 +1,4 @@
-"""What an ingest did, and how long its phases took."""
+"""The summary of an ingest: counts of documents and chunks, failures, and the times of its phases."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from knowledge.model.values import Failure
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """What an ingest did. All counts but ``chunks`` and ``embedded`` (texts) are of documents that hold text.
+    """The result of an ingest. All counts but ``chunks`` and ``embedded`` (texts) are of documents with text.
 
-    ``changed`` are those whose digest is another one; ``kept`` those that could not be read or cut now, or whose place
-    is empty, and stay as they were, which count as ``unchanged`` too. ``emptied`` names such places. ``empty`` are the
-    paths of documents without any text; ``failed`` names documents that could not be cut or embedded. ``labels_older``
-    says whether the owner's calibration was kept from another version of the index. ``phases`` are seconds of wall
-    time, by name; ``seconds`` all of it.
+    ``changed`` documents have another digest; ``kept`` ones could not be read or cut now, or their place is empty, and
+    stay as they were, which count as ``unchanged`` too. ``emptied`` names such places. ``empty`` are the paths of
+    documents without text; ``failed`` names documents that could not be cut or embedded. ``labels_older`` says whether
+    the owner's calibration was kept from another version of the index. ``phases`` are seconds of wall time, by name;
+    ``seconds`` is the whole time.
     """
 
     documents: int
@@ -40,29 +40,29 @@ class Summary:
     phases: Mapping[str, float]
 
 
-class Clock:
-    """Wall time by phase."""
+class PhaseClock:
+    """Wall time by phase of an ingest."""
 
     def __init__(self) -> None:
         self._started = self._lapped = time.perf_counter()
         self.phases: dict[str, float] = {}
 
     def lap(self, phase: str) -> None:
-        """What was done since the lap before was ``phase``."""
+        """Add the time since the lap before to ``phase``."""
         now = time.perf_counter()
         self.phases[phase] = self.phases.get(phase, 0.0) + now - self._lapped
         self._lapped = now
 
     @property
     def seconds(self) -> float:
-        """Since it was made."""
+        """Seconds since the clock was made."""
         return time.perf_counter() - self._started
 
 
 def summarise(
     sources: Sequence[Source],
     before: Manifest | None,
-    clock: Clock,
+    clock: PhaseClock,
     *,
     now: Manifest | None = None,
     planned: Plan | None = None,
@@ -70,7 +70,7 @@ def summarise(
 ) -> Summary:
     """Compare the ``sources`` of an index with those ``before``.
 
-    ``now`` is its manifest and ``planned`` the plan behind it, where there are such; ``embedded`` counts texts.
+    ``now`` is its manifest and ``planned`` the plan behind it, if any; ``embedded`` counts texts.
     """
     new, old = _digests(sources), _digests(before.sources if before else ())
     unchanged = sum(1 for doc_id, digest in new.items() if old.get(doc_id) == digest)

@@ -1,4 +1,4 @@
-"""Chunk <-> Chroma metadata: fourteen fields, the chunk's number, and whatever else the document said.
+"""Conversion of chunks to Chroma metadata and back: fourteen fields, the chunk's number, and the document's others.
 
 Chroma takes text, numbers and booleans only; None, empty text and no date are left out (absent is absent).
 """
@@ -32,7 +32,7 @@ FIELDS = (*TEXT_FIELDS, "source_urls", *NUMBER_FIELDS)
 FIELD_TYPES: Mapping[str, str] = MappingProxyType(
     dict.fromkeys((*TEXT_FIELDS, "source_urls"), "str") | dict.fromkeys(NUMBER_FIELDS, "int")
 )
-"""Their types: an index knows them, whether one of its documents has a value or not."""
+"""Their types, also where no document of an index has a value."""
 
 NUMBER_FIELD = "chunk_number"
 UNTITLED = "Untitled"
@@ -43,7 +43,7 @@ _INT64 = 2**63
 
 
 def to_metadata(chunk: Chunk) -> dict[str, Scalar]:
-    """What Chroma stores of ``chunk`` besides its vector. ``extra`` never overwrites a field of ours."""
+    """Return the metadata that Chroma stores with ``chunk``. ``extra`` never overwrites a field of ours."""
     stored: dict[str, Scalar] = {}
     for key, value in chunk.extra.items():
         if key not in _RESERVED and key and not key.startswith(_FORBIDDEN_STARTS) and _storable(value):
@@ -58,31 +58,22 @@ def to_metadata(chunk: Chunk) -> dict[str, Scalar]:
 
 
 def to_chunk(metadata: Mapping[str, object], *, number: int, text: str) -> Chunk:
-    """A chunk from Chroma metadata, ours or a foreign one's: what does not fit a field is coerced or left out."""
+    """Return a chunk from Chroma metadata, our own or foreign; values that fit no field are coerced or dropped."""
     extra = {
         key: value
         for key, value in metadata.items()
         if key not in _RESERVED and isinstance(value, (str, int, float, bool)) and not key.startswith("chroma:")
     }
-    last_updated, path, url = (_text(metadata.get(name)) for name in ("last_updated", "path", "url"))
-    dated = _count(metadata.get("dated"), absent=0)
+    texts = {name: _text(metadata.get(name)) for name in TEXT_FIELDS}
+    texts["title"] = texts["title"] or UNTITLED
     return Chunk(
+        **texts,
         number=number,
         text=text,
-        title=_text(metadata.get("title")) or UNTITLED,
-        section=_text(metadata.get("section")),
-        doc_id=_text(metadata.get("doc_id")),
-        category=_text(metadata.get("category")),
-        source_org=_text(metadata.get("source_org")),
         source_urls=_urls(metadata.get("source_urls")),
-        source_type=_text(metadata.get("source_type")),
-        jurisdiction=_text(metadata.get("jurisdiction")),
-        last_updated=last_updated,
-        dated=dated,
-        chunk_index=_count(metadata.get("chunk_index"), absent=0),
-        chunk_count=_count(metadata.get("chunk_count"), absent=1),
-        path=path,
-        url=url,
+        dated=_count(metadata.get("dated"), default=0),
+        chunk_index=_count(metadata.get("chunk_index"), default=0),
+        chunk_count=_count(metadata.get("chunk_count"), default=1),
         extra=extra,
     )
 
@@ -96,7 +87,7 @@ def with_stated_date(chunk: Chunk) -> Chunk:
 
 
 def merge_types(fields: Mapping[str, str], metadata: Mapping[str, object]) -> dict[str, str]:
-    """``fields`` (name -> str, int, float, bool or mixed) widened by one more chunk's metadata.
+    """Widen ``fields`` (name -> str, int, float, bool or mixed) by the metadata of one more chunk.
 
     int and float together are "float": Chroma compares them with each other, but cuts a fraction that it is asked for
     to a whole number before it compares with one (``rag.ask.query.request_filter`` makes up for that).
@@ -131,7 +122,7 @@ def _urls(value: object) -> tuple[str, ...]:
     return tuple(url for part in parts if (url := _text(part).strip()))
 
 
-def _count(value: object, *, absent: int) -> int:
+def _count(value: object, *, default: int) -> int:
     if isinstance(value, str) and value.isdecimal():
         return int(value)
-    return int(value) if isinstance(value, (int, float)) and math.isfinite(value) and value >= 0 else absent
+    return int(value) if isinstance(value, (int, float)) and math.isfinite(value) and value >= 0 else default

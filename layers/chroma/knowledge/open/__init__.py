@@ -1,1 +1,1 @@
-"""An index on disk as an open index."""
+"""Opening an index, in a folder or on Chroma's server, and keeping it open for requests."""

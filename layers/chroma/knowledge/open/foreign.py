@@ -1,4 +1,4 @@
-"""A Chroma folder that was made elsewhere: whether it can be searched, and what is in it."""
+"""A Chroma folder that was made elsewhere: checks, a survey of its records, and a BM25 side."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from knowledge.cut.embedding_text import embed_text
-from knowledge.engines.embedded.collection import Collection
+from knowledge.engines.collection import Collection
 from knowledge.engines.metadata import merge_types
 from knowledge.model.errors import IndexMismatch, SearchFailed
 from knowledge.model.manifest import SPACE
@@ -33,7 +33,7 @@ _DOCUMENT_KEYS = ("doc_id", "path", "title")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Survey:
-    """What a foreign collection holds: ``ids`` maps chunk numbers to Chroma's ids, ``fields`` names to types.
+    """The contents of a foreign collection: ``ids`` maps chunk numbers to Chroma's ids, ``fields`` names to types.
 
     ``documents`` is the number of different doc_ids (else paths, else titles) in the metadata.
     """
@@ -43,8 +43,8 @@ class Survey:
     fields: Mapping[str, str]
 
 
-def check(collection: Collection, embedder: Embedder) -> None:
-    """Refuse a collection whose vectors the embedder's cannot be compared with.
+def check_collection(collection: Collection, embedder: Embedder) -> None:
+    """Refuse a collection whose vectors cannot be compared with the embedder's.
 
     Raises:
         IndexMismatch: another embedding function, other dimensions, not of unit length, or empty.
@@ -77,29 +77,28 @@ def survey(collection: Collection) -> Survey:
         fields = merge_types(fields, record.metadata)
         names = [record.metadata[key] for key in _DOCUMENT_KEYS if key in record.metadata]
         documents.add(str(names[0]) if names else "")
-    return Survey(ids=numbered(ids), documents=len(documents), fields=fields)
-
-
-def numbered(ids: list[str]) -> dict[int, str]:
-    """Number -> id: the numbers in the ids if all are like ``id_42``, else 1 to n in the order of the sorted ids."""
+    # The numbers in the ids if all are like "id_42", else 1 to n in the order of the sorted ids.
     matches = [_CHUNK_ID.fullmatch(chunk_id) for chunk_id in ids]
-    own = {int(match[1]): match[0] for match in matches if match}
-    return own if len(own) == len(ids) else dict(enumerate(sorted(ids), start=1))
+    by_number = {int(match[1]): match[0] for match in matches if match}
+    if len(by_number) != len(ids):
+        by_number = dict(enumerate(sorted(ids), start=1))
+    return Survey(ids=by_number, documents=len(documents), fields=fields)
 
 
 def late_sides(collection: Collection, ids: Mapping[int, str], scratch: Path) -> Callable[[], Sides]:
-    """Both sides of a collection, made at the first call, below the folder ``scratch``; of several threads by one.
+    """Return a function that makes both sides of a collection below the folder ``scratch`` at its first call.
 
-    ``ids`` maps chunk numbers to Chroma's ids. BM25 reads what it reads of our own indexes: the text under its title.
+    ``ids`` maps chunk numbers to Chroma's ids. Safe to call from several threads: one makes them. As in our own
+    indexes BM25 reads the text under its title.
     """
     lock = threading.Lock()
-    made: list[Sides] = []
+    cached: list[Sides] = []
 
     def sides() -> Sides:
         with lock:
-            if not made:
-                made.append(_make_sides(collection, ids, scratch))
-            return made[0]
+            if not cached:
+                cached.append(_make_sides(collection, ids, scratch))
+            return cached[0]
 
     return sides
 

@@ -1,4 +1,4 @@
-"""The service's hold on an index that may be absent, and may be replaced while requests are using it."""
+"""Opening an index wherever it is, and holding it open while it may be absent, or replaced under requests."""
 
 from __future__ import annotations
 
@@ -8,36 +8,61 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from knowledge.engines.embedded.collection import SQLITE_NAME
+from knowledge.engines.collection import SQLITE_NAME
 from knowledge.engines.server.address import is_server
 from knowledge.model.errors import IndexMissing, IndexUnavailable, KnowledgeError
 from knowledge.model.manifest import MANIFEST_NAME
-from knowledge.open.anywhere import AnyIndex
-from knowledge.open.source import folder_of
+from knowledge.open.index import open_index
+from knowledge.open.place import folder_of
 
-LOOK_S = 30.0
-"""How old what is known of a server's current version may be."""
+if TYPE_CHECKING:
+    from knowledge.model.values import Embedder
+    from knowledge.open.opened import OpenIndex
+
+POLL_S = 30.0
+"""Maximum age of what is known of a server's current version."""
 RETRY_AFTER_S = 2.0
 """An index that failed to open is tried again no sooner: opening one means reading all of it."""
 
 
+def open_anywhere(
+    uri: str,
+    *,
+    embedder: Embedder,
+    collection: str,
+    token: Callable[[], str] = str,
+    apart: bool = False,
+    warm: bool = True,
+) -> OpenIndex:
+    """Open the index at ``uri``; ``apart`` and ``warm`` are for one in a folder, ``token`` gives a server's key.
+
+    Raises:
+        IndexUnavailable: see ``knowledge.open.index.open_index`` and ``knowledge.open.server_index``.
+    """
+    if is_server(uri):
+        from knowledge.open.server_index import open_server_index  # late: few have an index on a server
+
+        return open_server_index(uri, embedder=embedder, collection=collection, token=token)
+    return open_index(uri, embedder=embedder, collection=collection, apart=apart, warm=warm)
+
+
 class IndexHandle:
-    """Holds the open index. "No index" is a state: it is raised when one is asked for, never at construction.
+    """Holds the open index. A missing index is a state: it is reported when one is asked for, not at construction.
 
     A request takes ``with handle.lease() as index`` around all that it does with the index, which stays open until
-    the lease ends, however often it is replaced meanwhile. ``current()`` is for a look at its facts (health).
-    ``refresh()`` is cheap enough to call before every request.
+    the lease ends, however often it is replaced meanwhile. ``refresh()`` is cheap enough to call before every request.
     """
 
     def __init__(
         self,
-        open: Callable[[], AnyIndex],
+        open: Callable[[], OpenIndex],
         *,
         changed: Callable[[], object] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Nothing is opened yet: the first request, or ``refresh()``, does it.
+        """Open nothing yet: the first request, or ``refresh()``, does.
 
         Args:
             open: opens the index as it is now.
@@ -56,42 +81,45 @@ class IndexHandle:
         self._retry_at_s = 0.0
         self._error: KnowledgeError = IndexMissing("No index is loaded. Run: ragctl ingest PATH")
         self.last_error: KnowledgeError | None = None
-        """Why the latest attempt to open failed; None once one succeeded."""
+        """Reason why the latest attempt to open failed; None once one succeeded."""
 
     @contextmanager
-    def lease(self) -> Iterator[AnyIndex]:
-        """The current index, kept open for the ``with`` block.
+    def lease(self) -> Iterator[OpenIndex]:
+        """Keep the current index open for the ``with`` block.
 
         Raises:
             IndexUnavailable: there is none; the reason is that of the last attempt to open it.
         """
-        slot = self._take()
+        if not self._tried:
+            self.refresh()
+        with self._lock:
+            slot = self._slot
+            if slot is not None:
+                slot.leases += 1
+        if slot is None:
+            # One stored exception is raised many times: without this its traceback would grow with each.
+            raise self._error.with_traceback(None)
         try:
             yield slot.index
         finally:
-            self._give_back(slot)
-
-    def current(self) -> AnyIndex:
-        """The current index, which a swap may close at any time: search under ``lease()``.
-
-        Raises:
-            IndexUnavailable: as ``lease``.
-        """
-        with self.lease() as index:
-            return index
+            with self._lock:
+                slot.leases -= 1
+                unused = slot.retired and not slot.leases
+            if unused:
+                slot.index.close()
 
     @property
-    def opened(self) -> AnyIndex | None:
-        """The index that is open now, None where there is none: nothing is opened for it."""
+    def opened(self) -> OpenIndex | None:
+        """The index that is open now, None where there is none. Nothing is opened for it."""
         with self._lock:
             return self._slot.index if self._slot else None
 
-    def rest(self) -> None:
-        """Close the connections of the index that is open, if one is; it opens new ones when it is asked."""
+    def disconnect(self) -> None:
+        """Close the connections of an open index; it opens new ones when it is asked."""
         if (index := self.opened) is not None:
-            index.rest()
+            index.disconnect()
 
-    def swap(self, index: AnyIndex) -> None:
+    def swap(self, index: OpenIndex) -> None:
         """Put ``index`` in place. The one before is closed once no request uses it."""
         self._put(_Slot(index))
         self.last_error = None
@@ -100,7 +128,7 @@ class IndexHandle:
         """Open the index again if it was replaced, or if there is none yet; True when it was swapped in.
 
         When that fails the old one stays, ``last_error`` says why, and the next attempt waits for ``RETRY_AFTER_S``
-        or another change. Beside a thread that is already opening, requests go on with the index that there is.
+        or another change. While one thread opens, others go on with the index that there is.
         """
         if not self._opening.acquire(blocking=not self._tried):
             return False
@@ -132,24 +160,6 @@ class IndexHandle:
             self._seen = state
             self._tried = True
 
-    def _take(self) -> _Slot:
-        if not self._tried:
-            self.refresh()
-        with self._lock:
-            slot = self._slot
-            if slot is not None:
-                slot.leases += 1
-                return slot
-        # One stored exception is raised many times: without this its traceback would grow with each.
-        raise self._error.with_traceback(None)
-
-    def _give_back(self, slot: _Slot) -> None:
-        with self._lock:
-            slot.leases -= 1
-            unused = slot.retired and not slot.leases
-        if unused:
-            slot.index.close()
-
     def _put(self, slot: _Slot | None) -> None:
         with self._lock:
             before, self._slot = self._slot, slot
@@ -162,26 +172,26 @@ class IndexHandle:
 
 
 class _Slot:
-    """One index and how many requests are using it."""
+    """One index and the number of requests that use it."""
 
-    def __init__(self, index: AnyIndex) -> None:
+    def __init__(self, index: OpenIndex) -> None:
         self.index = index
         self.leases = 0
         self.retired = False
 
 
 def watch(uri: str | Path, version: Callable[[], str] = str) -> Callable[[], object]:
-    """A look at what changes when the index at ``uri`` is replaced, cheap enough for each request.
+    """Return a function whose value changes when the index at ``uri`` is replaced, cheap enough for each request.
 
-    Of a folder its manifest's (or database's) inode, mtime in ns and size; None while there is nothing, or nothing that
-    this program can open. On a server what ``version`` gives, asked for every ``LOOK_S``; the last one where it cannot
-    be asked.
+    For a folder the value is its manifest's (or database's) inode, mtime in ns and size; None while there is nothing,
+    or nothing that this program can open. For a server it is the result of ``version``, at most ``POLL_S`` old, or the
+    last one where the server cannot be asked.
     """
-    return Polled(version) if is_server(uri) else lambda: _stat(uri)
+    return _PolledVersion(version) if is_server(uri) else lambda: _stat(uri)
 
 
-class Polled:
-    """The version that is current on a server, at most ``LOOK_S`` old. Safe to call from several threads."""
+class _PolledVersion:
+    """The current version on a server, at most ``POLL_S`` old. Safe to call from several threads."""
 
     def __init__(self, version: Callable[[], str]) -> None:
         self._version = version
@@ -189,12 +199,12 @@ class Polled:
         self._known, self._until = "", -math.inf
 
     def __call__(self) -> str:
-        """The version, "" where there is none or nobody knows."""
+        """Return the version, "" where there is none or it is not known."""
         if time.monotonic() >= self._until and self._lock.acquire(blocking=False):  # one asks, the others go on
             try:
                 with suppress(IndexUnavailable):
                     self._known = self._version()
-                self._until = time.monotonic() + LOOK_S
+                self._until = time.monotonic() + POLL_S
             finally:
                 self._lock.release()
         return self._known

@@ -1,4 +1,4 @@
-"""Where an index is, and what its manifest says; cheap to import, and to ask before anything is opened."""
+"""The folder of an index and its manifest, read before the index is opened; cheap to import."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from knowledge.model.manifest import MANIFEST_NAME, UNKNOWN, Manifest, Provenanc
 
 
 def folder_of(uri: str | Path) -> Path:
-    """The local folder that ``uri`` (a path or a ``file://`` URI) names.
+    """Return the local folder that ``uri`` (a path or a ``file://`` URI) names.
 
     Raises:
         IndexMissing: it is a URI of another kind.
@@ -27,7 +27,7 @@ def folder_of(uri: str | Path) -> Path:
 
 
 def manifest_bytes(folder: Path) -> bytes | None:
-    """The manifest in ``folder`` as it stands there, None when there is none.
+    """Return the bytes of the manifest in ``folder``, None when there is none.
 
     Raises:
         IndexDamaged: it cannot be read.
@@ -41,7 +41,7 @@ def manifest_bytes(folder: Path) -> bytes | None:
 
 
 def read_manifest(folder: Path) -> Manifest | None:
-    """The manifest in ``folder``, None when there is none.
+    """Return the manifest in ``folder``, None when there is none.
 
     Raises:
         IndexDamaged, IndexMismatch: it cannot be used (see ``manifest.loads``).
@@ -50,8 +50,8 @@ def read_manifest(folder: Path) -> Manifest | None:
     return None if text is None else loads(text)
 
 
-def made_of(uri: str | Path) -> Provenance:
-    """What the index at ``uri`` was made for; nothing is known of one that is absent, damaged or made elsewhere."""
+def read_provenance(uri: str | Path) -> Provenance:
+    """Return the provenance of the index at ``uri``, ``UNKNOWN`` where it is absent, damaged or made elsewhere."""
     try:
         manifest = read_manifest(folder_of(uri))
     except (IndexUnavailable, ValueError, OSError):  # such as a NUL in the path

@@ -1,25 +1,24 @@
-"""From an index's place to a folder that Chroma may open: verified first, then copied or linked to one of its own.
+"""An index's folder as one that Chroma may open: verified first, then copied or linked to a private folder.
 
 Chroma rewrites ``chroma.sqlite3`` at every open and notices no damage. So checksums are checked on the immutable
-source, the database is copied (hashed on the way), and everything else is linked to, or mapped. All is copied where
-that is asked for (``apart``), and of a Chroma folder made elsewhere: only our own vectors are known to be flushed.
+source, the database is copied (hashed on the way), and everything else is linked to, or mapped. With ``apart`` all is
+copied, and so is a Chroma folder made elsewhere: only our own vectors are known to be flushed.
 """
 
 from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from knowledge.engines.embedded.collection import SQLITE_NAME
+from knowledge.engines.collection import SQLITE_NAME
 from knowledge.model.errors import IndexDamaged, IndexMissing, IndexUnavailable
 from knowledge.model.manifest import FileRecord, Manifest
-from knowledge.open.place import folder_of as folder_of
-from knowledge.open.place import manifest_bytes
-from knowledge.open.place import read_manifest as read_manifest
-from knowledge.open.scratch import Scratch
+from knowledge.open.place import manifest_bytes, read_manifest
+from knowledge.open.scratch import Scratch, make_scratch
 
 CHROMA_FOLDER = "chroma"
 COPY_BLOCK_BYTES = 1 << 20
@@ -28,6 +27,7 @@ _SQLITE_MAGIC = b"SQLite format 3\0"
 _DATABASE = f"{CHROMA_FOLDER}/{SQLITE_NAME}"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedIndex:
     """An index ready to be opened.
 
@@ -35,16 +35,15 @@ class PreparedIndex:
     ``manifest`` is None for a Chroma folder that was made elsewhere. ``digest`` is the sha256 (hex) of the database.
     """
 
-    def __init__(self, *, scratch: Scratch, chroma: Path, data: Path, manifest: Manifest | None, digest: str) -> None:
-        self.chroma = chroma
-        self.data = data
-        self.manifest = manifest
-        self.digest = digest
-        self._scratch = scratch
+    chroma: Path
+    data: Path
+    manifest: Manifest | None
+    digest: str
+    scratch: Scratch
 
     def close(self) -> None:
         """Remove the private folder. Closing twice is allowed."""
-        self._scratch.close()
+        self.scratch.close()
 
 
 def prepare(folder: Path, *, scratch_root: Path | None = None, apart: bool = False) -> PreparedIndex:
@@ -87,7 +86,7 @@ def verify(data: Path, files: Mapping[str, FileRecord]) -> None:
 
 
 def file_digest(path: Path) -> str:
-    """The sha256 (hex) of a file."""
+    """Return the sha256 (hex) of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -95,58 +94,58 @@ def file_digest(path: Path) -> str:
 def _prepare(folder: Path, scratch_root: Path | None, apart: bool) -> PreparedIndex:
     source = folder.resolve()
     manifest = read_manifest(source)
-    if manifest is not None and apart:
-        return _copied(source / manifest.data, manifest, scratch_root)
     if manifest is None:
-        if not (source / SQLITE_NAME).is_file():
-            raise IndexMissing(f"No index is loaded. Run: ragctl ingest PATH (looked in {str(folder)!r})")
-        data = chroma = source
-        folders = sorted(item.name for item in source.iterdir() if item.is_dir())
-    else:
-        data = source / manifest.data
-        chroma = data / CHROMA_FOLDER
-        verify(data, {name: record for name, record in manifest.files.items() if name != _DATABASE})
-        folders = _folders(manifest.files)
-    scratch = _scratch(scratch_root)
-    with _closed_on_failure(scratch):
-        digest = _copy_database(chroma, scratch.path)
-        if manifest is not None and digest != _expected(manifest):
+        return _prepare_foreign(folder, source, scratch_root)
+    record = manifest.files.get(_DATABASE)
+    digest = record.sha256 if record else ""
+    data = source / manifest.data
+    if apart:
+        return _copy_all(data, manifest, digest, scratch_root)
+    chroma = data / CHROMA_FOLDER
+    verify(data, {name: record for name, record in manifest.files.items() if name != _DATABASE})
+    with _filled_scratch(scratch_root) as scratch:
+        if _copy_database(chroma, scratch.path) != digest:
             raise _damaged(_DATABASE, "altered")
-        for name in folders:
-            if manifest is None:
-                _copy_folder(chroma / name, scratch.path / name)
-            else:
-                (scratch.path / name).symlink_to(chroma / name, target_is_directory=True)
+        # The folders of Chroma's vectors, as the manifest names them: nothing unverified is linked.
+        paths = [PurePosixPath(name).parts for name in manifest.files]
+        for name in sorted({parts[1] for parts in paths if len(parts) > 2 and parts[0] == CHROMA_FOLDER}):
+            (scratch.path / name).symlink_to(chroma / name, target_is_directory=True)
     return PreparedIndex(scratch=scratch, chroma=scratch.path, data=data, manifest=manifest, digest=digest)
 
 
-def _copied(source: Path, manifest: Manifest, scratch_root: Path | None) -> PreparedIndex:
-    """All files of our own index in a private folder, verified there."""
-    scratch = _scratch(scratch_root)
-    data = scratch.path / source.name
-    with _closed_on_failure(scratch):
+def _prepare_foreign(folder: Path, source: Path, scratch_root: Path | None) -> PreparedIndex:
+    if not (source / SQLITE_NAME).is_file():
+        raise IndexMissing(f"No index is loaded. Run: ragctl ingest PATH (looked in {str(folder)!r})")
+    folders = sorted(item.name for item in source.iterdir() if item.is_dir())
+    with _filled_scratch(scratch_root) as scratch:
+        digest = _copy_database(source, scratch.path)
+        for name in folders:
+            # Copied, not linked: what Chroma has not flushed to it, it replays and writes at the first query.
+            (scratch.path / name).mkdir()
+            for item in (source / name).iterdir():
+                if item.is_file():
+                    shutil.copyfile(item, scratch.path / name / item.name)  # contents only: no read-only mode
+    return PreparedIndex(scratch=scratch, chroma=scratch.path, data=source, manifest=None, digest=digest)
+
+
+def _copy_all(source: Path, manifest: Manifest, digest: str, scratch_root: Path | None) -> PreparedIndex:
+    """Copy all files of our own index to a private folder, and verify them there."""
+    with _filled_scratch(scratch_root) as scratch:
+        data = scratch.path / source.name
         for name in manifest.files:
             (data / name).parent.mkdir(parents=True, exist_ok=True)
-            with suppress(FileNotFoundError, NotADirectoryError):  # said below, with its name
+            with suppress(FileNotFoundError, NotADirectoryError):  # reported by verify, with its name
                 shutil.copyfile(source / name, data / name)
         verify(data, manifest.files)
-    return PreparedIndex(
-        scratch=scratch, chroma=data / CHROMA_FOLDER, data=data, manifest=manifest, digest=_expected(manifest)
-    )
-
-
-def _scratch(root: Path | None) -> Scratch:
-    try:
-        return Scratch(root)
-    except OSError as exc:
-        raise IndexUnavailable(f"No place to open the index in: {exc}") from exc
+    return PreparedIndex(scratch=scratch, chroma=data / CHROMA_FOLDER, data=data, manifest=manifest, digest=digest)
 
 
 @contextmanager
-def _closed_on_failure(scratch: Scratch) -> Iterator[None]:
-    """Closes ``scratch`` where this block, which fills it, fails."""
+def _filled_scratch(root: Path | None) -> Iterator[Scratch]:
+    """Make a private folder, which the block fills; remove it where the block fails."""
+    scratch = make_scratch(root)
     try:
-        yield
+        yield scratch
     except OSError as exc:
         scratch.close()
         raise IndexUnavailable(f"The index cannot be copied to {str(scratch.path)!r}: {exc}") from exc
@@ -156,7 +155,7 @@ def _closed_on_failure(scratch: Scratch) -> Iterator[None]:
 
 
 def _copy_database(chroma: Path, scratch: Path) -> str:
-    """Copy the database (and the write-ahead log that a live foreign one may have); returns the sha256."""
+    """Copy the database (and the write-ahead log that a live foreign one may have); return the sha256."""
     digest = hashlib.sha256()
     for name in (SQLITE_NAME, f"{SQLITE_NAME}-wal"):
         try:
@@ -173,25 +172,6 @@ def _copy_database(chroma: Path, scratch: Path) -> str:
         if copied.read(len(_SQLITE_MAGIC)) != _SQLITE_MAGIC:
             raise _damaged(SQLITE_NAME, "not a database")
     return digest.hexdigest()
-
-
-def _copy_folder(source: Path, copy: Path) -> None:
-    """Copy a foreign folder of vectors: what Chroma has not flushed to it, it replays and writes at the first query."""
-    copy.mkdir()
-    for item in source.iterdir():
-        if item.is_file():
-            shutil.copyfile(item, copy / item.name)  # contents only: a read-only mode is not copied
-
-
-def _expected(manifest: Manifest) -> str:
-    record = manifest.files.get(_DATABASE)
-    return record.sha256 if record else ""
-
-
-def _folders(files: Iterable[str]) -> list[str]:
-    """The names of the folders that hold Chroma's vectors, from the manifest: nothing unverified is linked."""
-    paths = [PurePosixPath(name).parts for name in files]
-    return sorted({parts[1] for parts in paths if len(parts) > 2 and parts[0] == CHROMA_FOLDER})
 
 
 def _damaged(name: str, how: str) -> IndexDamaged:

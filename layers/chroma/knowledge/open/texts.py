@@ -1,4 +1,4 @@
-"""The texts of an index: one blob, memory-mapped, and a table that says where each text ends.
+"""The texts of an index: one blob, memory-mapped, and a table of the ends of the texts.
 
 Chroma stores each document text four times; this is once, in about half of its bytes. Two files in a folder:
 ``texts.zlib``, the blob, each text UTF-8 and compressed by itself; ``texts.npy``, int64 of shape (2, n): chunk numbers
@@ -44,7 +44,7 @@ def write_texts(folder: Path, texts: Iterable[tuple[int, str]]) -> None:
 
 
 class TextStore:
-    """Reads a store. Safe to use from several threads until it is closed."""
+    """An open store. Safe to use from several threads until it is closed."""
 
     def __init__(self, folder: Path) -> None:
         """Open the store in ``folder``.
@@ -60,7 +60,7 @@ class TextStore:
                 self._blob = mmap.mmap(blob.fileno(), 0, access=mmap.ACCESS_READ) if size else None
         except (OSError, ValueError, EOFError) as exc:
             raise IndexDamaged(f"The index's texts cannot be read: {exc}. Run: ragctl ingest PATH") from exc
-        if table.dtype != np.int64 or table.ndim != 2 or table.shape[0] != 2 or _last(table) != size:
+        if table.dtype != np.int64 or table.ndim != 2 or table.shape[0] != 2 or table[1, -1:].sum() != size:
             self.close()
             raise IndexDamaged(f"{TABLE_NAME} does not fit {TEXTS_NAME}. Run: ragctl ingest PATH")
         self.numbers: NDArray[np.int64] = table[0]
@@ -78,7 +78,7 @@ class TextStore:
         return isinstance(number, int) and self.row(number) is not None
 
     def get(self, number: int) -> str:
-        """The text of chunk ``number``.
+        """Return the text of chunk ``number``.
 
         Raises:
             KeyError: there is no such chunk.
@@ -97,10 +97,6 @@ class TextStore:
             self._blob.close()
 
     def row(self, number: int) -> int | None:
-        """The place of chunk ``number`` in the order of the texts, None when there is none."""
+        """Return the place of chunk ``number`` in the order of the texts, None when there is none."""
         row = int(np.searchsorted(self.numbers, number))
         return row if row < len(self.numbers) and self.numbers[row] == number else None
-
-
-def _last(table: np.ndarray[tuple[int, int], np.dtype[np.int64]]) -> int:
-    return int(table[1, -1]) if table.shape[1] else 0

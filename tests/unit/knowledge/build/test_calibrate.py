@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from knowledge.build.calibrate import background, calibration_of, is_foreign
-from knowledge.build.labels import carried, labelled, labels_of, labels_older
+from knowledge.build.labels import carry_labels, labels_of, labels_older, with_labels
 from knowledge.model.manifest import Manifest, dumps, loads
 from knowledge.model.values import Chunk, Evidence, Where
 from knowledge.search.signals import LEXICAL_SHARE, WEIGHTS, Calibration
@@ -96,33 +96,33 @@ GIVEN = {"bar": 1.5, "questions": 60, "older": False}
 
 
 def test_labels_make_another_version_and_taking_them_away_the_same_manifest_again() -> None:
-    with_labels = labelled(BARE, GIVEN)
+    given = with_labels(BARE, GIVEN)
 
-    assert labels_of(with_labels) == {**GIVEN, "content": BARE.version}
-    assert with_labels.version != BARE.version
-    assert len(with_labels.version) == len(BARE.version)
-    assert loads(dumps(with_labels)) == with_labels
-    assert labelled(with_labels, GIVEN) == with_labels
-    assert labelled(with_labels, {**GIVEN, "bar": 1.6}).version not in {with_labels.version, BARE.version}
-    assert labelled(with_labels, None) == BARE
+    assert labels_of(given) == {**GIVEN, "content": BARE.version}
+    assert given.version != BARE.version
+    assert len(given.version) == len(BARE.version)
+    assert loads(dumps(given)) == given
+    assert with_labels(given, GIVEN) == given
+    assert with_labels(given, {**GIVEN, "bar": 1.6}).version not in {given.version, BARE.version}
+    assert with_labels(given, None) == BARE
 
 
 def test_new_content_keeps_them_and_says_that_they_are_older() -> None:
-    before, now = labelled(BARE, GIVEN), replace(BARE, version="ba9876543210")
+    before, now = with_labels(BARE, GIVEN), replace(BARE, version="ba9876543210")
 
-    after = carried(now, before)
+    after = carry_labels(now, before)
 
     assert labels_of(after) == {**GIVEN, "older": True, "content": now.version}
     assert (labels_older(before), labels_older(after)) == (False, True)
     assert after.version not in {now.version, before.version}
-    assert labels_of(carried(replace(now, version="ffffffffffff"), after))["bar"] == 1.5  # type: ignore[index]
+    assert labels_of(carry_labels(replace(now, version="ffffffffffff"), after))["bar"] == 1.5  # type: ignore[index]
 
 
 @pytest.mark.parametrize("before", [None, BARE])
 def test_nothing_is_carried_that_was_not_given(before: Manifest | None) -> None:
-    assert carried(BARE, before) == BARE
+    assert carry_labels(BARE, before) == BARE
 
 
 def test_an_index_without_a_bar_takes_no_labels_over() -> None:
     without_bar = replace(BARE, calibration=None)
-    assert carried(without_bar, labelled(BARE, GIVEN)) == without_bar
+    assert carry_labels(without_bar, with_labels(BARE, GIVEN)) == without_bar

@@ -9,10 +9,9 @@ from fakes_embedding import ReadingEmbedder
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knowledge.build.plan import Plan, Previous, content_version, plan
-from knowledge.build.served.progress import Progress
-from knowledge.build.served.slabs import Cutting, SlabWriter
-from knowledge.build.served.totals import Totals
+from knowledge.build.plan import Plan, PreviousChunks, content_version, plan
+from knowledge.build.server_progress import ChunkTotals, IngestProgress
+from knowledge.build.server_writer import VersionWriter
 from knowledge.cut import chunking
 from knowledge.cut.chunking import Piece
 from knowledge.cut.embedding_text import embed_text
@@ -27,15 +26,15 @@ def document(doc_id: str, *paragraphs: str, path: str = "") -> Document:
     return Document(doc_id=doc_id, title=f"Title {doc_id}", text=text, digest=text, path=path or f"{doc_id}.md")
 
 
-def planned(documents: list[Document], previous: Previous | None = None) -> Plan:
-    return plan(documents, previous=previous or Previous(), max_chars=300, overlap=0)
+def planned(documents: list[Document], previous: PreviousChunks | None = None) -> Plan:
+    return plan(documents, previous=previous or PreviousChunks(), max_chars=300, overlap=0)
 
 
-def as_previous(made: Plan) -> Previous:
+def as_previous(made: Plan) -> PreviousChunks:
     numbers: dict[tuple[str, str], list[int]] = {}
     for chunk in made.chunks:
         numbers.setdefault((chunk.doc_id, chunk.text), []).append(chunk.number)
-    return Previous(
+    return PreviousChunks(
         next_number=made.next_number,
         numbers=numbers,
         sources={source.doc_id: source for source in made.sources},
@@ -79,7 +78,7 @@ SETS = st.dictionaries(st.sampled_from("abc"), st.lists(st.sampled_from(["p", "q
 @given(history=st.lists(SETS, min_size=2, max_size=6))
 def test_over_any_history_numbers_are_unique_kept_and_never_reused(history: list[dict[str, list[str]]]) -> None:
     ever: dict[int, tuple[str, str]] = {}
-    previous = Previous()
+    previous = PreviousChunks()
     for state in history:
         made = planned([document(name, *sections) for name, sections in state.items()], previous)
 
@@ -233,21 +232,18 @@ WRITTEN = Source(path="a.md", digest="1", doc_id="a", chunks=2)
 
 
 def test_reading_documents_again_keeps_what_is_written_of_others(tmp_path: Path) -> None:
-    progress = Progress(Totals.none(4, 8), next_number=3, sources=[WRITTEN])
-    cutting = Cutting(max_chars=100, overlap=10, recipe=1, run=map)
-    nobody = cast(Any, None)
-    SlabWriter(nobody, "x", None, False, ReadingEmbedder(), None, cutting, tmp_path, frozenset()).read_again(
-        [], progress
-    )
+    progress = IngestProgress(ChunkTotals.zero(4, 8), next_number=3, sources=[WRITTEN])
+    nothing = cast(Any, None)
+    VersionWriter(nothing, "x", None, nothing, ReadingEmbedder(), plan, tmp_path).rewrite([], progress)
     assert progress.sources == [WRITTEN]
 
 
 def test_progress_comes_back_as_it_was_kept(tmp_path: Path) -> None:
-    progress = Progress(Totals.none(4, 8), next_number=3, copied=300, slabs=2, sources=[WRITTEN], kept=["b"])
+    progress = IngestProgress(ChunkTotals.zero(4, 8), next_number=3, copied=300, slabs=2, sources=[WRITTEN], kept=["b"])
     progress.totals.numbers.update({1, 2})
     progress.save(tmp_path / "work")
-    again = Progress.load(tmp_path / "work")
+    again = IngestProgress.load(tmp_path / "work")
     assert again is not None
     assert (again.next_number, again.copied, again.slabs) == (3, 300, 2)
     assert (again.sources, again.kept, again.totals.numbers) == ([WRITTEN], ["b"], {1, 2})
-    assert Progress.load(tmp_path / "none") is None
+    assert IngestProgress.load(tmp_path / "none") is None

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from knowledge.cut.quote_spans import COLUMNS
 from knowledge.engines.server.address import ServerAddress, is_server
-from knowledge.engines.server.records import StoredChunk, from_record, stored_tokens, to_record
+from knowledge.engines.server.records import StoredChunk, from_record, to_record, token_stores
 from knowledge.model.errors import IndexMissing, SearchFailed
 from knowledge.model.values import Chunk
 from knowledge.search.codes import BITS
@@ -120,8 +120,8 @@ def test_a_chunk_without_tokens_cannot_be_compared() -> None:
         None,
     )
     with pytest.raises(SearchFailed, match="no token vectors"):
-        stored_tokens([one], DIMENSIONS)
-    assert stored_tokens([], DIMENSIONS).rows.tolist() == []
+        token_stores([one], DIMENSIONS)
+    assert token_stores([], DIMENSIONS).rows.tolist() == []
 
 
 # Addresses
@@ -196,4 +196,4 @@ def test_a_folder_is_no_server() -> None:
 
 def test_a_place_can_be_pinned_to_a_version() -> None:
     address = ServerAddress.parse("https://h/t/d")
-    assert str(address.pinned("0123456789ab")) == "https://h:443/t/d?version=0123456789ab"
+    assert str(address.at_version("0123456789ab")) == "https://h:443/t/d?version=0123456789ab"

@@ -9,7 +9,7 @@ import pytest
 
 from knowledge.model.errors import IndexDamaged, IndexMissing, KnowledgeError
 from knowledge.open.handle import RETRY_AFTER_S, IndexHandle, watch
-from knowledge.open.index import Index
+from knowledge.open.index import EmbeddedIndex
 
 
 class FakeIndex:
@@ -39,11 +39,11 @@ class Shelf:
         self.now = now
         self.state = object()
 
-    def open(self) -> Index:
+    def open(self) -> EmbeddedIndex:
         self.opened += 1
         if isinstance(self.now, KnowledgeError):
             raise self.now
-        return cast(Index, self.now)
+        return cast(EmbeddedIndex, self.now)
 
     def handle(self, *, watched: bool = True) -> IndexHandle:
         changed: Callable[[], object] | None = (lambda: self.state) if watched else None
@@ -60,7 +60,7 @@ def test_nothing_is_opened_before_the_first_request_and_then_once() -> None:
     handle = shelf.handle()
 
     assert shelf.opened == 0
-    assert [version(handle), version(handle), handle.current().version] == ["one"] * 3
+    assert [version(handle), version(handle), version(handle)] == ["one"] * 3
     assert shelf.opened == 1
 
 
@@ -69,7 +69,7 @@ def test_no_index_is_a_state_that_ends_when_one_appears() -> None:
     handle = shelf.handle()
 
     with pytest.raises(IndexMissing, match="No index"):
-        handle.current()
+        version(handle)
     with pytest.raises(IndexMissing), handle.lease():
         pass
     shelf.put(FakeIndex("one"))
@@ -120,7 +120,7 @@ def test_a_failed_opening_is_tried_again_after_a_pause_only() -> None:
 
 
 def test_a_bug_in_opening_is_not_hidden() -> None:
-    def broken() -> Index:
+    def broken() -> EmbeddedIndex:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
@@ -132,7 +132,7 @@ def test_the_stored_error_does_not_grow_with_every_request() -> None:
     depths = []
     for _ in range(5):
         with pytest.raises(IndexMissing) as caught:
-            handle.current()
+            version(handle)
         depths.append(len(caught.traceback))
 
     assert len(set(depths[1:])) == 1
@@ -144,7 +144,7 @@ def test_without_a_watch_only_a_swap_replaces_the_index() -> None:
     handle.refresh()
 
     assert not handle.refresh()
-    handle.swap(cast(Index, FakeIndex("two")))
+    handle.swap(cast(EmbeddedIndex, FakeIndex("two")))
     assert version(handle) == "two"
 
 
@@ -154,7 +154,7 @@ def test_a_leased_index_is_closed_only_when_its_last_lease_ends() -> None:
 
     with handle.lease() as first:
         with handle.lease():
-            handle.swap(cast(Index, FakeIndex("two")))
+            handle.swap(cast(EmbeddedIndex, FakeIndex("two")))
             assert version(handle) == "two"
             assert old.closed == 0
         assert old.closed == 0
@@ -172,7 +172,7 @@ def test_a_lease_ends_when_the_request_fails() -> None:
 
     assert old.closed == 1
     with pytest.raises(IndexMissing):
-        handle.current()
+        version(handle)
 
 
 def test_sixteen_threads_search_while_the_index_is_swapped_under_them() -> None:
@@ -193,7 +193,7 @@ def test_sixteen_threads_search_while_the_index_is_swapped_under_them() -> None:
         thread.start()
     handle.refresh()
     for index in made[1:]:
-        handle.swap(cast(Index, index))
+        handle.swap(cast(EmbeddedIndex, index))
     done.set()
     for thread in threads:
         thread.join()
@@ -227,7 +227,7 @@ def test_while_one_thread_opens_the_others_go_on_with_the_old_index() -> None:
     opening, release = threading.Event(), threading.Event()
     handle = IndexHandle(lambda: slow(), changed=lambda: shelf.state)
 
-    def slow() -> Index:
+    def slow() -> EmbeddedIndex:
         if shelf.opened:
             opening.set()
             release.wait()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from knowledge.engines.embedded.collection import Collection
+from knowledge.engines.collection import Collection
 from knowledge.engines.metadata import to_metadata
 from knowledge.model.errors import IndexDamaged, SearchFailed
 from knowledge.model.values import Chunk, Scalar

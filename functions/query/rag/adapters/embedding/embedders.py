@@ -10,7 +10,7 @@ from knowledge.engines.server.address import is_server
 from knowledge.model.errors import IndexMismatch
 from knowledge.model.values import Embedder
 from knowledge.open.index import DEFAULT_COLLECTION
-from knowledge.open.source import folder_of, read_manifest
+from knowledge.open.place import folder_of, read_manifest
 from rag.adapters import vendors
 from rag.adapters.model_config import CallLimits, EmbedConfig
 from rag.adapters.secrets import embedder_key
@@ -87,8 +87,8 @@ def index_embedder(
 
 def _made_with(place: str | Path, collection: str, token: Callable[[], str]) -> tuple[str, int] | None:
     if is_server(place):
-        from knowledge.open.served_version import served_model  # late: few have an index on a server
+        from knowledge.open.server_index import server_model  # late: few have an index on a server
 
-        return served_model(str(place), collection=collection, token=token)
+        return server_model(str(place), collection=collection, token=token)
     manifest = read_manifest(folder_of(place))
     return (manifest.model, manifest.dimensions) if manifest else None

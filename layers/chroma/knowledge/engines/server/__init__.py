@@ -1,1 +1,1 @@
-"""Chroma's own server, or its Cloud: one collection for each content version, and what is known of it as a whole."""
+"""An index on Chroma's own server or its Cloud: a collection of chunks and one of facts for each content version."""

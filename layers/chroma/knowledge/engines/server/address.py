@@ -1,4 +1,4 @@
-"""Where an index on Chroma's server is: ``chroma://host:port/tenant/database`` or ``https://host/tenant/database``."""
+"""Addresses of an index on Chroma's server: ``chroma://host:port/tenant/database``, ``https://host/tenant/database``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _VERSION = re.compile(r"[0-9a-f]{12}")
 
 @dataclass(frozen=True, slots=True)
 class ServerAddress:
-    """A database of a Chroma server. ``version`` is the content version that is asked for, "": the current one."""
+    """A database of a Chroma server. ``version`` names a content version, "" the current one."""
 
     host: str
     port: int
@@ -27,27 +27,27 @@ class ServerAddress:
 
     @classmethod
     def parse(cls, uri: str) -> Self:
-        """The address ``uri``; ``?version=`` names a content version.
+        """Parse the address ``uri``; ``?version=`` names a content version.
 
         Raises:
-            IndexMissing: it is none; the message says what is accepted.
+            IndexMissing: it is no such address; the message says what is accepted.
         """
         try:
             parts = urlsplit(uri)
             port, query = parts.port, parse_qs(parts.query, strict_parsing=True) if parts.query else {}
         except ValueError as exc:
-            raise _unusable(uri) from exc
+            raise _address_error(uri) from exc
         names = [unquote(name) for name in parts.path.strip("/").split("/")]
         version = query.pop("version", [""])[0]
-        good = parts.scheme in SCHEMES and parts.hostname and port != 0
-        good = good and len(names) == 2 and all(names) and not query
-        if not good or parts.username or parts.fragment or (version and not _VERSION.fullmatch(version)):
-            raise _unusable(uri)
+        is_valid = parts.scheme in SCHEMES and parts.hostname and port != 0
+        is_valid = is_valid and len(names) == 2 and all(names) and not query
+        if not is_valid or parts.username or parts.fragment or (version and not _VERSION.fullmatch(version)):
+            raise _address_error(uri)
         tenant, database = names
         return cls(str(parts.hostname), port or PORTS[parts.scheme], parts.scheme == "https", tenant, database, version)
 
-    def pinned(self, version: str) -> Self:
-        """The same place at one content version."""
+    def at_version(self, version: str) -> Self:
+        """Return this address with another ``version``."""
         return replace(self, version=version)
 
     def __str__(self) -> str:
@@ -59,11 +59,11 @@ class ServerAddress:
 
 
 def is_server(uri: object) -> bool:
-    """Whether ``uri`` names a place on a server, rather than a folder."""
+    """Return whether ``uri`` names a server rather than a folder."""
     return isinstance(uri, str) and uri.startswith(tuple(f"{scheme}://" for scheme in SCHEMES))
 
 
-def _unusable(uri: str) -> IndexMissing:
+def _address_error(uri: str) -> IndexMissing:
     shown = uri.rsplit("@", 1)[-1]  # what stands before it may be a password
     return IndexMissing(
         f"The index address {shown!r} cannot be used: write chroma://HOST:PORT/TENANT/DATABASE, or "

@@ -1,87 +1,92 @@
-"""Calls to Chroma's server, each within a time, a few at once, and tried twice. Chroma's own client has no limits."""
+"""Calls to Chroma's server with time limits, retries and a limit on concurrent calls. Chroma's own client has none."""
 
 from __future__ import annotations
 
 import logging
+import math
 import random
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import httpx
+
+from knowledge.engines.chroma import server_api
 from knowledge.engines.server.address import ServerAddress
-from knowledge.engines.settings import settings_class
 from knowledge.model.errors import IndexMissing, IndexUnreachable, SearchFailed
 from knowledge.model.patience import seconds_left
 
 if TYPE_CHECKING:
-    import httpx
     from chromadb.api import ServerAPI
     from chromadb.types import Collection
 
 logger = logging.getLogger(__name__)
 
-READ_S = 4.0
-"""A read of 150 records takes 10 to 40 ms of a server that is well."""
-WRITE_S = 120.0
 AT_ONCE = 10
-"""Chroma Cloud admits so many reads of a collection at a time."""
+"""Concurrent reads of a collection that Chroma Cloud admits."""
 WAITING = 40
-"""So many calls wait for their turn; one more is refused at once: with 20 ms a read the last waits for 80 ms."""
-READ_TRIES, WRITE_TRIES = 2, 5
+"""Calls that may wait for their turn; one more is refused at once: with 20 ms a read the last waits for 80 ms."""
 PAUSE_S = 0.1
 """Before the second try, drawn between half of it and one and a half; doubled for each further one."""
 DENIED = (401, 403)
 NOT_NOW = (429, 502, 503, 504)
+MAX_SOCKET_S = 3600.0
+"""A socket takes no infinite limit."""
+
+_deadline: ContextVar[float] = ContextVar("deadline", default=math.inf)
+"""The time (``time.monotonic()``) at which this thread's calls must end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
-    """How long one try may take, and how many there are."""
+class RetryPolicy:
+    """The time limit of one try, and the number of tries."""
 
     seconds: float
     tries: int
 
 
-READING = Patience(seconds=READ_S, tries=READ_TRIES)
-WRITING = Patience(seconds=WRITE_S, tries=WRITE_TRIES)
+READ_POLICY = RetryPolicy(seconds=4.0, tries=2)
+"""A read of 150 records takes 10 to 40 ms on a healthy server."""
+WRITE_POLICY = RetryPolicy(seconds=120.0, tries=5)
 
 
 class Connection:
-    """A pool of connections to one server, made at the first call. Safe to use from several threads."""
+    """A pool of connections to one server, opened at the first call. Safe to use from several threads."""
 
     def __init__(self, address: ServerAddress, token: Callable[[], str] = str) -> None:
-        """``token`` gives the key that the server asks for, "" where it asks for none; it is sent over TLS alone."""
+        """``token`` gives the server's key, "" where it needs none; it is sent over TLS only."""
         self.address = address
         self._token = token
         self._api: ServerAPI | None = None
         self.collections: dict[str, Collection] = {}
-        """Those that were asked for, by name: their ids, which never change, need not be looked up again."""
+        """Known collections by name: their ids never change and need no second look-up."""
         self._lock = threading.Lock()
         self._turns = threading.BoundedSemaphore(AT_ONCE)
         self._waiting = threading.BoundedSemaphore(AT_ONCE + WAITING)
 
-    def call[T](self, work: Callable[[ServerAPI], T], *, patience: Patience = READING) -> T:
-        """What ``work`` returns of the server's interface.
+    def call[T](self, work: Callable[[ServerAPI], T], *, policy: RetryPolicy = READ_POLICY) -> T:
+        """Return the result of ``work``, which gets the server's API.
 
         Raises:
-            IndexUnreachable: it did not answer in time, nobody is there, it refuses the key, or too many calls wait.
-            IndexMissing: what was asked for is not there.
+            IndexUnreachable: the server did not answer in time or refused the key, or too many calls wait.
+            IndexMissing: the collection does not exist.
             SearchFailed: the call was malformed.
         """
-        self._opened()  # loading Chroma's client takes seconds on a busy machine, and is no fault of the server's
-        until = time.monotonic() + min(patience.seconds * patience.tries, seconds_left())
-        for number in range(patience.tries):
+        self._open()  # loading Chroma's client takes seconds on a busy machine, and is no fault of the server's
+        until = time.monotonic() + min(policy.seconds * policy.tries, seconds_left())
+        for number in range(policy.tries):
             try:
-                return self._once(work, min(patience.seconds, until - time.monotonic()))
-            except _Passing as exc:
+                return self._try(work, min(policy.seconds, until - time.monotonic()))
+            except _TransientFailure as exc:
                 pause = PAUSE_S * 2**number * random.uniform(0.5, 1.5)  # noqa: S311 - spreads callers, no secret
-                if number + 1 == patience.tries or time.monotonic() + pause >= until:
-                    raise IndexUnreachable(f"Chroma's server at {self._place} {exc}. {_WAY_OUT}") from exc.__cause__
+                if number + 1 == policy.tries or time.monotonic() + pause >= until:
+                    raise IndexUnreachable(f"Chroma's server at {self._place} {exc}. {_ADVICE}") from exc.__cause__
                 time.sleep(pause)
-        raise AssertionError("patience without a try")
+        raise AssertionError("a policy without a try")
 
     @property
     def is_open(self) -> bool:
@@ -95,59 +100,62 @@ class Connection:
         if api is not None:
             api._session.close()  # type: ignore[attr-defined]  # Chroma's client offers nothing else
 
-    def _once[T](self, work: Callable[[ServerAPI], T], seconds: float) -> T:
-        api = self._opened()
+    def _try[T](self, work: Callable[[ServerAPI], T], seconds: float) -> T:
+        api = self._open()
         if not self._waiting.acquire(blocking=False):
-            raise IndexUnreachable(f"Too many questions wait for Chroma's server at {self._place}. {_WAY_OUT}")
+            raise IndexUnreachable(f"Too many questions wait for Chroma's server at {self._place}. {_ADVICE}")
         outcome: Future[T] = Future()
-        until = time.monotonic() + max(seconds, 0.001)
+        seconds = max(seconds, 0.001)
+        until = time.monotonic() + seconds
 
-        def turn() -> None:
+        def run() -> None:
             # A thread that overruns keeps its turn until its socket's own limit ends it: the server is still busy.
-            from knowledge.engines.server.time_limit import ends
-
             try:
                 with self._turns:
                     if not outcome.set_running_or_notify_cancel():
                         return
-                    ends.set(until)
+                    _deadline.set(until)
                     outcome.set_result(work(api))
             except BaseException as exc:  # noqa: BLE001 - it is raised again in the caller's thread
                 outcome.set_exception(exc)
             finally:
                 self._waiting.release()
 
-        threading.Thread(target=turn, name="chroma-server", daemon=True).start()
+        threading.Thread(target=run, name="chroma-server", daemon=True).start()
         try:
-            return outcome.result(timeout=max(seconds, 0.001))
+            return outcome.result(timeout=seconds)
         except TimeoutError as exc:
             outcome.cancel()
-            raise _Passing("did not answer in time") from exc
-        except (_Passing, IndexMissing, IndexUnreachable, SearchFailed):
+            raise _TransientFailure("did not answer in time") from exc
+        except (_TransientFailure, IndexMissing, IndexUnreachable, SearchFailed):
             raise
         except Exception as exc:
-            raise self._translated(exc) from exc
+            raise self._translate(exc) from exc
 
-    def _opened(self) -> ServerAPI:
-        from knowledge.engines.server.time_limit import bound, limit
-
+    def _open(self) -> ServerAPI:
         with self._lock:
             if self._api is None:
-                api = _api(self.address, self._token())
-                api._session.event_hooks = {"request": [limit], "response": [self._check, bound]}  # type: ignore[attr-defined]
+                token = self._token()
+                if token and not self.address.tls:
+                    raise IndexUnreachable(
+                        "A key is sent to Chroma's server over TLS alone: write https:// in INDEX_URI"
+                    )
+                headers = {"x-chroma-token": token, "Authorization": f"Bearer {token}"} if token else {}
+                api = server_api(self.address.host, self.address.port, tls=self.address.tls, headers=headers)
+                hooks = {"request": [_limit_request], "response": [self._check_status, _limit_body]}
+                api._session.event_hooks = hooks  # type: ignore[attr-defined]
                 self._api = api
             return self._api
 
-    def _check(self, response: httpx.Response) -> None:
-        """Tell by its status what is not for Chroma's client, which tells it by the body."""
+    def _check_status(self, response: httpx.Response) -> None:
+        """Raise for statuses that Chroma's client, which reads the body, would report as something else."""
         if response.status_code in DENIED:
             raise IndexUnreachable(f"Chroma's server at {self._place} refuses the key: see INDEX_SECRET_NAME")
         if response.status_code in NOT_NOW:
             logger.warning("Chroma's server answered with status %s", response.status_code)
-            raise _Passing("cannot answer now")
+            raise _TransientFailure("cannot answer now")
 
-    def _translated(self, exc: Exception) -> Exception:
-        import httpx
+    def _translate(self, exc: Exception) -> Exception:
         from chromadb.errors import ChromaError, InternalError, NotFoundError
 
         if isinstance(exc, NotFoundError):
@@ -156,39 +164,45 @@ class Connection:
             return SearchFailed(f"Chroma's server refused the call: {exc}")
         logger.warning("a call to Chroma's server failed: %s", type(exc).__name__)
         if isinstance(exc, httpx.TimeoutException):
-            return _Passing("did not answer in time")
-        return _Passing("cannot be reached" if isinstance(exc, httpx.TransportError) else "cannot answer now")
+            return _TransientFailure("did not answer in time")
+        return _TransientFailure("cannot be reached" if isinstance(exc, httpx.TransportError) else "cannot answer now")
 
     @property
     def _place(self) -> str:
         return f"{self.address.host}:{self.address.port}"
 
 
-class _Passing(Exception):
+class _TransientFailure(Exception):
     """A failure that may pass."""
 
 
-_WAY_OUT = "Ask again in a moment; if it stays so, see whether the server runs, and the network lets this program there"
+_ADVICE = "Ask again in a moment; if it stays so, see whether the server runs, and the network lets this program there"
 
 
-def _api(address: ServerAddress, token: str) -> ServerAPI:
-    """Chroma's client for ``address``; it calls nobody yet."""
-    explicit = settings_class()
-    from chromadb.api import ServerAPI
-    from chromadb.config import System
+def _limit_request(request: httpx.Request) -> None:
+    """Limit each wait of ``request`` to the thread's deadline; a hook of httpx."""
+    seconds = min(MAX_SOCKET_S, max(0.001, _deadline.get() - time.monotonic()))
+    request.extensions["timeout"] = dict.fromkeys(("connect", "read", "write", "pool"), seconds)
 
-    if token and not address.tls:
-        raise IndexUnreachable("A key is sent to Chroma's server over TLS alone: write https:// in INDEX_URI")
-    headers = {"x-chroma-token": token, "Authorization": f"Bearer {token}"} if token else {}
-    system = System(
-        explicit(
-            chroma_api_impl="chromadb.api.fastapi.FastAPI",
-            chroma_server_host=address.host,
-            chroma_server_http_port=address.port,
-            chroma_server_ssl_enabled=address.tls,
-            chroma_server_headers=headers,
-            anonymized_telemetry=False,
-        )
-    )
-    api: ServerAPI = system.instance(ServerAPI)  # type: ignore[type-abstract]  # Chroma finds the class that is set
-    return api
+
+def _limit_body(response: httpx.Response) -> None:
+    """Limit the reading of the body to the thread's deadline; a hook of httpx.
+
+    httpx's own limit starts again with each byte that arrives.
+    """
+    assert isinstance(response.stream, httpx.SyncByteStream)  # noqa: S101 - of a client that is not async
+    response.stream = _LimitedStream(response.stream)
+
+
+class _LimitedStream(httpx.SyncByteStream):
+    def __init__(self, stream: httpx.SyncByteStream) -> None:
+        self._stream = stream
+
+    def __iter__(self) -> Iterator[bytes]:
+        for part in self._stream:
+            if time.monotonic() > _deadline.get():
+                raise httpx.ReadTimeout("The answer took too long")
+            yield part
+
+    def close(self) -> None:
+        self._stream.close()

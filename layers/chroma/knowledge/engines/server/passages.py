@@ -1,152 +1,253 @@
-"""The chunks that a look compares, of an index on Chroma's server: fetched for the question, with all that it needs.
+"""The chunks that a question is compared with, fetched from Chroma's server, and the lexical search beside it.
 
-The pool is the engine's nearest ``NEAREST`` and the lexical side's best ``BEST``. That side is BM25 over tables in
-memory up to ``knowledge.engines.server.words.TABLE_CHUNKS`` chunks; beyond, the server is asked for the question's two
-rarest words, and what it finds is scored by the same formula.
+The pool is the server's nearest ``NEAREST`` and the lexical search's best ``BEST``. Up to ``TABLE_CHUNKS`` chunks that
+search is BM25 over tables in memory (``TableSearch``); beyond, the server finds the question's two rarest words, and
+the same formula scores what it finds (``WordSearch``).
 """
 
 from __future__ import annotations
 
+import re
+import threading
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
 from itertools import batched
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from knowledge.cut.embedding_text import embed_text
 from knowledge.engines.server.database import RESULTS, Database
-from knowledge.engines.server.records import StoredChunk, stored_tokens
-from knowledge.engines.server.remembered import Remembered
+from knowledge.engines.server.records import StoredChunk, token_stores
 from knowledge.model.errors import SearchFailed
-from knowledge.search.candidates import Signal
+from knowledge.search.candidates import Signal, best_rows
 from knowledge.search.pool import Pool, StoredTokens
+from knowledge.search.words import words_of
 
 if TYPE_CHECKING:
-    from knowledge.model.values import Vector, View, Where
+    from numpy.typing import NDArray
+
+    from knowledge.model.values import Matrix, Vector, View, Where
+    from knowledge.search.columns import Columns
+    from knowledge.search.lexical import Lexical
+    from knowledge.search.term_counts import TermCounts
 
 NEAREST = 100
 BEST = 50
+TABLE_CHUNKS = 100_000
+"""Above this number of chunks BM25 and the metadata, about 1 kB a chunk, are no tables in memory."""
+RAREST = 2
+"""Words of a question, the rarest, that the server looks for."""
+MAX_WORD_BYTES = 100
+"""Of a word in an expression; Chroma Cloud takes 256 bytes in all."""
+CACHED_TEXTS = 4
+"""Texts whose scores are kept: those of one question are needed twice."""
+CACHED_CHUNKS = 1000
+"""Some 6 kB each."""
 
 
-class LexicalSide(Protocol):
+class LexicalSearch(Protocol):
     """Finds chunks by their words."""
 
-    def best(self, text: str, where: Where | None, *, k: int) -> Mapping[str, Any]:
-        """What to ask the server for, for the ``k`` best chunks for ``text``.
+    def select(self, text: str, where: Where | None, *, k: int) -> Mapping[str, Any]:
+        """Return a selection of the ``k`` best chunks for ``text``; an empty one selects nothing.
 
-        Their ``numbers``, or what Chroma's ``get`` takes; empty: nothing.
+        It is ``{"numbers": [...]}``, or arguments of Chroma's ``get``.
         """
         ...
 
-    def signal(self, text: str, chunks: Sequence[StoredChunk]) -> Signal:
-        """The BM25 scores of ``chunks`` for ``text``, with mean and deviation over the whole index."""
+    def score(self, text: str, chunks: Sequence[StoredChunk]) -> Signal:
+        """Return the BM25 scores of ``chunks`` for ``text``, with mean and deviation over the whole index."""
         ...
 
-    def admitted(self, chunks: Sequence[StoredChunk], where: Where) -> np.ndarray[Any, np.dtype[np.bool_]] | None:
-        """Which of ``chunks`` the filter admits; None where only the server can tell."""
+    def admits(self, chunks: Sequence[StoredChunk], where: Where) -> NDArray[np.bool_] | None:
+        """Return which of ``chunks`` the filter admits, None where only the server can tell."""
         ...
+
+
+class TableSearch:
+    """BM25 over all chunks in memory, as in an embedded index. Safe to use from several threads."""
+
+    def __init__(self, lexical: Lexical, columns: Columns) -> None:
+        self._lexical = lexical
+        self._columns = columns
+        self._scores = lru_cache(maxsize=CACHED_TEXTS)(lexical.scores)
+
+    def select(self, text: str, where: Where | None, *, k: int) -> Mapping[str, Any]:
+        """See ``LexicalSearch``."""
+        scores = self._scores(text)
+        rows = self._columns.rows(where) if where else None
+        matching = np.flatnonzero(scores) if rows is None else rows[scores[rows] > 0]
+        numbers = self._lexical.numbers[best_rows(scores[matching], matching, k)].tolist()
+        if not numbers:
+            return {}
+        if where and rows is None:  # a filter that only Chroma can apply
+            return {"ids": [f"id_{number}" for number in numbers], "where": dict(where)}
+        return {"numbers": numbers}
+
+    def score(self, text: str, chunks: Sequence[StoredChunk]) -> Signal:
+        """See ``LexicalSearch``."""
+        numbers = [chunk.chunk.number for chunk in chunks]
+        return Signal.of(np.searchsorted(self._lexical.numbers, numbers), self._scores(text))
+
+    def admits(self, chunks: Sequence[StoredChunk], where: Where) -> NDArray[np.bool_] | None:
+        """See ``LexicalSearch``."""
+        rows = self._columns.rows(where)
+        numbers = [chunk.chunk.number for chunk in chunks]
+        return None if rows is None else np.isin(numbers, self._lexical.numbers[rows])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WordSearch:
+    """The server finds chunks with the question's rarest words; BM25 scores them by the index's counts."""
+
+    counts: TermCounts
+
+    def select(self, text: str, where: Where | None, *, k: int) -> Mapping[str, Any]:
+        """See ``LexicalSearch``.
+
+        By ``$regex``, as ``$contains`` tells capitals from small letters: a word in three forms takes it three times as
+        long (docs/scaling.md).
+        """
+        words = dict.fromkeys(word for _, word in words_of(text))
+        short = [word for word in words if len(re.escape(word).encode(errors="replace")) <= MAX_WORD_BYTES]
+        ranked = sorted((-self.counts.idf(term), word) for word in short for term in self.counts.terms(word)[:1])
+        rare = [re.escape(word) for _, word in ranked if self.counts.has(word)][:RAREST]
+        if not rare:
+            return {}
+        selection: dict[str, Any] = {"where_document": {"$regex": f"(?i:{'|'.join(rare)})"}, "limit": k}
+        return selection | ({"where": dict(where)} if where else {})
+
+    def score(self, text: str, chunks: Sequence[StoredChunk]) -> Signal:
+        """See ``LexicalSearch``."""
+        texts = [embed_text(chunk.chunk.title, chunk.chunk.text) for chunk in chunks]
+        return Signal(self.counts.scores(text, texts), *self.counts.moments(text))
+
+    def admits(self, chunks: Sequence[StoredChunk], where: Where) -> None:
+        """See ``LexicalSearch``: only the server can tell."""
+        return
+
+
+class ChunkCache:
+    """The chunks of one version that were fetched last, by number; a version never changes. Safe in several threads.
+
+    A question needs the same chunks when it is searched, answered and checked.
+    """
+
+    def __init__(self) -> None:
+        self._chunks: OrderedDict[int, StoredChunk] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def put(self, chunks: Iterable[StoredChunk]) -> None:
+        """Add ``chunks`` and drop those that were added longest ago."""
+        with self._lock:
+            for chunk in chunks:
+                self._chunks[chunk.chunk.number] = chunk
+                self._chunks.move_to_end(chunk.chunk.number)
+            while len(self._chunks) > CACHED_CHUNKS:
+                self._chunks.popitem(last=False)
+
+    def get(self, numbers: Sequence[int]) -> dict[int, StoredChunk]:
+        """Return those of ``numbers`` that are cached."""
+        with self._lock:
+            return {number: self._chunks[number] for number in numbers if number in self._chunks}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ServerPassages:
-    """A ``PassageSource``: the collection ``name`` of a server, and the lexical side of the same chunks."""
+    """A ``PassageSource``: the collection ``name`` of a server, and the lexical search over the same chunks."""
 
     database: Database
     name: str
-    lexical: LexicalSide
+    lexical: LexicalSearch
     dimensions: int
-    remembered: Remembered
+    cache: ChunkCache = field(default_factory=ChunkCache)
 
     def pool(self, asked: Mapping[str, Vector], views: Sequence[View], where: Where | None) -> Pool:
         """See ``PassageSource``."""
-        filters = [both(where, view.where) for view in views]
-        found = {
-            chunk.chunk.number: chunk
-            for some in self.found([(view.text, asked[view.text], f) for view, f in zip(views, filters, strict=True)])
-            for chunk in some
-        }
-        chunks = [found[number] for number in sorted(found)]
+        filters = [_both(where, view.where) for view in views]
+        queries = [(view.text, asked[view.text], f) for view, f in zip(views, filters, strict=True)]
+        chunks = self.find(queries)
         return Pool(
             numbers=np.array([chunk.chunk.number for chunk in chunks], dtype=np.int64),
             vectors=self.vectors(chunks),
-            tokens=stored_tokens(chunks, self.dimensions),
-            bm25={text: self.lexical.signal(text, chunks) for text in asked},
-            admitted=[
-                self._admitted(chunks, f) if view.where else None for view, f in zip(views, filters, strict=True)
-            ],
+            tokens=token_stores(chunks, self.dimensions),
+            bm25={text: self.lexical.score(text, chunks) for text in asked},
+            admitted=[self._admits(chunks, f) if view.where else None for view, f in zip(views, filters, strict=True)],
         )
 
-    def found(
-        self, wanted: Sequence[tuple[str, Vector, Where | None]], *, near: int = NEAREST, best: int = BEST
-    ) -> Iterable[tuple[StoredChunk, ...]]:
-        """What both sides find for each text, with its vector, within its filter; all at once."""
-        calls: list[Callable[[], tuple[StoredChunk, ...]]] = []
-        for text, vector, where in wanted:
+    def find(
+        self, queries: Sequence[tuple[str, Vector, Where | None]], *, near: int = NEAREST, best: int = BEST
+    ) -> list[StoredChunk]:
+        """Return what both searches find for each text, its vector and its filter, by number. All run at once."""
+        calls: list[Callable[[], Iterable[StoredChunk]]] = []
+        for text, vector, where in queries:
             calls.append(partial(self.database.nearest, self.name, vector, k=near, where=where))
-            if which := self.lexical.best(text, where, k=best):
-                calls.append(partial(self._got, which))
-        for chunks in together(calls):
-            self.remembered.keep(chunks)
-            yield chunks
+            if selection := self.lexical.select(text, where, k=best):
+                calls.append(partial(self._get, selection))
+        found: dict[int, StoredChunk] = {}
+        for chunks in _run_all(calls):
+            self.cache.put(chunks)
+            found |= {chunk.chunk.number: chunk for chunk in chunks}
+        return [found[number] for number in sorted(found)]
 
     def tokens(self, numbers: Sequence[int]) -> StoredTokens:
         """See ``PassageSource``."""
-        return stored_tokens(self.chunks(numbers), self.dimensions)
+        return token_stores(self.chunks(numbers), self.dimensions)
 
     def chunks(self, numbers: Sequence[int]) -> list[StoredChunk]:
-        """The chunks of ``numbers``, in that order.
+        """Return the chunks of ``numbers``, in that order.
 
         Raises:
             SearchFailed: there is no such chunk, or the query failed.
         """
-        known = self.remembered.of(numbers)
-        lacking = [number for number in dict.fromkeys(numbers) if number not in known]
-        for some in batched(lacking, RESULTS):
-            read = self.database.get(self.name, ids=[f"id_{number}" for number in some])
-            self.remembered.keep(read)
-            known |= {chunk.chunk.number: chunk for chunk in read}
+        known = self.cache.get(numbers)
+        missing = [number for number in dict.fromkeys(numbers) if number not in known]
+        fetched = list(self.database.get_chunks(self.name, missing))
+        self.cache.put(fetched)
+        known |= {chunk.chunk.number: chunk for chunk in fetched}
         try:
             return [known[number] for number in numbers]
         except KeyError as exc:
             raise SearchFailed(f"The index has no chunk id_{exc}") from exc
 
-    def vectors(self, chunks: Sequence[StoredChunk]) -> np.ndarray[Any, np.dtype[np.float32]]:
-        """The vectors of ``chunks``, one a row."""
+    def vectors(self, chunks: Sequence[StoredChunk]) -> Matrix:
+        """Return the vectors of ``chunks``, one a row."""
         return np.array([chunk.vector for chunk in chunks], dtype=np.float32).reshape(-1, self.dimensions)
 
-    def _got(self, which: Mapping[str, Any]) -> tuple[StoredChunk, ...]:
-        if "numbers" in which:
-            return tuple(self.chunks(which["numbers"]))
-        return self.database.get(self.name, **which)
+    def _get(self, selection: Mapping[str, Any]) -> Sequence[StoredChunk]:
+        if "numbers" in selection:
+            return self.chunks(selection["numbers"])
+        return self.database.get(self.name, **selection)
 
-    def _admitted(
-        self, chunks: Sequence[StoredChunk], where: Where | None
-    ) -> np.ndarray[Any, np.dtype[np.bool_]] | None:
+    def _admits(self, chunks: Sequence[StoredChunk], where: Where | None) -> NDArray[np.bool_] | None:
         if where is None or not chunks:
             return None
-        known = self.lexical.admitted(chunks, where)
+        known = self.lexical.admits(chunks, where)
         if known is not None:
             return known
+        ids = [chunk.chunk.id for chunk in chunks]
         admitted: set[str] = set()
-        for some in batched((chunk.chunk.id for chunk in chunks), RESULTS):
-            admitted.update(self.database.ids(self.name, ids=list(some), where=dict(where)))
-        return np.array([chunk.chunk.id in admitted for chunk in chunks])
+        for batch in batched(ids, RESULTS):
+            admitted.update(self.database.ids(self.name, ids=list(batch), where=dict(where)))
+        return np.array([chunk_id in admitted for chunk_id in ids])
 
 
-def both(one: Where | None, other: Where | None) -> Where | None:
-    """The filter that admits what both do."""
+def _both(one: Where | None, other: Where | None) -> Where | None:
+    """Return the filter that admits only what both admit."""
     if one and other:
         return {"$and": [dict(one), dict(other)]}
     return one or other or None
 
 
-def together[T](calls: Sequence[Callable[[], T]]) -> list[T]:
-    """What ``calls`` return, in their order, all begun at once; the first error is raised."""
+def _run_all[T](calls: Sequence[Callable[[], T]]) -> list[T]:
+    """Return the results of ``calls``, in their order, all started at once; the first error is raised."""
     if len(calls) == 1:
         return [calls[0]()]
     with ThreadPoolExecutor(max(1, len(calls)), thread_name_prefix="chroma-pool") as pool:
-        begun = [pool.submit(copy_context().run, call) for call in calls]
-        return [one.result() for one in begun]
+        futures = [pool.submit(copy_context().run, call) for call in calls]
+        return [future.result() for future in futures]

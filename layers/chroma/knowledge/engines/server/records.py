@@ -1,9 +1,9 @@
-"""A chunk as a record of Chroma's server: its text, its vector, its metadata, and what late interaction needs of it.
+"""A chunk as a record of Chroma's server: its text, vector and metadata, and the data of late interaction.
 
-The last is one blob: the vector in a byte a dimension, windows, codes, the order of tokens and units, as the files of
-an embedded index have them (``knowledge.search``). It stands in the metadata in base64, in pieces below the limit of a
-value in Chroma Cloud: ``late_0``, ``late_1``, ... Texts among the fields that are beyond that limit stand in
-``late_text_0``, ``late_text_1``, ..., as one JSON object in pieces.
+That data is one blob: the vector in a byte a dimension, windows, codes, token order and units, as the files of an
+embedded index have them (``knowledge.search``). The metadata hold it in base64, in pieces below Chroma Cloud's limit of
+a value: ``late_0``, ``late_1``, ... Text fields beyond that limit are stored as one JSON object in ``late_text_0``,
+``late_text_1``, ...
 """
 
 from __future__ import annotations
@@ -34,15 +34,14 @@ if TYPE_CHECKING:
     from knowledge.model.values import Vector
 
 LATE, LONG = "late_", "late_text_"
-_IS_OURS = re.compile(rf"(?:{LATE}|{LONG})\d+").fullmatch
+_RESERVED_KEY = re.compile(rf"(?:{LATE}|{LONG})\d+")
 VALUE_CHARS = 4000
 """Chroma Cloud takes 4,096 bytes in a metadata value."""
-_HEAD = 6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredChunk:
-    """A chunk as the server has it: ``vector`` to a byte a dimension, ``tokens`` None where the embedder tells none."""
+    """A chunk as the server has it: ``vector`` to a byte a dimension, ``tokens`` None without token vectors."""
 
     chunk: Chunk
     vector: Vector
@@ -50,97 +49,90 @@ class StoredChunk:
 
 
 def to_record(chunk: Chunk, vector: Vector, tokens: ChunkTokens | None) -> dict[str, Scalar]:
-    """The metadata of ``chunk``'s record."""
-    fields = {key: value for key, value in to_metadata(chunk).items() if not _IS_OURS(key)}
-    long = {key: value for key, value in fields.items() if isinstance(value, str) and len(value.encode()) > VALUE_CHARS}
-    packed = base64.b64encode(_packed(vector, tokens)).decode()
-    texts = json.dumps(long) if long else ""
-    short = {key: value for key, value in fields.items() if key not in long}
-    return {**short, **_cut(LATE, packed), **_cut(LONG, texts)}
+    """Return the metadata of ``chunk``'s record."""
+    short: dict[str, Scalar] = {}
+    long: dict[str, str] = {}
+    for key, value in to_metadata(chunk).items():
+        if _RESERVED_KEY.fullmatch(key):
+            continue
+        if isinstance(value, str) and len(value.encode()) > VALUE_CHARS:
+            long[key] = value
+        else:
+            short[key] = value
+    blob = base64.b64encode(_pack(vector, tokens)).decode()
+    return {**short, **_split(LATE, blob), **_split(LONG, json.dumps(long) if long else "")}
 
 
 def from_record(record_id: str, metadata: Mapping[str, object] | None, document: str | None) -> StoredChunk:
-    """The chunk of a record.
+    """Return the chunk of a record.
 
     Raises:
-        SearchFailed: it is not one of ours, or not whole.
+        SearchFailed: the record is not one of ours, or not whole.
     """
-    held = dict(metadata or {})
+    fields = dict(metadata or {})
     try:
         number = int(record_id.removeprefix("id_"))
-        vector, tokens = _unpacked(base64.b64decode(_joined(LATE, held), validate=True))
-        held |= json.loads(_joined(LONG, held) or "{}")
+        vector, tokens = _unpack(base64.b64decode(_pop_pieces(LATE, fields), validate=True))
+        fields |= json.loads(_pop_pieces(LONG, fields) or "{}")
     except (KeyError, ValueError, IndexError) as exc:
         raise SearchFailed(
             f"The record {record_id!r} on Chroma's server is not whole. Run: ragctl ingest PATH"
         ) from exc
-    return StoredChunk(to_chunk(held, number=number, text=document or ""), vector, tokens)
+    return StoredChunk(to_chunk(fields, number=number, text=document or ""), vector, tokens)
 
 
-def _cut(name: str, text: str) -> dict[str, Scalar]:
-    """``text`` in values that are short enough."""
-    starts = range(0, len(text), VALUE_CHARS)
-    return {f"{name}{i}": text[start : start + VALUE_CHARS] for i, start in enumerate(starts)}
-
-
-def _joined(name: str, held: dict[str, object]) -> str:
-    """What ``_cut`` made of a text, taken out of ``held``. KeyError: a piece is missing."""
-    count = sum(1 for key in held if re.fullmatch(rf"{name}\d+", key))
-    return "".join(str(held.pop(f"{name}{i}")) for i in range(count))
-
-
-def stored_tokens(chunks: Sequence[StoredChunk], dimensions: int) -> StoredTokens:
-    """What is kept of the tokens of ``chunks``, in their order.
+def token_stores(chunks: Sequence[StoredChunk], dimensions: int) -> StoredTokens:
+    """Return the token vectors of ``chunks``, in their order.
 
     Raises:
-        SearchFailed: nothing is kept of one.
+        SearchFailed: a chunk has none.
     """
-    tokens = [chunk.tokens for chunk in chunks]
-    some = [one for one in tokens if one is not None]
-    if len(some) != len(tokens):
+    tokens = [chunk.tokens for chunk in chunks if chunk.tokens is not None]
+    if len(tokens) != len(chunks):
         raise SearchFailed("The index on Chroma's server has no token vectors. Run: ragctl ingest PATH")
     return StoredTokens(
         CodeStore(
-            codes=Ragged.of([one.codes for one in some], dtype=np.uint8, width=(BITS // 8,)),
-            order=Ragged.of([one.order for one in some], dtype=np.uint16),
-            units=Ragged.of([one.units for one in some], dtype=np.uint16, width=(COLUMNS,)),
-            titles=np.array([one.title_tokens for one in some], dtype=np.uint16),
+            codes=Ragged.of([one.codes for one in tokens], dtype=np.uint8, width=(BITS // 8,)),
+            order=Ragged.of([one.order for one in tokens], dtype=np.uint16),
+            units=Ragged.of([one.units for one in tokens], dtype=np.uint16, width=(COLUMNS,)),
+            titles=np.array([one.title_tokens for one in tokens], dtype=np.uint16),
         ),
         WindowStore(
-            Ragged.of([one.windows for one in some], dtype=np.uint8, width=(dimensions // 2,)),
-            Ragged.of([one.scales for one in some], dtype=np.float32),
+            Ragged.of([one.windows for one in tokens], dtype=np.uint8, width=(dimensions // 2,)),
+            Ragged.of([one.scales for one in tokens], dtype=np.float32),
         ),
-        np.arange(len(some)),
+        np.arange(len(tokens)),
     )
 
 
-def _packed(vector: Vector, tokens: ChunkTokens | None) -> bytes:
+def _split(name: str, text: str) -> dict[str, Scalar]:
+    """Split ``text`` into values below the limit."""
+    starts = range(0, len(text), VALUE_CHARS)
+    return {f"{name}{number}": text[start : start + VALUE_CHARS] for number, start in enumerate(starts)}
+
+
+def _pop_pieces(name: str, fields: dict[str, object]) -> str:
+    """Remove the pieces that ``_split`` made from ``fields`` and join them. KeyError: one is missing."""
+    count = sum(1 for key in fields if re.fullmatch(rf"{name}\d+", key))
+    return "".join(str(fields.pop(f"{name}{number}")) for number in range(count))
+
+
+def _pack(vector: Vector, tokens: ChunkTokens | None) -> bytes:
+    """Return the blob: six numbers (``_unpack`` names them), then the arrays, little-endian."""
     steps, scale = to_steps(vector[np.newaxis])
-    parts: list[NDArray[Any]] = [scale.astype("<f4"), steps]
-    head = [len(vector), 0, 0, 0, 0, 0]
+    arrays: list[NDArray[Any]] = [scale.astype("<f4"), steps]
+    header = [len(vector), 0, 0, 0, 0, 0]
     if tokens is not None:
-        head = [
-            len(vector),
-            len(tokens.windows),
-            len(tokens.pieces),
-            len(tokens.order),
-            len(tokens.units),
-            tokens.title_tokens,
-        ]
-        parts += [
-            tokens.scales.astype("<f4"),
-            tokens.windows,
-            tokens.codes,
-            tokens.pieces.astype("<u2"),
-            tokens.order.astype("<u2"),
-            tokens.units.astype("<u2"),
-        ]
-    return np.array(head, "<u2").tobytes() + b"".join(part.tobytes() for part in parts)
+        by_piece = (tokens.pieces, tokens.order, tokens.units)
+        header[1:] = [len(tokens.windows), *map(len, by_piece), tokens.title_tokens]
+        arrays += [tokens.scales.astype("<f4"), tokens.windows, tokens.codes]
+        arrays += [values.astype("<u2") for values in by_piece]
+    return np.array(header, "<u2").tobytes() + b"".join(array.tobytes() for array in arrays)
 
 
-def _unpacked(blob: bytes) -> tuple[Vector, ChunkTokens | None]:
-    dimensions, windows, pieces, order, units, title = np.frombuffer(blob, "<u2", _HEAD).tolist()
-    place = 2 * _HEAD
+def _unpack(blob: bytes) -> tuple[Vector, ChunkTokens | None]:
+    """Reverse ``_pack``. ValueError: the blob is too short or too long."""
+    place = 0
 
     def take(dtype: str, *shape: int) -> NDArray[Any]:
         nonlocal place
@@ -148,20 +140,19 @@ def _unpacked(blob: bytes) -> tuple[Vector, ChunkTokens | None]:
         place += values.nbytes
         return values
 
+    dimensions, windows, pieces, order, units, title_tokens = take("<u2", 6).tolist()
     scale = float(take("<f4", 1)[0])
     vector = take("i1", dimensions).astype(np.float32) * np.float32(scale)
     if not windows:
         return vector, None
-    scales, packed = take("<f4", windows), take("u1", windows, dimensions // 2)
-    codes, names = take("u1", pieces, BITS // 8), take("<u2", pieces)
     tokens = ChunkTokens(
-        windows=packed,
-        scales=scales,
-        pieces=names,
-        codes=codes,
+        scales=take("<f4", windows),
+        windows=take("u1", windows, dimensions // 2),
+        codes=take("u1", pieces, BITS // 8),
+        pieces=take("<u2", pieces),
         order=take("<u2", order),
-        title_tokens=title,
         units=take("<u2", units, COLUMNS),
+        title_tokens=title_tokens,
     )
     if place != len(blob):
         raise ValueError(f"{len(blob) - place} bytes too many")

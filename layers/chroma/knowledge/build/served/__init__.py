@@ -1,1 +1,0 @@
-"""Documents into an index on Chroma's server."""

@@ -1,1 +1,0 @@
-"""Chroma in this process: one collection in a folder."""
