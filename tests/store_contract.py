@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from fakes import FakeClock, make_hit
 
-from rag.adapters.stores.forget import forget_session
 from rag.adapters.stores.records import digest
+from rag.adapters.stores.sessions import forget_session
 from rag.adapters.stores.table import Table
 from rag.errors import TooManyVotes
 from rag.ports.stores import AnswerCache, FeedbackStore, Memory

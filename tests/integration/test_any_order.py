@@ -23,7 +23,7 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_s
 
 from knowledge.build.ingest import ingest
 from knowledge.read.documents import read
-from rag.adapters.stores.forget import forget_session
+from rag.adapters.stores.sessions import forget_session
 
 pytestmark = pytest.mark.slow
 

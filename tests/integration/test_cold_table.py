@@ -19,7 +19,7 @@ from web_server import self_signed
 
 from rag.adapters.dynamodb.table import DynamoDbTable
 from rag.adapters.stores.cache import MAX_AGE_S, LayeredCache, TableAnswerCache
-from rag.adapters.stores.memory import TableMemory
+from rag.adapters.stores.sessions import TableMemory
 from rag.config.settings import Settings, load
 from rag.errors import StoreOutOfReach
 from rag.wiring.stores import OpenStores, build_stores

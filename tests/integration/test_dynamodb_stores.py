@@ -28,7 +28,7 @@ from rag.adapters.stores.cache import TableAnswerCache
 from rag.adapters.stores.feedback import MAX_TRIES, TableFeedback
 from rag.adapters.stores.guard import COOL_OFF_S, StoreGuard
 from rag.adapters.stores.layout import vote_count_key
-from rag.adapters.stores.memory import TableMemory
+from rag.adapters.stores.sessions import TableMemory
 from rag.adapters.stores.table import TableItem, TableKey
 from rag.errors import StoreOutOfReach, StoreUnavailable, TooManyVotes
 from rag.values.stored import MAX_CHUNK_IDS
@@ -42,7 +42,7 @@ import sys
 from pathlib import Path
 from rag.adapters.stores.cache import TableAnswerCache
 from rag.adapters.stores.feedback import TableFeedback
-from rag.adapters.stores.memory import TableMemory
+from rag.adapters.stores.sessions import TableMemory
 from rag.adapters.dynamodb.table import DynamoDbTable
 table = DynamoDbTable("a-table")
 stores = TableAnswerCache(table), TableMemory(table), TableFeedback(table)

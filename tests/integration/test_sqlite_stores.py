@@ -31,7 +31,7 @@ from rag.adapters.sqlite.table import BUSY_TIMEOUT_S, SCHEMA_VERSION, WRITES_BET
 from rag.adapters.stores.cache import TableAnswerCache
 from rag.adapters.stores.feedback import TableFeedback
 from rag.adapters.stores.guard import VOTE_BUDGET_S, StoreGuard
-from rag.adapters.stores.memory import TableMemory
+from rag.adapters.stores.sessions import TableMemory
 from rag.errors import StoreUnavailable
 from rag.values.stored import MAX_TURNS, RESPONSE_TTL_S, TURN_TTL_S, VOTE_TTL_S
 
@@ -44,7 +44,7 @@ from store_contract import KEY, SESSION, START, make_answer, make_response, make
 from rag.adapters.sqlite.table import SqliteTable
 from rag.adapters.stores.cache import TableAnswerCache
 from rag.adapters.stores.feedback import TableFeedback
-from rag.adapters.stores.memory import TableMemory
+from rag.adapters.stores.sessions import TableMemory
 
 path, me, turns_each, processes = Path(sys.argv[1]), *map(int, sys.argv[2:])
 database = SqliteTable(path)

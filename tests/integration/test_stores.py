@@ -16,7 +16,7 @@ from rag.adapters.sqlite.table import SqliteTable
 from rag.adapters.stores import feedback as feedback_module
 from rag.adapters.stores.cache import TableAnswerCache
 from rag.adapters.stores.feedback import TableFeedback
-from rag.adapters.stores.memory import TableMemory
+from rag.adapters.stores.sessions import TableMemory
 from rag.adapters.stores.table import Table
 
 

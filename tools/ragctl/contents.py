@@ -252,7 +252,7 @@ def forget(
 
     The store is that of TABLE_NAME, else of STORE_PATH, else the one beside the index.
     """
-    from rag.adapters.stores.forget import forget_session
+    from rag.adapters.stores.sessions import forget_session
     from rag.adapters.vendors import open_table
     from rag.http.requests import parse_session
 

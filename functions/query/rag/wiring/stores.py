@@ -60,7 +60,7 @@ def build_stores(settings: Settings) -> OpenStores | None:
     from rag.adapters.stores.cache import LayeredCache, TableAnswerCache
     from rag.adapters.stores.feedback import TableFeedback
     from rag.adapters.stores.guard import StoreGuard
-    from rag.adapters.stores.memory import TableMemory
+    from rag.adapters.stores.sessions import TableMemory
 
     guard = StoreGuard(settings.store_wait_s, vote_s=settings.request_deadline_s, prepare=table.warm)
     cache = LayeredCache(TableAnswerCache(table, guard))  # not guarded itself: its own layer needs no time limit

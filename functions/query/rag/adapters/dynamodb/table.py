@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from itertools import batched
+from itertools import batched, islice
 from typing import Any
 
 from rag.adapters.dynamodb.client import DynamoDbClient, TransactionCancelled
@@ -69,40 +69,26 @@ class DynamoDbTable:
 
     def get(self, key: TableKey) -> TableItem | None:
         answer = self._client.call("get_item", TableName=self._name, Key=marshal_key(key), ConsistentRead=True)
-        return next(self._unexpired([answer["Item"]]), None) if "Item" in answer else None
+        found = self._unexpired(map(unmarshal, [answer["Item"]] if "Item" in answer else []))
+        return found[0] if found else None
 
     def get_many(self, keys: Iterable[TableKey]) -> list[TableItem]:
-        found: list[Mapping[str, Any]] = []
+        found: list[TableItem] = []
         for batch in batched(dict.fromkeys(keys), GET_BATCH):
-            wanted: Any = {self._name: {"Keys": [marshal_key(key) for key in batch], "ConsistentRead": True}}
-            for pause_s in (*PAUSES_S, None):
-                answer = self._client.call("batch_get_item", RequestItems=wanted)
-                found += answer["Responses"].get(self._name, [])
-                wanted = answer.get("UnprocessedKeys")
-                if not wanted:
-                    break
-                self._pause("batch_get_item", pause_s)
-        return list(self._unexpired(found))
+            wanted = {self._name: {"Keys": [marshal_key(key) for key in batch], "ConsistentRead": True}}
+            for answer in self._send_batch("batch_get_item", wanted):
+                found += map(unmarshal, answer["Responses"].get(self._name, []))
+        return self._unexpired(found)
 
     def newest(self, pk: str, *, prefix: str, limit: int) -> list[TableItem]:
-        found: list[Mapping[str, Any]] = []
-        page: dict[str, Any] = {}
-        while len(found) < limit:
-            answer = self._client.call(
-                "query",
-                TableName=self._name,
-                KeyConditionExpression="pk = :pk AND begins_with(sk, :prefix)",
-                ExpressionAttributeValues=marshal({":pk": pk, ":prefix": prefix}),
-                ScanIndexForward=False,
-                ConsistentRead=True,
-                Limit=limit - len(found),
-                **page,
-            )
-            found += answer["Items"]
-            if "LastEvaluatedKey" not in answer:
-                break
-            page = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
-        return list(self._unexpired(found))
+        pages = self._pages(
+            "query",
+            KeyConditionExpression="pk = :pk AND begins_with(sk, :prefix)",
+            values={":pk": pk, ":prefix": prefix},
+            ScanIndexForward=False,
+            Limit=limit,  # of a page; there is another one only after 1 MB
+        )
+        return self._unexpired(islice(pages, limit))
 
     def newest_of_each(self, pks: Sequence[str], *, prefix: str, limit: int) -> list[list[TableItem]]:
         with ThreadPoolExecutor(CONCURRENT_QUERIES) as threads:
@@ -177,8 +163,9 @@ class DynamoDbTable:
             "ExpressionAttributeValues": marshal(values),
         }
 
-    def _pages(self, operation: str, *, values: Mapping[str, str], **condition: str) -> Iterator[TableItem]:
-        page: dict[str, Any] = {"TableName": self._name, "ConsistentRead": True, **condition}
+    def _pages(self, operation: str, *, values: Mapping[str, str], **arguments: Any) -> Iterator[TableItem]:
+        """Yield the items of a query or scan, page by page."""
+        page: dict[str, Any] = {"TableName": self._name, "ConsistentRead": True, **arguments}
         while True:
             answer = self._client.call(operation, ExpressionAttributeValues=marshal(values), **page)
             yield from map(unmarshal, answer["Items"])
@@ -188,23 +175,24 @@ class DynamoDbTable:
 
     def _write(self, requests: Iterable[Mapping[str, Any]]) -> None:
         for batch in batched(requests, WRITE_BATCH):
-            wanted: Any = {self._name: list(batch)}
-            for pause_s in (*PAUSES_S, None):
-                wanted = self._client.call("batch_write_item", RequestItems=wanted).get("UnprocessedItems")
-                if not wanted:
-                    break
-                self._pause("batch_write_item", pause_s)
+            for _ in self._send_batch("batch_write_item", {self._name: list(batch)}):
+                pass
 
-    def _pause(self, operation: str, pause_s: float | None) -> None:
-        if pause_s is None:
-            raise StoreOutOfReach(f"DynamoDB {operation}: throttled")
-        self._sleep(pause_s)
+    def _send_batch(self, operation: str, wanted: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+        """Yield the answers to a batch, and to those of its parts that DynamoDB left unprocessed."""
+        for pause_s in (*PAUSES_S, None):
+            answer = self._client.call(operation, RequestItems=wanted)
+            yield answer
+            wanted = answer.get("UnprocessedKeys") or answer.get("UnprocessedItems")
+            if not wanted:
+                return
+            if pause_s is None:
+                raise StoreOutOfReach(f"DynamoDB {operation}: throttled")
+            self._sleep(pause_s)
 
-    def _unexpired(self, items: Iterable[Mapping[str, Any]]) -> Iterator[TableItem]:
+    def _unexpired(self, items: Iterable[TableItem]) -> list[TableItem]:
         now = self.clock()
-        for item in map(unmarshal, items):
-            if item.expires_at > now:
-                yield item
+        return [item for item in items if item.expires_at > now]
 
 
 def marshal(attributes: Mapping[str, Attribute]) -> dict[str, Any]:

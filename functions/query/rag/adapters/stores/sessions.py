@@ -1,23 +1,49 @@
-"""Forgetting a session: everything under its id, its responses, and the answers and vote copies they lead to.
+"""Sessions: the turns of their conversations, and forgetting a session.
 
-Turns and votes lie under the session's digest. Responses do not: the whole table is scanned for those that name the
-session, so that no answer pays for a list of them.
+Forgetting erases everything under the session's id, its responses, and the answers and vote copies they lead to. Turns
+and votes lie under the session's digest. Responses do not: the whole table is scanned for those that name the session,
+so that no answer pays for a list of them.
 """
 
 from __future__ import annotations
 
+from rag.adapters.stores.guard import StoreGuard, guarded_read, guarded_write
 from rag.adapters.stores.layout import (
     answer_key,
     copy_keys,
+    new_turn_key,
     response_key,
     session_pk,
     vote_count_key,
     vote_key,
     voter_pk,
 )
-from rag.adapters.stores.records import decode, digest
-from rag.adapters.stores.table import Table, TableKey
-from rag.values.stored import ErasedCounts, ResponseRecord
+from rag.adapters.stores.records import decode, digest, encode_turn, expiry
+from rag.adapters.stores.table import Table, TableItem, TableKey
+from rag.values.question import Turn
+from rag.values.stored import MAX_TURNS, TURN_TTL_S, ErasedCounts, ResponseRecord
+
+
+class TableMemory:
+    """See ``rag.ports.stores.Memory``."""
+
+    def __init__(self, table: Table, guard: StoreGuard | None = None) -> None:
+        self.guard = guard
+        self._table = table
+
+    @guarded_write
+    def remember(self, session_id: str, turn: Turn) -> None:
+        """Add ``turn``."""
+        expires_at = expiry(self._table.clock(), TURN_TTL_S)
+        self._table.put(TableItem(new_turn_key(session_id, turn.at), {"body": encode_turn(turn)}, expires_at))
+
+    @guarded_read
+    def recall(self, session_id: str, *, limit: int) -> tuple[Turn, ...]:
+        """Return the last ``limit`` turns, oldest first."""
+        limit = max(0, min(limit, MAX_TURNS))
+        items = self._table.newest(session_pk(session_id), prefix="turn#", limit=limit)
+        turns = (decode(Turn, str(item.attributes["body"])) for item in reversed(items))
+        return tuple(turn for turn in turns if turn)
 
 
 def forget_session(table: Table, session_id: str) -> ErasedCounts | None:
