@@ -1,9 +1,8 @@
-"""Writing: a tree as nodes of JSON for a page, and as plain text. ``rag.answer.markdown`` writes Markdown."""
+"""Render a tree as plain text, and as JSON nodes for a page. ``rag.answer.markdown`` renders Markdown."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from itertools import chain
 from typing import Any
 
 from rag.answer import tree as t
@@ -12,16 +11,16 @@ type JsonNode = str | dict[str, Any]
 type ReferenceLookup = Callable[[int], tuple[int, str]]
 """From a chunk's number to the number of its reference (from 1), and its id."""
 
-LINK_SCHEMES = ("http://", "https://", "mailto:")
-"""What a link may begin with; another one is shown as its text."""
+_LINK_SCHEMES = ("http://", "https://", "mailto:")
+"""A link to any other address is rendered as its text."""
 
 
 def inline_text(run: Iterable[t.Inline]) -> str:
-    """What a reader sees of a run of nodes, its citations left out."""
-    return "".join(map(_plain, run))
+    """Return the plain text of a run of nodes, without citations."""
+    return "".join(map(_node_text, run))
 
 
-def _plain(node: t.Inline) -> str:
+def _node_text(node: t.Inline) -> str:
     match node:
         case t.Text(text) | t.Code(text):
             return text
@@ -36,83 +35,84 @@ def _plain(node: t.Inline) -> str:
 
 
 def plain_text(tree: Iterable[t.Block]) -> str:
-    """What a reader sees of ``tree``, a line a block, an item, or a row, citations left out."""
-    return "\n".join(map(_plain_block, tree))
+    """Return the plain text of ``tree``, one line for each block, item, or row, without citations."""
+    return "\n".join(map(_block_text, tree))
 
 
-def _plain_block(block: t.Block) -> str:
+def _block_text(block: t.Block) -> str:
     if isinstance(block, t.CodeBlock):
         return "\n".join(filter(None, (block.text, inline_text(block.children))))
     if isinstance(block, t.LeafBlock):
         return inline_text(block.children)
-    return (" | " if isinstance(block, t.TableRow) else "\n").join(map(_plain_block, block.children))
+    return (" | " if isinstance(block, t.TableRow) else "\n").join(map(_block_text, block.children))
 
 
-def json_nodes(tree: Iterable[t.Block], number: ReferenceLookup) -> list[JsonNode]:
-    """``tree`` as nodes: strings, and objects with a ``tag`` and ``children``."""
-    return [_block(block, number) for block in tree]
+def json_nodes(tree: Iterable[t.Block], reference: ReferenceLookup) -> list[JsonNode]:
+    """Return ``tree`` as JSON nodes: strings, and objects with a ``tag`` and ``children``."""
+    return [_block_node(block, reference) for block in tree]
 
 
-def _block(block: t.Block, number: ReferenceLookup) -> JsonNode:
+def _block_node(block: t.Block, reference: ReferenceLookup) -> JsonNode:
     match block:
         case t.CodeBlock():
-            return _code(block, number)
+            return _code_node(block, reference)
         case t.ListItem():
-            return _item(block, number)
+            return _item_node(block, reference)
         case t.TableBlock():
-            head, *rows = ([_row(row, number, "td" if place else "th")] for place, row in enumerate(block.children))
-            bodies = [_element("tbody", [*chain(*rows)])] if rows else []
-            return _element("table", [_element("thead", head), *bodies])
+            head, *rows = block.children
+            body = [_element("tbody", [_row_node(row, reference, "td") for row in rows])] if rows else []
+            return _element("table", [_element("thead", [_row_node(head, reference, "th")]), *body])
+        case t.Heading():
+            return _element(f"h{block.level}", inline_nodes(block.children, reference))
         case t.LeafBlock():
-            return _element(
-                f"h{block.level}" if isinstance(block, t.Heading) else "p", inline_nodes(block.children, number)
-            )
+            return _element("p", inline_nodes(block.children, reference))
         case t.ListBlock() if block.start is not None:
-            return _element("ol", json_nodes(block.children, number), start=block.start)
+            return _element("ol", json_nodes(block.children, reference), start=block.start)
         case _:
             tag = {t.ListBlock: "ul", t.BlockQuote: "blockquote"}.get(type(block), "hr")
-            return _element(tag, json_nodes(block.children, number))
+            return _element(tag, json_nodes(block.children, reference))
 
 
-def _element(tag: str, children: Iterable[JsonNode], **attributes: Any) -> dict[str, Any]:
-    return {"tag": tag, "children": [*children], **attributes}
+def _element(tag: str, children: list[JsonNode], **attributes: Any) -> dict[str, Any]:
+    return {"tag": tag, "children": children, **attributes}
 
 
-def _row(row: t.TableRow, number: ReferenceLookup, tag: str) -> JsonNode:
-    more = [{"align": cell.align} if cell.align else {} for cell in row.children]
-    cells = [
-        _element(tag, inline_nodes(cell.children, number), **one) for cell, one in zip(row.children, more, strict=True)
-    ]
+def _row_node(row: t.TableRow, reference: ReferenceLookup, tag: str) -> JsonNode:
+    cells: list[JsonNode] = []
+    for cell in row.children:
+        align = {"align": cell.align} if cell.align else {}
+        cells.append(_element(tag, inline_nodes(cell.children, reference), **align))
     return _element("tr", cells)
 
 
-def _item(item: t.ListItem, number: ReferenceLookup) -> JsonNode:
-    """Its paragraph has no element of its own where it has but one: no item changes when the next one comes."""
-    bare = sum(isinstance(block, t.Paragraph) for block in item.children) == 1
+def _item_node(item: t.ListItem, reference: ReferenceLookup) -> JsonNode:
+    """Render an item; its only paragraph has no element, so that a streamed item stays when the next one comes."""
+    has_one_paragraph = sum(isinstance(block, t.Paragraph) for block in item.children) == 1
     children: list[JsonNode] = []
     for block in item.children:
-        alone = bare and isinstance(block, t.Paragraph)
-        children += inline_nodes(block.children, number) if alone else [_block(block, number)]  # type: ignore[arg-type]
+        if has_one_paragraph and isinstance(block, t.Paragraph):
+            children += inline_nodes(block.children, reference)
+        else:
+            children.append(_block_node(block, reference))
     return _element("li", children)
 
 
-def _code(block: t.CodeBlock, number: ReferenceLookup) -> JsonNode:
+def _code_node(block: t.CodeBlock, reference: ReferenceLookup) -> JsonNode:
     code = _element("pre", [_element("code", [block.text])])
-    below = inline_nodes(block.children, number)
+    below = inline_nodes(block.children, reference)
     if not below:
         return code
-    inner = below[0]
-    if len(below) == 1 and isinstance(inner, dict) and inner["tag"] == "statement":
-        return {**inner, "children": [code, *inner["children"]]}
+    if len(below) == 1 and isinstance(claim := below[0], dict) and claim["tag"] == "statement":
+        return {**claim, "children": [code, *claim["children"]]}
     return _element("statement", [code, *below], support="uncited")
 
 
-def inline_nodes(run: Iterable[t.Inline], number: ReferenceLookup) -> list[JsonNode]:
-    """A run of nodes of the tree as nodes of JSON."""
-    return [made for node in run for made in _inline(node, number)]
+def inline_nodes(run: Iterable[t.Inline], reference: ReferenceLookup) -> list[JsonNode]:
+    """Return a run of the tree's nodes as JSON nodes."""
+    return [rendered for node in run for rendered in _render_node(node, reference)]
 
 
-def _inline(node: t.Inline, number: ReferenceLookup) -> list[JsonNode]:
+def _render_node(node: t.Inline, reference: ReferenceLookup) -> list[JsonNode]:
     match node:
         case t.Text(text) | t.Mark(text):
             return [text]
@@ -121,19 +121,15 @@ def _inline(node: t.Inline, number: ReferenceLookup) -> list[JsonNode]:
         case t.LineBreak(hard):
             return [_element("br", [])] if hard else ["\n"]
         case t.Cite(chunk):
-            n, chunk_id = number(chunk)
+            n, chunk_id = reference(chunk)
             return [_element("cite", [], n=n, chunkId=chunk_id)]
-        case _:
-            return _holder(node, inline_nodes(node.children, number))
-
-
-def _holder(node: t.Styled | t.Link | t.ClaimSpan, inner: list[JsonNode]) -> list[JsonNode]:
+    inner = inline_nodes(node.children, reference)
     match node:
         case t.Styled(style):
             return [_element(style, inner)]
         case t.Link(href):
-            leads = not node.image and href.lower().startswith(LINK_SCHEMES)
-            return [_element("a", inner, href=href)] if leads else inner
+            is_link = not node.image and href.lower().startswith(_LINK_SCHEMES)
+            return [_element("a", inner, href=href)] if is_link else inner
         case t.ClaimSpan():
             noted = [*inner, " ", _element("note", [node.note])] if node.note else inner
             return [_element("statement", noted, support=node.support)] if node.support else noted
