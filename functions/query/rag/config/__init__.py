@@ -1,1 +1,1 @@
-"""Settings, the profiles' numbers and the prompts: the only readers of the environment."""
+"""The settings and the prompts; the only readers of the environment."""

@@ -109,19 +109,19 @@ class Settings(EnvironmentSettings):
 
     @field_validator("llm_fallback_models", "allowed_origins", mode="before")
     @classmethod
-    def _split(cls, value: object) -> object:
+    def _split_list(cls, value: object) -> object:
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
     @field_validator("allowed_origins")
     @classmethod
-    def _origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        if not all(_ORIGIN.fullmatch(one) for one in value):
+    def _check_origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if not all(_ORIGIN.fullmatch(origin) for origin in value):
             raise ValueError("must be * or origins: https://host or http://host:port, without a path")
         return value
 
     @field_validator("page_accent")
     @classmethod
-    def _can_be_read(cls, value: str) -> str:
+    def _check_contrast(cls, value: str) -> str:
         if value and (ratio := measure_contrast(value)) < LEAST_CONTRAST:
             raise ValueError(
                 f"has a contrast of {ratio:.1f} on its tint, {LEAST_CONTRAST} is the least: take a darker one"

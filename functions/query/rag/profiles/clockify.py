@@ -94,17 +94,17 @@ class ClockifySettings(shared.ProfileSettings):
 
 def build(settings: ClockifySettings, dependencies: StageDependencies) -> Pipeline:
     """Build the seed's stages over ``dependencies``."""
-    least = settings.threshold_or(SEED_THRESHOLD)
+    threshold = settings.threshold_or(SEED_THRESHOLD)
     seed = RetrievalPolicy(
         retrieve=HybridRetriever(dependencies.index, dense_weight=settings.dense_weight),
-        gate=Coverage(settings.gate_count, least),
+        gate=Coverage(settings.gate_count, threshold),
         score=replace(
             UNCALIBRATED,
             ceiling=settings.full_similarity,
             high=max(settings.high, settings.escalate_below),
             medium=settings.escalate_below,
         ),
-        bar=least,
+        bar=threshold,
     )
     form = IdForm(numbered=not settings.seed_rules)
     tokens = int(settings.context_tokens * settings.context_share)

@@ -77,12 +77,12 @@ class GaCountsSettings(shared.ProfileSettings):
 
 def build(settings: GaCountsSettings, dependencies: StageDependencies) -> Pipeline:
     """Build the seed's stages over ``dependencies``."""
-    bar = settings.threshold_or(SEED_THRESHOLD)
+    threshold = settings.threshold_or(SEED_THRESHOLD)
     seed = RetrievalPolicy(
         retrieve=DenseRetriever(dependencies.index, cosine_scale),
-        gate=TopScore(bar),
+        gate=TopScore(threshold),
         score=TopCosineConfidence(settings.high, settings.medium),
-        bar=bar,
+        bar=threshold,
     )
     form = SourceForm(settings.draws_on, numbered=not settings.seed_rules)
     numbers = NumberPacker(settings.context_tokens, form, disarm_sources)

@@ -67,10 +67,10 @@ class WaypointSettings(shared.ProfileSettings):
 
 def build(settings: WaypointSettings, dependencies: StageDependencies) -> Pipeline:
     """Build the seed's five stages over ``dependencies``."""
-    least = settings.threshold_or(SEED_THRESHOLD)
+    threshold = settings.threshold_or(SEED_THRESHOLD)
     seed = RetrievalPolicy(
         retrieve=DenseRetriever(dependencies.index, l2_scale),
-        refine=(MinScore(least, l2_scale),),
+        refine=(MinScore(threshold, l2_scale),),
         gate=AtLeast(1),
         score=CountAndMeanConfidence(
             high_count=settings.high_count,
@@ -78,7 +78,7 @@ def build(settings: WaypointSettings, dependencies: StageDependencies) -> Pipeli
             medium_count=settings.medium_count,
             medium_mean=settings.medium_mean,
         ),
-        bar=(least + 1) / 2,
+        bar=(threshold + 1) / 2,
     )
     form = TitleForm(settings.min_dice, settings.min_contained, numbered=not settings.seed_rules)
     chars = settings.max_context_tokens * CHARS_PER_TOKEN
