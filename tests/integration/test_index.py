@@ -22,7 +22,7 @@ from knowledge.model.errors import IndexDamaged, IndexMismatch, IndexMissing, Se
 from knowledge.model.values import Document
 from knowledge.open.handle import IndexHandle, watch
 from knowledge.open.index import EmbeddedIndex, open_index
-from knowledge.open.opened import OpenIndex
+from knowledge.open.opened import ChromaIndex
 from knowledge.open.place import folder_of
 
 EMBEDDER = HashingEmbedder()
@@ -56,7 +56,7 @@ def index(folder: Path) -> Iterator[EmbeddedIndex]:
         yield index
 
 
-def ask(index: OpenIndex, text: str, k: int = 3, **options: Any) -> list[int]:
+def ask(index: ChromaIndex, text: str, k: int = 3, **options: Any) -> list[int]:
     return [hit.chunk.number for hit in index.nearest(EMBEDDER.embed([text])[0], k=k, **options)]
 
 

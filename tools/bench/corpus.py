@@ -9,7 +9,7 @@ from pathlib import Path
 from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
 from knowledge.model.values import Document
-from knowledge.open.opened import OpenIndex
+from knowledge.open.opened import ChromaIndex
 from knowledge.read.documents import read
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -36,7 +36,7 @@ def build(documents: Sequence[Document], folder: Path) -> Path:
     return folder
 
 
-def questions_about(index: OpenIndex) -> list[str]:
+def questions_about(index: ChromaIndex) -> list[str]:
     """Return a question about each of some sections, in the words of its heading."""
     headed = [chunk for chunk in index.iter_chunks() if chunk.section]
     chosen = random.Random(2).sample(headed, min(QUESTIONS, len(headed)))  # noqa: S311

@@ -28,7 +28,7 @@ from ragctl.reading_cache import READINGS_NAME
 if TYPE_CHECKING:
     from knowledge.model.manifest import Source
     from knowledge.model.values import Chunk
-    from knowledge.open.opened import OpenIndex
+    from knowledge.open.opened import ChromaIndex
 
 COLUMNS = ("path", "title", "docId", "chunks", "dated", "url")
 COMES_BACK = "the next ragctl ingest of the same folder brings them back, unless a .ragignore there names them"
@@ -77,7 +77,7 @@ def ls(
         _print_documents(head, rows)
 
 
-def _document_rows(index: OpenIndex) -> list[dict[str, Any]]:
+def _document_rows(index: ChromaIndex) -> list[dict[str, Any]]:
     """Return a row for each document, ordered by path; documents without chunks come from the manifest."""
     first: dict[str, Chunk] = {}
     counts: dict[str, int] = {}

@@ -18,7 +18,7 @@ from rag.adapters.secrets import index_key
 
 if TYPE_CHECKING:
     from knowledge.model.values import Matrix, Vector
-    from knowledge.open.opened import OpenIndex
+    from knowledge.open.opened import ChromaIndex
     from rag.config.settings import Settings
 
 PAID_NAME = ".embeddings.sqlite"
@@ -40,7 +40,7 @@ def for_questions(settings: Settings, *, threads: int = 1) -> Embedder:
     return index_embedder(place, local=local, remote=remote, collection=settings.collection, token=token)
 
 
-def open_for_questions(settings: Settings, *, warm: bool = True) -> OpenIndex:
+def open_for_questions(settings: Settings, *, warm: bool = True) -> ChromaIndex:
     """Open the index of ``settings``.
 
     Raises:

@@ -18,7 +18,7 @@ from ragctl.options import IndexDir, Json, Profile, read_settings
 
 if TYPE_CHECKING:
     from knowledge.model.values import Hit
-    from knowledge.open.opened import OpenIndex
+    from knowledge.open.opened import ChromaIndex
 
 RUN_HEADER = "query-id\tcorpus-id\tscore"
 SNIPPET_CHARS = 240
@@ -125,7 +125,7 @@ def _finite_parts(hit: Hit) -> dict[str, float]:
     return {name: value for name, value in hit.parts.items() if math.isfinite(value)}
 
 
-def searcher(mode: Mode, index: OpenIndex, *, profile: str) -> Search:
+def searcher(mode: Mode, index: ChromaIndex, *, profile: str) -> Search:
     """Return the search of ``mode`` on ``index``; a hybrid search has the weights of ``profile``.
 
     Raises:
@@ -147,7 +147,7 @@ def searcher(mode: Mode, index: OpenIndex, *, profile: str) -> Search:
             return lambda text, k: index.search([View(text)], k=k).hits
 
 
-def default_mode(index: OpenIndex) -> Mode:
+def default_mode(index: ChromaIndex) -> Mode:
     """Return the best mode that ``index`` allows."""
     return Mode.late if index.late else Mode.hybrid
 
@@ -156,16 +156,16 @@ def default_mode(index: OpenIndex) -> Mode:
 class _OpenIndex:
     """An open index as the ``IndexSource`` of a retriever."""
 
-    index: OpenIndex
+    index: ChromaIndex
 
-    def lease(self) -> AbstractContextManager[OpenIndex]:
+    def lease(self) -> AbstractContextManager[ChromaIndex]:
         return nullcontext(self.index)
 
     def fields(self) -> Mapping[str, str]:
         return self.index.fields
 
 
-def _hybrid_search(index: OpenIndex, profile: str) -> Search:
+def _hybrid_search(index: ChromaIndex, profile: str) -> Search:
     from rag.config.settings import load
     from rag.find.retrieve import DENSE_WEIGHT, HybridRetriever
     from rag.profiles import load_profile
@@ -176,7 +176,7 @@ def _hybrid_search(index: OpenIndex, profile: str) -> Search:
     return lambda text, k: retrieve(SearchQuery(text=text, top_k=k)).hits
 
 
-def _bm25_search(index: OpenIndex) -> Search:
+def _bm25_search(index: ChromaIndex) -> Search:
     import numpy as np
 
     from knowledge.model.errors import IndexMismatch
@@ -213,7 +213,7 @@ def best_documents(search: Search, text: str, *, k: int) -> list[Hit]:
             return list(best.values())[:k]
 
 
-def word_cosines(index: OpenIndex, text: str, hits: Sequence[Hit]) -> list[dict[str, float]]:
+def word_cosines(index: ChromaIndex, text: str, hits: Sequence[Hit]) -> list[dict[str, float]]:
     """Return for each hit, by word of ``text``, the cosine (-1..1) of the word with the hit's most similar token.
 
     A word of several pieces has their mean. The dictionaries are empty if ``index`` has no token vectors.

@@ -17,7 +17,7 @@ from rag.values.answer import Decline
 from rag.values.question import DocumentPage, FilterField, Overview
 
 if TYPE_CHECKING:
-    from knowledge.open.opened import OpenIndex
+    from knowledge.open.opened import ChromaIndex
     from rag.profiles.shared.settings import ProfileSettings
 
 MAX_VALUES = 12
@@ -40,7 +40,7 @@ MIN_WORDS = 3
 """A shorter heading is a label ("Overview", "Known limits") and no question."""
 
 
-def build_overview(index: OpenIndex) -> Overview:
+def build_overview(index: ChromaIndex) -> Overview:
     """Return the number, categories, titles and filter fields of the documents of ``index``."""
     sample = index.fetch(index.numbers[:: max(1, len(index.numbers) // (4 * TITLES))])
     titles = list(dict.fromkeys(chunk.title for chunk in sample))
@@ -53,7 +53,7 @@ def build_overview(index: OpenIndex) -> Overview:
     )
 
 
-def find_filter_fields(index: OpenIndex) -> dict[str, FilterField]:
+def find_filter_fields(index: ChromaIndex) -> dict[str, FilterField]:
     """Return the fields that tell documents apart, sorted by name, with their values if there are few."""
     fields = {}
     for name in sorted(index.fields.keys() - IDENTIFYING_FIELDS):
@@ -63,7 +63,7 @@ def find_filter_fields(index: OpenIndex) -> dict[str, FilterField]:
     return fields
 
 
-def read_document_page(index: OpenIndex, start: int) -> DocumentPage:
+def read_document_page(index: ChromaIndex, start: int) -> DocumentPage:
     """Return up to ``PAGE`` documents whose first chunk has the number ``start`` or a higher one."""
     numbers = index.numbers
     first_chunks: list[Chunk] = []
@@ -76,7 +76,7 @@ def read_document_page(index: OpenIndex, start: int) -> DocumentPage:
     return DocumentPage(tuple(first_chunks), None)
 
 
-def read_document(index: OpenIndex, number: int) -> tuple[Chunk, ...]:
+def read_document(index: ChromaIndex, number: int) -> tuple[Chunk, ...]:
     """Return the chunks of the document whose first chunk has this number, in order.
 
     Raises:
@@ -97,7 +97,7 @@ def read_document(index: OpenIndex, number: int) -> tuple[Chunk, ...]:
 
 
 def build_welcome(
-    index: OpenIndex, words: ProfileSettings, *, questions: Sequence[str], model: str
+    index: ChromaIndex, words: ProfileSettings, *, questions: Sequence[str], model: str
 ) -> SuggestionsReply:
     """Return the page's first content: sample ``questions``, the writing ``model``, and the owner's ``words``.
 
@@ -122,7 +122,7 @@ def build_welcome(
     )
 
 
-def build_guide(index: OpenIndex, headings: Sequence[str]) -> Decline:
+def build_guide(index: ChromaIndex, headings: Sequence[str]) -> Decline:
     """Return the reply to a request for help: some of the ``headings`` of ``index``, else some titles."""
     known = build_overview(index)
     reply = f"I answer from {known.documents} documents. Ask in your own words, for example about:"
@@ -132,7 +132,7 @@ def build_guide(index: OpenIndex, headings: Sequence[str]) -> Decline:
 class Suggestions:
     """The sample questions of the current index, found once for each version of it."""
 
-    def __init__(self, lease: Callable[[], AbstractContextManager[OpenIndex]]) -> None:
+    def __init__(self, lease: Callable[[], AbstractContextManager[ChromaIndex]]) -> None:
         """``lease`` gives the current index for the length of a ``with`` block."""
         self._lease = lease
         self._cached: tuple[str, tuple[str, ...]] = ("", ())
@@ -149,7 +149,7 @@ class Suggestions:
             return self._cached[1]
 
 
-def suggest_questions(index: OpenIndex) -> tuple[str, ...]:
+def suggest_questions(index: ChromaIndex) -> tuple[str, ...]:
     """Return the headings that lead back to their own document, best first, a heading of each document first."""
     chunks = index.fetch(index.numbers[:: max(1, len(index.numbers) // (4 * HEADINGS))])
     last_headings = {chunk.section.rpartition(" > ")[2].strip(): chunk for chunk in chunks}
@@ -163,7 +163,7 @@ def suggest_questions(index: OpenIndex) -> tuple[str, ...]:
     return tuple(sorted(best, key=lambda heading: heading not in one_of_each_document)[:QUESTIONS])
 
 
-def _evidence_margin(index: OpenIndex, heading: str, chunk: Chunk) -> float:
+def _evidence_margin(index: ChromaIndex, heading: str, chunk: Chunk) -> float:
     """Return how far the evidence for ``heading``, asked as a question, is above the bar.
 
     0 if another document is found first; 1 in an index without evidence.

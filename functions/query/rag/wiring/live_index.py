@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from knowledge.cut.embedding_text import question_text
 from knowledge.model.values import TokenEmbedder
 from knowledge.open.handle import IndexHandle, open_anywhere, watch
-from knowledge.open.opened import OpenIndex
+from knowledge.open.opened import ChromaIndex
 from rag.adapters.embedding.caching import CachingEmbedder
 from rag.adapters.embedding.embedders import index_embedder
 from rag.adapters.secrets import index_key
@@ -31,7 +31,7 @@ class LiveIndex:
     handle: IndexHandle
 
     @contextmanager
-    def lease(self) -> Iterator[OpenIndex]:
+    def lease(self) -> Iterator[ChromaIndex]:
         """Give one immutable open index for the length of a ``with`` block."""
         self.handle.refresh()
         with self.handle.lease() as index:
@@ -71,7 +71,7 @@ class LiveIndex:
 def open_live_index(settings: Settings, *, local: Embedder, remote: RemoteEmbedder | None) -> LiveIndex:
     """Open the index that ``settings`` name; one that cannot be opened is a state, not an error."""
 
-    def open_current() -> OpenIndex:
+    def open_current() -> ChromaIndex:
         place, collection = settings.index_place, settings.collection
         embedder = index_embedder(place, local=local, remote=remote, collection=collection, token=token)
         if remote:

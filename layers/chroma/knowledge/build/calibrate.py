@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from knowledge.model.values import Matrix, Vector
-    from knowledge.open.opened import OpenIndex
+    from knowledge.open.opened import ChromaIndex
 
 BACKGROUND = Path(__file__).resolve().parent.parent / "search" / "background.txt"
 OWN = 400
@@ -52,7 +52,7 @@ def background() -> list[str]:
     return BACKGROUND.read_text(encoding="utf-8").splitlines()
 
 
-def background_scores(index: OpenIndex) -> list[float]:
+def background_scores(index: ChromaIndex) -> list[float]:
     """Return the joined score of each background question in ``index`` now.
 
     Raises:

@@ -19,7 +19,7 @@ from knowledge.open.place import folder_of
 
 if TYPE_CHECKING:
     from knowledge.model.values import Embedder
-    from knowledge.open.opened import OpenIndex
+    from knowledge.open.opened import ChromaIndex
 
 POLL_S = 30.0
 """Maximum age of what is known of a server's current version."""
@@ -35,7 +35,7 @@ def open_anywhere(
     token: Callable[[], str] = str,
     apart: bool = False,
     warm: bool = True,
-) -> OpenIndex:
+) -> ChromaIndex:
     """Open the index at ``uri``; ``apart`` and ``warm`` are for one in a folder, ``token`` gives a server's key.
 
     Raises:
@@ -57,7 +57,7 @@ class IndexHandle:
 
     def __init__(
         self,
-        open: Callable[[], OpenIndex],
+        open: Callable[[], ChromaIndex],
         *,
         changed: Callable[[], object] | None = None,
         clock: Callable[[], float] = time.monotonic,
@@ -84,7 +84,7 @@ class IndexHandle:
         """Reason why the latest attempt to open failed; None once one succeeded."""
 
     @contextmanager
-    def lease(self) -> Iterator[OpenIndex]:
+    def lease(self) -> Iterator[ChromaIndex]:
         """Keep the current index open for the ``with`` block.
 
         Raises:
@@ -109,7 +109,7 @@ class IndexHandle:
                 slot.index.close()
 
     @property
-    def opened(self) -> OpenIndex | None:
+    def opened(self) -> ChromaIndex | None:
         """The index that is open now, None where there is none. Nothing is opened for it."""
         with self._lock:
             return self._slot.index if self._slot else None
@@ -119,7 +119,7 @@ class IndexHandle:
         if (index := self.opened) is not None:
             index.disconnect()
 
-    def swap(self, index: OpenIndex) -> None:
+    def swap(self, index: ChromaIndex) -> None:
         """Put ``index`` in place. The one before is closed once no request uses it."""
         self._put(_Slot(index))
         self.last_error = None
@@ -174,7 +174,7 @@ class IndexHandle:
 class _Slot:
     """One index and the number of requests that use it."""
 
-    def __init__(self, index: OpenIndex) -> None:
+    def __init__(self, index: ChromaIndex) -> None:
         self.index = index
         self.leases = 0
         self.retired = False

@@ -14,7 +14,7 @@ from knowledge.engines.metadata import to_chunk, with_stated_date
 from knowledge.model.errors import IndexDamaged, IndexMismatch, SearchFailed
 from knowledge.model.values import Chunk, Embedder, Hit, Scalar, TokenEmbedder, View, Where
 from knowledge.open.foreign import check_collection, late_sides, survey
-from knowledge.open.opened import OpenIndex, check_manifest, dense_hits
+from knowledge.open.opened import ChromaIndex, check_manifest, dense_hits
 from knowledge.open.place import folder_of
 from knowledge.open.source import PreparedIndex, prepare
 from knowledge.open.texts import TextStore
@@ -71,7 +71,7 @@ def open_index(
     return index
 
 
-class EmbeddedIndex(OpenIndex):
+class EmbeddedIndex(ChromaIndex):
     """An index in a folder, opened by ``open_index``."""
 
     def __init__(
@@ -108,7 +108,7 @@ class EmbeddedIndex(OpenIndex):
 
     @property
     def numbers(self) -> Sequence[int]:
-        """See ``OpenIndex``."""
+        """See ``ChromaIndex``."""
         return list(self._texts) if self._texts is not None else sorted(self._ids)
 
     @property
@@ -119,7 +119,7 @@ class EmbeddedIndex(OpenIndex):
     def nearest(
         self, vector: Vector, *, k: int, where: Where | None = None, with_vectors: bool = False
     ) -> tuple[Hit, ...]:
-        """See ``OpenIndex``."""
+        """See ``ChromaIndex``."""
         records = self._collection.query(
             vector, k=k, where=where, with_vectors=with_vectors, with_documents=self._texts is None
         )
@@ -128,11 +128,11 @@ class EmbeddedIndex(OpenIndex):
     def candidates(
         self, text: str, vector: Vector, *, k: int = CANDIDATES_PER_SIDE, where: Where | None = None
     ) -> Candidates:
-        """See ``OpenIndex``."""
+        """See ``ChromaIndex``."""
         return self._sides().candidates(self._collection, text, vector, k=k, where=where)
 
     def fetch(self, numbers: Iterable[int]) -> tuple[Chunk, ...]:
-        """See ``OpenIndex``."""
+        """See ``ChromaIndex``."""
         wanted = [int(number) for number in numbers]
         if self._columns is not None and self._texts is not None:
             return tuple(self._stored_chunk(self._columns, self._texts, number) for number in wanted)
@@ -145,11 +145,11 @@ class EmbeddedIndex(OpenIndex):
             raise SearchFailed(f"The index has no chunk id_{exc}") from exc
 
     def has(self, number: int) -> bool:
-        """See ``OpenIndex``."""
+        """See ``ChromaIndex``."""
         return number in (self._ids if self._texts is None else self._texts)
 
     def values(self, field: str) -> Sequence[Scalar]:
-        """See ``OpenIndex``."""
+        """See ``ChromaIndex``."""
         return self._columns.values(field) if self._columns is not None else ()
 
     def check_reachable(self) -> None:
@@ -159,7 +159,7 @@ class EmbeddedIndex(OpenIndex):
         """Do nothing: it has no connections."""
 
     def close(self) -> None:
-        """See ``OpenIndex``."""
+        """See ``ChromaIndex``."""
         self._collection.close()
         if self._texts is not None:
             self._texts.close()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 CHUNKS_AT_ONCE = 1000
 
 
-class OpenIndex(ABC):
+class ChromaIndex(ABC):
     """One version of an index: search, and chunks by number. Immutable and safe to use from several threads."""
 
     manifest: Manifest | None

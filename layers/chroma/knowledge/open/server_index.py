@@ -16,7 +16,7 @@ from knowledge.engines.server.database import DIMENSIONS, MODEL, Database
 from knowledge.engines.server.passages import LexicalSearch, ServerPassages, TableSearch, WordSearch
 from knowledge.model.errors import IndexDamaged, IndexMissing
 from knowledge.model.values import Chunk, Embedder, Hit, Scalar, TokenEmbedder, Where
-from knowledge.open.opened import OpenIndex, check_manifest, dense_hits
+from knowledge.open.opened import ChromaIndex, check_manifest, dense_hits
 from knowledge.open.place import read_manifest
 from knowledge.open.scratch import Scratch, make_scratch
 from knowledge.open.source import verify
@@ -93,7 +93,7 @@ def server_model(uri: str, *, collection: str, token: Callable[[], str] = str) -
     return str(metadata[MODEL]), int(metadata[DIMENSIONS])
 
 
-class ServerIndex(OpenIndex):
+class ServerIndex(ChromaIndex):
     """An index on Chroma's server, opened by ``open_server_index``."""
 
     def __init__(
@@ -129,18 +129,18 @@ class ServerIndex(OpenIndex):
 
     @property
     def numbers(self) -> Sequence[int]:
-        """See ``OpenIndex``."""
+        """See ``ChromaIndex``."""
         return self._numbers
 
     @property
     def lexical(self) -> WordStatistics:
-        """See ``OpenIndex``."""
+        """See ``ChromaIndex``."""
         return self._lexical
 
     def nearest(
         self, vector: Vector, *, k: int, where: Where | None = None, with_vectors: bool = False
     ) -> tuple[Hit, ...]:
-        """See ``OpenIndex``. The vectors are exact to a byte a dimension, and so are the cosines."""
+        """See ``ChromaIndex``. The vectors are exact to a byte a dimension, and so are the cosines."""
         found = self._database.nearest(self._passages.name, vector, k=k, where=where)
         cosines = [min(1.0, max(-1.0, float(one.vector @ vector))) for one in found]
         return dense_hits(
@@ -151,7 +151,7 @@ class ServerIndex(OpenIndex):
     def candidates(
         self, text: str, vector: Vector, *, k: int = CANDIDATES_PER_SIDE, where: Where | None = None
     ) -> Candidates:
-        """See ``OpenIndex``."""
+        """See ``ChromaIndex``."""
         chunks = self._passages.find([(text, vector, where)], near=k, best=k)
         vectors = self._passages.vectors(chunks)
         return Candidates(
@@ -162,11 +162,11 @@ class ServerIndex(OpenIndex):
         )
 
     def fetch(self, numbers: Iterable[int]) -> tuple[Chunk, ...]:
-        """See ``OpenIndex``."""
+        """See ``ChromaIndex``."""
         return tuple(one.chunk for one in self._passages.chunks([int(number) for number in numbers]))
 
     def has(self, number: int) -> bool:
-        """See ``OpenIndex``."""
+        """See ``ChromaIndex``."""
         return number in self._known
 
     def values(self, field: str) -> Sequence[Scalar]:
@@ -178,7 +178,7 @@ class ServerIndex(OpenIndex):
         return self._database.version_at(self._database.connection.address)
 
     def check_reachable(self) -> None:
-        """See ``OpenIndex``."""
+        """See ``ChromaIndex``."""
         self._database.count(self._passages.name)
 
     @property
@@ -187,10 +187,10 @@ class ServerIndex(OpenIndex):
         return self._database.connection.is_open
 
     def disconnect(self) -> None:
-        """See ``OpenIndex``."""
+        """See ``ChromaIndex``."""
         self._database.connection.close()
 
     def close(self) -> None:
-        """See ``OpenIndex``."""
+        """See ``ChromaIndex``."""
         self.disconnect()
         self._scratch.close()

@@ -113,7 +113,7 @@ class Sides:
         return cls(Lexical(data / LEXICAL_FOLDER, manifest.lexical), vectors, numbers, columns=columns)
 
     def candidates(self, engine: VectorEngine, text: str, vector: Vector, *, k: int, where: Where | None) -> Candidates:
-        """See ``OpenIndex.candidates``."""
+        """See ``ChromaIndex.candidates``."""
         if vector.shape != (self.vectors.dimensions,) or not np.isfinite(vector).all():
             raise SearchFailed("The question's vector is not one that this index can be searched with")
         bm25 = self.lexical.scores(text)

@@ -160,7 +160,7 @@ class LateInteractionSearch:
         )
 
     def language_unlike(self, text: str) -> str:
-        """See ``OpenIndex.language_unlike``."""
+        """See ``ChromaIndex.language_unlike``."""
         return self._lexical.language if self._words.foreign(text) else ""
 
     def pieces(self, text: str) -> int:
@@ -168,7 +168,7 @@ class LateInteractionSearch:
         return self._embedder.count(text)
 
     def support(self, claims: Sequence[Claim], chunks: Sequence[Chunk], question: str = "") -> tuple[ClaimSupport, ...]:
-        """See ``OpenIndex.support``; ``chunks`` are all that the claims cite, and the others to compare them with."""
+        """See ``ChromaIndex.support``; ``chunks`` are all that the claims cite, and the others to compare them with."""
         return (
             self.comparison(claims, chunks, question).support()
             if chunks
