@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from http import HTTPStatus
-from operator import attrgetter
 from typing import Any, NamedTuple
 
 from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEvent
 from aws_lambda_powertools.utilities.typing import LambdaContext
-from routes import cors, mcp, openai, page, query
+from routes import gateway, mcp, openai, page, query
 from routes.call import Call, Handle, PathNotFound, Response, json_response
-from routes.gateway import as_request, reads_streams, since_received_s, streamed_whole
 
 from rag.config.settings import Settings, load
-from rag.http.failures import CHAT, QUERY, QUESTION, EndpointWording, HttpFailure, error_body_at, explain
+from rag.http.failures import CHAT, QUERY, QUESTION, EndpointWording, error_body_at, explain
 from rag.values.chat import Deadline
 from rag.wiring import build_application
 from snapshot import register_hooks
@@ -30,13 +28,16 @@ NO_SUCH_PATH = ("No such path", "not_found")
 
 
 class Route(NamedTuple):
-    """``handle`` answers ``method`` on ``path``; ``wording`` and ``error_body`` are for the sentences of its errors."""
+    """``handle`` answers ``method`` on ``path``; ``wording`` is for the sentences of its errors.
+
+    Errors have OpenAI's shape if ``openai_param`` is set: the parameter that holds the question.
+    """
 
     method: str
     path: str
     handle: Handle
     wording: EndpointWording = QUERY
-    error_body: Callable[[HttpFailure], object] = attrgetter("body")
+    openai_param: str = ""
 
     def parameters(self, path: str) -> Mapping[str, str] | None:
         """Return the parameters in ``path``; None if it is not this route's path, whatever the method."""
@@ -56,10 +57,10 @@ ROUTES = (
     Route("GET", "/api/chunks/<chunk_id>", query.get_chunk),
     Route("GET", "/api/suggestions", query.get_suggestions),
     Route("GET", "/api/health", query.get_health),
-    Route("POST", "/v1/chat/completions", openai.post_completion, CHAT, openai.chat_error_body),
-    Route("POST", "/v1/responses", openai.post_response, CHAT, openai.response_error_body),
-    Route("GET", "/v1/models", openai.get_models, error_body=openai.chat_error_body),
-    Route("GET", "/v1/models/<model>", openai.get_model, error_body=openai.chat_error_body),
+    Route("POST", "/v1/chat/completions", openai.post_completion, CHAT, openai.CHAT_PARAM),
+    Route("POST", "/v1/responses", openai.post_response, CHAT, openai.RESPONSE_PARAM),
+    Route("GET", "/v1/models", openai.get_models, openai_param=openai.CHAT_PARAM),
+    Route("GET", "/v1/models/<model>", openai.get_model, openai_param=openai.CHAT_PARAM),
     Route("POST", "/mcp", mcp.post_message),
     Route("GET", "/", page.get_page),
     Route("GET", "/docs", page.get_docs),
@@ -80,19 +81,21 @@ def lambda_handler(event: Any, context: LambdaContext) -> dict[str, Any] | bytes
     response went to ``context.response_stream`` (``routes.call.ResponseStream``), which a streaming runtime provides;
     bytes if the stage reads streams and the runtime has none.
     """
-    request = APIGatewayProxyEvent(as_request(event))
+    request = APIGatewayProxyEvent(gateway.as_request(event))
     raw = request.raw_event
     stream = getattr(context, "response_stream", None)
-    headers = cors.cors_headers(raw, settings.allowed_origins)
+    headers = gateway.cors_headers(raw, settings.allowed_origins)
     if headers and request.http_method == "OPTIONS":
-        response = cors.preflight_response(headers)
+        response = gateway.preflight_response(headers)
     else:
         with request_telemetry(context, (raw.get("requestContext") or {}).get("requestId")):
-            left_s, waited_s = context.get_remaining_time_in_millis() / 1000, since_received_s(raw, time.time())
+            left_s = context.get_remaining_time_in_millis() / 1000
+            waited_s = gateway.since_received_s(raw, time.time())
             deadline = _deadline(left_s, waited_s, can_stream=stream is not None)
-            response = cors.add_headers(dispatch(Call(request, service, deadline, stream, headers)).to_proxy(), headers)
+            response = dispatch(Call(request, service, deadline, stream, headers)).to_proxy()
+            response = gateway.add_headers(response, headers)
     if stream is None:
-        return streamed_whole(response) if reads_streams(event) else response
+        return gateway.streamed_whole(response) if gateway.reads_streams(event) else response
     return None if stream.opened else response
 
 
@@ -118,7 +121,8 @@ def _run_route(route: Route, call: Call, parameters: Mapping[str, str]) -> Respo
     except Exception as error:  # noqa: BLE001 - the caller gets a sentence for every error
         failure = explain(error, route.wording)
         observe_error(error, code=failure.code, status=failure.status)
-        return json_response(failure.status, route.error_body(failure), **failure.headers)
+        body = failure.openai_body(route.openai_param) if route.openai_param else failure.body
+        return json_response(failure.status, body, **failure.headers)
 
 
 def _error_response(path: str, status: HTTPStatus, sentence: str, code: str, **headers: str) -> Response:

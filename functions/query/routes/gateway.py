@@ -1,17 +1,25 @@
-"""The events that invoke the function, and the formats of its response: JSON or a stream."""
+"""The format of API Gateway's events and responses: paths, streams, and cross-origin requests (CORS).
+
+API Gateway adds no CORS headers to a function's response, and knows one origin a method, so the function adds them. The
+gateway's own responses (403, 429) have no such header: a browser hides them from a page of another origin.
+"""
 
 from __future__ import annotations
 
 import base64
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 REST_EVENT = {"httpMethod": str, "path": str, "headers": dict | None, "body": str | None}
 PRELUDE_END = b"\0" * 8
 LONGEST_WAIT_S = 60.0
 """API Gateway gives up after 29 s: an event received longer ago is a stored one that was sent again."""
+CORS_HEADERS = "authorization, content-type, x-api-key"
+CORS_METHODS = "GET, POST"
+CORS_MAX_AGE_S = 7200
+"""Browsers cache a preflight response this long: no browser caches it longer."""
 _PLACEHOLDER = re.compile(r"\{([^{}+]+)\}")
 
 
@@ -69,3 +77,32 @@ def content(response: Mapping[str, Any]) -> bytes:
 def streamed_whole(response: Mapping[str, Any]) -> bytes:
     """Return a proxy response in the streamed format, in one piece; Lambda's own runtime sends bytes unchanged."""
     return json.dumps(prelude(response)).encode() + PRELUDE_END + content(response)
+
+
+def cors_headers(event: Mapping[str, Any], origins: Collection[str]) -> dict[str, str]:
+    """Return the headers for the page that sent ``event``, if ``origins`` holds its origin or "*"."""
+    if not origins:
+        return {}
+    sent = {name.lower(): value for name, value in (event.get("headers") or {}).items()}.get("origin", "")
+    if "*" not in origins and sent not in origins:
+        return {"Vary": "Origin"}
+    allowed = "*" if "*" in origins else sent
+    return {"Access-Control-Allow-Origin": allowed, "Access-Control-Expose-Headers": "Retry-After", "Vary": "Origin"}
+
+
+def preflight_response(shared: Mapping[str, str]) -> dict[str, Any]:
+    """Return the response to OPTIONS; a page that may not ask learns nothing from it."""
+    headers = dict(shared)
+    if "Access-Control-Allow-Origin" in shared:
+        headers |= {
+            "Access-Control-Allow-Methods": CORS_METHODS,
+            "Access-Control-Allow-Headers": CORS_HEADERS,
+            "Access-Control-Max-Age": str(CORS_MAX_AGE_S),
+        }
+    return add_headers({"statusCode": 204, "body": "", "isBase64Encoded": False}, headers)
+
+
+def add_headers(response: dict[str, Any], headers: Mapping[str, str]) -> dict[str, Any]:
+    """Return a proxy response with more headers."""
+    lists = {name: [value] for name, value in headers.items()}
+    return {**response, "multiValueHeaders": {**(response.get("multiValueHeaders") or {}), **lists}}

@@ -14,7 +14,7 @@ from rag.http.chat_completions import (
     parse_chat,
     side_task_body,
 )
-from rag.http.failures import CHAT, HttpFailure
+from rag.http.failures import CHAT
 from rag.http.openai_requests import model_body, model_named, models
 from rag.values.request import Delta
 from routes.call import Call, Response, json_response
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from rag.values.answer import Answer
 
 PROTOCOL = "openai"
+CHAT_PARAM, RESPONSE_PARAM = "messages", "input"
+"""Parameters that hold the question."""
 MAX_BODY_BYTES = 1024 * 1024
 """Programs send the whole conversation each time; its old turns are dropped."""
 
@@ -46,8 +48,8 @@ def post_completion(call: Call) -> Response:
         begin=server_sent_event(chunks.first()),
         encode=lambda event: server_sent_event(chunks.text(event.text)) if isinstance(event, Delta) else b"",
         end=end,
-        failure=lambda failure: server_sent_event(chat_error_body(failure)),
-        refusal=lambda failure: json_response(failure.status, chat_error_body(failure), **failure.headers),
+        failure=lambda failure: server_sent_event(failure.openai_body(CHAT_PARAM)),
+        refusal=lambda failure: json_response(failure.status, failure.openai_body(CHAT_PARAM), **failure.headers),
     )
     return answer_in_events(call, lambda: chat.question, events, protocol=PROTOCOL, wording=CHAT)
 
@@ -71,7 +73,7 @@ def post_response(call: Call) -> Response:
         encode=lambda event: encode([builder.text_event(event.text)]) if isinstance(event, Delta) else b"",
         end=lambda answer, streamed: encode(builder.last_events(answer, streamed)),
         failure=lambda failure: encode([builder.failure_event(failure.sentence)]),
-        refusal=lambda failure: json_response(failure.status, response_error_body(failure), **failure.headers),
+        refusal=lambda failure: json_response(failure.status, failure.openai_body(RESPONSE_PARAM), **failure.headers),
     )
     return answer_in_events(call, lambda: request.question, events, protocol=PROTOCOL, wording=CHAT)
 
@@ -85,13 +87,3 @@ def get_models(call: Call) -> Response:
 def get_model(call: Call, model: str) -> Response:
     """Describe the model of this name; an unknown name means the profile, as in a completion."""
     return json_response(HTTPStatus.OK, model_body(model_named(model, call.service.settings.profile)))
-
-
-def chat_error_body(failure: HttpFailure) -> dict[str, Any]:
-    """Return the body of an error of a chat completion."""
-    return failure.openai_body("messages")
-
-
-def response_error_body(failure: HttpFailure) -> dict[str, Any]:
-    """Return the body of an error of a response."""
-    return failure.openai_body("input")

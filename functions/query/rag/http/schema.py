@@ -16,13 +16,13 @@ OrNull = Annotated[str | None, BeforeValidator(lambda text: text or None)]
 
 
 class Request(BaseModel):
-    """What callers send. Unknown keys are ignored."""
+    """A request; unknown keys are ignored."""
 
     model_config = ConfigDict(strict=True, extra="ignore", alias_generator=to_camel, loc_by_alias=False)
 
 
 class Reply(BaseModel):
-    """What callers get; made of a value's fields or of a mapping."""
+    """A reply, made from a value's attributes or from a mapping."""
 
     model_config = ConfigDict(
         from_attributes=True,
@@ -34,7 +34,7 @@ class Reply(BaseModel):
 
 
 class Options(Request):
-    """What a question may come with. null means "not given"."""
+    """The optional fields of a question; null counts as absent."""
 
     session_id: Annotated[
         str | None, Field(pattern=r"^[A-Za-z0-9_-]{22,64}$", description="22-64 characters of A-Z a-z 0-9 _ -")
