@@ -19,7 +19,7 @@ from research.faithfulness import FAITHFUL, held_out, rated_answers
 from research.faithfulness import figures as faithfulness_figures
 from research.oracle import TRUE, WRITTEN, ask_altered, figures
 
-from evaluate.intervals import above
+from evaluate.intervals import auroc_of_samples
 from knowledge.build.ingest import ingest
 from knowledge.read.documents import read
 from rag.answer.judge import Judge
@@ -123,7 +123,7 @@ def test_of_true_and_false_statements_in_own_words(
     )
     assert min(LEVELS.index(one.level) for one in true) >= lowest_true
     assert max(LEVELS.index(one.level) for one in false) <= highest_false
-    auroc = above(*(np.array([one.score for one in some]) for some in (true, false)))
+    auroc = auroc_of_samples(*(np.array([one.score for one in some]) for some in (true, false)))
     report_score(f"own words, AUROC with judge {judge}", auroc, 1.0 if judge == "honest" else 0.58)
 
 

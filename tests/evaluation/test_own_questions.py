@@ -13,7 +13,7 @@ import real_model
 from evaluation.rates import json_lines, public_data
 from faults.drawing import by_night
 
-from evaluate.beir import read_qrels
+from evaluate.question_files import read_qrels
 from knowledge.read.documents import read
 from ragctl import cli
 

@@ -11,8 +11,8 @@ import real_model
 from evaluation.rates import public_data, report, report_score
 from faults.drawing import by_night
 
-from evaluate.beir import read_qrels, read_queries
-from evaluate.retrieval import Qrels, score
+from evaluate.judge import Qrels, score_run
+from evaluate.question_files import read_qrels, read_queries
 from knowledge.embedding import MiniLM
 from knowledge.model.values import View
 from knowledge.open.index import EmbeddedIndex, open_index
@@ -136,4 +136,4 @@ def _ndcg(mode: Mode, asked: Asked) -> float:
     run = {
         query_id: [hit.chunk.doc_id for hit in best_documents(search, text, k=10)] for query_id, text in asked.queries
     }
-    return score(run, {query_id: asked.qrels[query_id] for query_id in run})["ndcg@10"]
+    return score_run(run, {query_id: asked.qrels[query_id] for query_id in run})["ndcg@10"]

@@ -9,8 +9,8 @@ import real_model
 from evaluation.rates import public_data, report, report_score
 from faults.drawing import by_night
 
-from evaluate.beir import read_qrels, read_queries
-from evaluate.retrieval import Qrels, score
+from evaluate.judge import Qrels, score_run
+from evaluate.question_files import read_qrels, read_queries
 from knowledge.embedding import MiniLM
 from knowledge.model.values import SearchResult, View
 from knowledge.open.index import EmbeddedIndex, open_index
@@ -103,7 +103,7 @@ def _found(asked: Asked, questions: list[tuple[str, str]]) -> dict[str, SearchRe
 
 def _ndcg(asked: Asked, found: dict[str, SearchResult]) -> float:
     run = {number: list(dict.fromkeys(hit.chunk.doc_id for hit in one.hits))[:10] for number, one in found.items()}
-    return score(run, {number: asked.qrels[number] for number in run})["ndcg@10"]
+    return score_run(run, {number: asked.qrels[number] for number in run})["ndcg@10"]
 
 
 def _says_so(found: SearchResult) -> bool:

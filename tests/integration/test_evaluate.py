@@ -7,7 +7,7 @@ import pytest
 from command_line import Run
 from fakes_embedding import HashingEmbedder
 
-from evaluate.retrieval import score
+from evaluate.judge import score_run
 from knowledge.build.ingest import ingest
 from knowledge.read.documents import read
 
@@ -178,7 +178,7 @@ def test_scores_are_trec_evals() -> None:
     qrels = {"a": {"d1": 1, "d2": 0}, "b": {"d3": 2, "d4": 1}, "c": {"x": 1}}
     run = {"a": ["d2", "d1"], "b": ["d3", "z", "d4"], "c": []}
 
-    found = score(run, qrels)
+    found = score_run(run, qrels)
 
     # a: 1/log2(3); b: (2 + 1/log2(4)) / (2 + 1/log2(3)); c: 0
     assert found["ndcg@10"] == pytest.approx((0.6309298 + 2.5 / 2.6309298 + 0) / 3)
@@ -189,8 +189,8 @@ def test_scores_are_trec_evals() -> None:
 def test_scores_look_at_ten_documents_only() -> None:
     ranked = [f"d{n}" for n in range(11)]
 
-    assert score({"a": ranked}, {"a": {"d10": 1}}) == {"ndcg@10": 0, "recall@10": 0, "mrr@10": 0}
-    assert score({"a": ranked}, {"a": {"d9": 1}})["mrr@10"] == pytest.approx(0.1)
+    assert score_run({"a": ranked}, {"a": {"d10": 1}}) == {"ndcg@10": 0, "recall@10": 0, "mrr@10": 0}
+    assert score_run({"a": ranked}, {"a": {"d9": 1}})["mrr@10"] == pytest.approx(0.1)
 
 
 # ragctl search

@@ -65,7 +65,7 @@ OWN = ("evaluate", "--questions", "q.jsonl", "--index", "index")
 def kept(home: Path) -> list[str]:
     """The questions whose results are kept, in the order in which they were asked."""
     (place,) = (home / ".index" / "evaluations").iterdir()
-    return [one.question for one in asking.read_kept(place)]
+    return [one.question for one in asking.read_results(place)]
 
 
 @pytest.fixture

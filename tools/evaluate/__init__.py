@@ -1,12 +1,11 @@
-"""Measuring a service on questions whose answers somebody knows. It knows nothing of the command line.
+"""Measure a service on questions with known answers. The package does not depend on the command line.
 
-labelled.read_questions(path)    a file of one's own questions, with what is known of each
-run.asker, run.ask_all           ask a service each of them; what was answered is kept for the next run
-judge.judge                      what was right of each reply
-figures.measure                  figures with the ranges that they likely lie in
-figures.compare, figures.broken  their change since an older run; those that are below what was asked for
-report.tables, page.page         the whole result for people; report.as_json for programs
-drafting.drafter                 questions out of documents, for a person to correct
-judged.Asker, fitting.fitted     a bar and a confidence fitted to such questions
-beir, retrieval.score            a corpus with judgements in BEIR's layout
+question_files.read_questions          a file of one's own labelled questions; also BEIR's queries and judgements
+run.asker, run.ask_all                 ask a service each of them; results are saved for the next run
+judge.judge, judge.score_run           judge each result by its labels; score a run on a corpus in BEIR's layout
+figures.measure                        figures with their likely ranges
+figures.compare, figures.broken_limits their change since an older run; the figures outside their limits
+report.tables, page.page               the whole result for people; report.as_json for programs
+drafting.drafter                       draft questions from documents, for a person to correct
+fitting.fit_calibration                fit a bar and a confidence to labelled questions
 """

@@ -1,4 +1,4 @@
-"""From judged questions to figures with intervals, their change since an older run, their limits, and their wording."""
+"""Figures of judged questions: their intervals, their change since an older run, their limits, and their format."""
 
 from __future__ import annotations
 
@@ -9,23 +9,24 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from evaluate.intervals import Bin, Rows, bootstrap, paired, ratio, reliability, wilson
+from evaluate.intervals import Bin, bootstrap, paired_bootstrap, ratio, reliability, wilson
 from evaluate.metrics import BY_NAME, LIMITED, METRICS, SUPPORT, Metric, Unit
 
 if TYPE_CHECKING:
     from evaluate.judge import JudgedQuestion
 
-
 WORST = 10
 FEW = 50
 """Labelled answers below which a reliability table is mostly chance."""
+MS_PER_S = 1000
+OF_LLM = {"llmCalls", "promptTokens", "completionTokens", "usdPer1000"}
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A metric's ``value`` and 95 % interval, None where nothing gives them. ``n`` counts the questions.
+    """A metric's ``value`` over ``n`` questions with its 95 % interval; None if they cannot be measured.
 
-    Of a share, ``hits`` and ``of`` count what it is a share of: questions, statements or citations.
+    A share is ``hits`` ``of`` a number of questions, statements or citations.
     """
 
     metric: Metric
@@ -38,9 +39,9 @@ class Figure:
 
 
 def measure(judged: Sequence[JudgedQuestion], *, seed: int) -> list[Figure]:
-    """Every metric of ``judged``: Wilson's interval for shares of questions, else the bootstrap's.
+    """Return every metric of ``judged``, with Wilson's interval for shares of questions, else the bootstrap's.
 
-    Where all questions give the same the bootstrap has no width; the interval is then Wilson's of as many questions.
+    If all questions have the same value, the bootstrap has no width, and Wilson's interval is used.
     """
     return [_figure(metric, judged, seed) for metric in METRICS]
 
@@ -56,31 +57,28 @@ def _figure(metric: Metric, judged: Sequence[JudgedQuestion], seed: int) -> Figu
         return Figure(metric, value, *wilson(hits, n), n, hits, of)
     drawn = bootstrap(rows, metric.statistic, seed=seed)  # by question: its statements hang together
     if drawn and drawn[0] == drawn[1] and metric.statistic is ratio and metric.unit in {"share", "score"}:
-        drawn = wilson(round(value * n), n)  # all the same, which is no proof that all others are
+        drawn = wilson(round(value * n), n)  # the same value in this sample does not prove it for others
     low, high = drawn or (None, None)
-    return (
-        Figure(metric, value, low, high, n, hits, of) if metric.unit == "share" else Figure(metric, value, low, high, n)
-    )
+    counts = (hits, of) if metric.unit == "share" else (None, None)
+    return Figure(metric, value, low, high, n, *counts)
 
 
-def bins(judged: Sequence[JudgedQuestion]) -> list[Bin]:
-    """The reliability table: answers by the chance that their confidence gives."""
+def reliability_bins(judged: Sequence[JudgedQuestion]) -> list[Bin]:
+    """Return the reliability table: answers by the chance that their confidence states."""
     return reliability(BY_NAME["ece"].rows(judged))
 
 
-def stages(judged: Sequence[JudgedQuestion]) -> Mapping[str, tuple[float, float]]:
-    """The median and the 95th percentile of each stage's milliseconds, over the questions that passed it."""
+def stage_times(judged: Sequence[JudgedQuestion]) -> list[tuple[str, float, float]]:
+    """Return each stage with the median and the 95th percentile of its milliseconds, over questions that have it."""
     times: dict[str, list[float]] = {}
     for one in judged:
         for stage, ms in one.stages.items():
             times.setdefault(stage, []).append(ms)
-    return {
-        stage: (float(np.quantile(values, 0.5)), float(np.quantile(values, 0.95))) for stage, values in times.items()
-    }
+    return [(stage, *np.quantile(values, (0.5, 0.95)).tolist()) for stage, values in times.items()]
 
 
-def wrong(one: JudgedQuestion) -> str:
-    """What is wrong with a result, in words for its reader; "" for nothing that the labels tell."""
+def describe_fault(one: JudgedQuestion) -> str:
+    """Return a phrase on the fault of a result, or "" if the labels show none."""
     if one.failed:
         return f"failed: {one.failed}"
     if one.answerable is False:
@@ -92,14 +90,14 @@ def wrong(one: JudgedQuestion) -> str:
     return ""
 
 
-def worst(judged: Sequence[JudgedQuestion]) -> list[JudgedQuestion]:
-    """Up to ten results to look at first: wrong answers, the surest first; then refusals, found places first."""
-    bad = [one for one in judged if wrong(one) and not one.failed]
-    return sorted(bad, key=lambda one: (one.refused, -one.score, -(one.ndcg or 0.0)))[:WORST]
+def worst_results(judged: Sequence[JudgedQuestion]) -> list[JudgedQuestion]:
+    """Return up to ten wrong results: answers, the surest first; then refusals, the best search first."""
+    faulty = [one for one in judged if describe_fault(one) and not one.failed]
+    return sorted(faulty, key=lambda one: (one.refused, -one.score, -(one.ndcg or 0.0)))[:WORST]
 
 
 def label_notes(judged: Sequence[JudgedQuestion]) -> list[str]:
-    """What the labels are too few or too thin for."""
+    """Return sentences on figures that the labels do not suffice for."""
     notes = []
     answers = len(BY_NAME["ece"].rows(judged))
     if answers < FEW:
@@ -117,11 +115,11 @@ type Verdict = Literal["better", "worse", "changed", "no difference seen", ""]
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class MetricChange:
     """``new - old`` of a metric, over the ``n`` questions that both measured, with its paired 95 % interval.
 
     Without such questions ``n`` is 0, ``old`` and ``new`` are of all questions, and there is neither an interval nor a
-    ``verdict``. Times get no verdict: what else a machine does changes all of a run's, and no interval knows of that.
+    ``verdict``. Times have no verdict: other work of the machine changes all times of a run, which no interval shows.
     """
 
     metric: Metric
@@ -145,33 +143,35 @@ def compare(
     old_judged: Sequence[JudgedQuestion],
     *,
     seed: int,
-) -> list[Change]:
-    """The change of every metric that both sides have a value of."""
+) -> list[MetricChange]:
+    """Return the change of every metric that both runs have a value of."""
     old = {one.question: one for one in old_judged}
     pairs = [(one, old[one.question]) for one in judged if one.question in old]
-    changes = (_paired(figure.metric, pairs, seed) or _plain(figure, old_values) for figure in figures)
-    return [change for change in changes if change is not None]
+    changes = []
+    for figure in figures:
+        old_value = old_values.get(figure.metric.name)
+        if change := _compare_pairs(figure.metric, pairs, seed):
+            changes.append(change)
+        elif old_value is not None and figure.value is not None:
+            changes.append(MetricChange(figure.metric, old_value, figure.value, None, None, 0, ""))
+    return changes
 
 
-def _paired(metric: Metric, pairs: Sequence[tuple[JudgedQuestion, JudgedQuestion]], seed: int) -> Change | None:
-    rows = [(metric.row(new), metric.row(old)) for new, old in pairs]
-    both = [(new, old) for new, old in rows if new is not None and old is not None]
-    new, old = _rows([new for new, _ in both]), _rows([old for _, old in both])
-    values = (metric.statistic(old), metric.statistic(new)) if both else (math.nan, math.nan)
-    if math.isnan(values[0]) or math.isnan(values[1]):
+def _compare_pairs(
+    metric: Metric, pairs: Sequence[tuple[JudgedQuestion, JudgedQuestion]], seed: int
+) -> MetricChange | None:
+    both = [pair for pair in pairs if all(metric.row(one) is not None for one in pair)]
+    if not both:
         return None
-    low, high = paired(new, old, metric.statistic, seed=seed) or (None, None)
-    return Change(metric, *values, low, high, len(both), _verdict(metric, low, high))
-
-
-def _plain(figure: Figure, old_values: Mapping[str, float]) -> Change | None:
-    old = old_values.get(figure.metric.name)
-    if old is None or figure.value is None:
+    new, old = metric.rows([new for new, _ in both]), metric.rows([old for _, old in both])
+    values = metric.statistic(old), metric.statistic(new)
+    if any(map(math.isnan, values)):
         return None
-    return Change(figure.metric, old, figure.value, None, None, 0, "")
+    low, high = paired_bootstrap(new, old, metric.statistic, seed=seed) or (None, None)
+    return MetricChange(metric, *values, low, high, len(both), _choose_verdict(metric, low, high))
 
 
-def _verdict(metric: Metric, low: float | None, high: float | None) -> Verdict:
+def _choose_verdict(metric: Metric, low: float | None, high: float | None) -> Verdict:
     if low is None or high is None or metric.unit == "ms":
         return ""
     if low <= 0 <= high:
@@ -181,15 +181,11 @@ def _verdict(metric: Metric, low: float | None, high: float | None) -> Verdict:
     return "better" if (low > 0) == (metric.better == "higher") else "worse"
 
 
-def _rows(rows: Sequence[tuple[float, float]]) -> Rows:
-    return np.asarray(rows, dtype=np.float64).reshape(-1, 2)
-
-
 def parse_limits(given: Sequence[str]) -> dict[str, float]:
-    """The limits by metric, of ``NAME=VALUE`` with commas between, repeated or not; the last of a name counts.
+    """Parse ``NAME=VALUE`` pairs, separated by commas or repeated; the last of a name counts.
 
     Raises:
-        ValueError: an unknown name, with those that are accepted; or what is no number.
+        ValueError: a name is unknown, or a value is no number.
     """
     limits: dict[str, float] = {}
     for part in (part.strip() for text in given for part in text.split(",")):
@@ -205,8 +201,8 @@ def parse_limits(given: Sequence[str]) -> dict[str, float]:
     return limits
 
 
-def broken(limits: Mapping[str, float], figures: Sequence[Figure]) -> list[str]:
-    """A phrase for each limit that is not kept; a figure that could not be measured keeps none."""
+def broken_limits(limits: Mapping[str, float], figures: Sequence[Figure]) -> list[str]:
+    """Return a phrase for each limit that is not kept; a figure that could not be measured breaks its limit."""
     values = {figure.metric.name: figure.value for figure in figures}
     phrases = []
     for name, limit in limits.items():
@@ -218,12 +214,8 @@ def broken(limits: Mapping[str, float], figures: Sequence[Figure]) -> list[str]:
     return phrases
 
 
-MS_PER_S = 1000
-OF_LLM = {"llmCalls", "promptTokens", "completionTokens", "usdPer1000"}
-
-
 def format_value(value: float, unit: Unit) -> str:
-    """A value with its unit."""
+    """Return a value with its unit."""
     match unit:
         case "share":
             return f"{100 * value:.0f} %"
@@ -239,45 +231,45 @@ def format_value(value: float, unit: Unit) -> str:
             return f"{value:.2f}"
 
 
-def shown_figures(figures: Sequence[Figure]) -> list[Figure]:
-    """The figures that are worth a line: without an LLM none of those on its use."""
+def visible_figures(figures: Sequence[Figure]) -> list[Figure]:
+    """Return the figures for people: those on the LLM only if one was used."""
     unused = any(figure.metric.name == "llmCalls" and figure.value == 0 for figure in figures)
     return [figure for figure in figures if not (unused and figure.metric.name in OF_LLM)]
 
 
-def shown_changes(changes: Sequence[Change]) -> list[Change]:
-    """The changes that are worth a line: without an LLM on either side none of its use."""
+def visible_changes(changes: Sequence[MetricChange]) -> list[MetricChange]:
+    """Return the changes for people: those on the LLM only if one was used in either run."""
     return [one for one in changes if one.old or one.new or one.metric.name not in OF_LLM]
 
 
 def metric_name(metric: Metric) -> str:
-    """The plain name; the technical one where that only goes on from the line above."""
+    """Return the plain name, or the technical one if the plain one continues the line above."""
     return metric.technical if metric.plain.startswith("...") else metric.plain
 
 
 def format_result(figure: Figure) -> str:
-    """The value; of a share what it counts, as "71 of 161 (44 %)"; "not measured" for none."""
+    """Return the value, a share as "71 of 161 (44 %)", or "not measured"."""
     if figure.value is None:
         return "not measured"
-    said = format_value(figure.value, figure.metric.unit)
-    return said if figure.hits is None else f"{figure.hits} of {figure.of} ({said})"
+    value = format_value(figure.value, figure.metric.unit)
+    return value if figure.hits is None else f"{figure.hits} of {figure.of} ({value})"
 
 
 def format_interval(figure: Figure) -> str:
-    """The 95 % interval, as "37 to 52 %"; "" for none."""
+    """Return the 95 % interval, as "37 to 52 %", or "" for none."""
     return format_range(figure.low, figure.high, figure.metric.unit)
 
 
-def format_change(one: Change) -> str:
-    """The difference with its sign."""
+def format_change(one: MetricChange) -> str:
+    """Return the difference with its sign."""
     sign = "+" if one.difference >= 0 else "-"
     points = " points" if one.metric.unit == "share" else ""
-    said = format_value(abs(one.difference), one.metric.unit)
-    return sign + (said.removesuffix(" %") + points if points else said)
+    value = format_value(abs(one.difference), one.metric.unit)
+    return sign + (value.removesuffix(" %") + points if points else value)
 
 
 def format_range(low: float | None, high: float | None, unit: Unit) -> str:
-    """Two values with their unit once."""
+    """Return two values with their unit once."""
     if low is None or high is None:
         return ""
     first, last = format_value(low, unit).removesuffix(" chars"), format_value(high, unit).removesuffix(" chars")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 type Rows = NDArray[np.float64]
 type Statistic = Callable[[Rows], float]
-"""NaN where the rows allow none."""
+"""Returns NaN if the rows allow no value."""
 
 Z = 1.959963984540054
 """The normal quantile of .975."""
@@ -27,7 +27,7 @@ _LOW_HIGH = (0.025, 0.975)
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """The answers whose chance lies in ``low``..``high``: ``n`` of them, their mean ``chance``, how many are right."""
+    """The ``n`` answers with a chance in ``low``..``high``: their mean ``chance`` and the number that is right."""
 
     low: float
     high: float
@@ -37,7 +37,7 @@ class Bin:
 
 
 def wilson(hits: int, n: int) -> tuple[float, float]:
-    """Wilson's 95 % interval of a share, ``hits`` of ``n`` > 0; Wilson, 1927."""
+    """Return Wilson's 95 % interval of a share, ``hits`` of ``n`` > 0; Wilson, 1927."""
     share, z2 = hits / n, Z * Z
     middle = (share + z2 / (2 * n)) / (1 + z2 / n)
     half = Z * math.sqrt(share * (1 - share) / n + z2 / (4 * n * n)) / (1 + z2 / n)
@@ -45,23 +45,23 @@ def wilson(hits: int, n: int) -> tuple[float, float]:
 
 
 def bootstrap(rows: Rows, statistic: Statistic, *, seed: int) -> tuple[float, float] | None:
-    """The percentile bootstrap's 95 % interval: questions are drawn again. None below two rows."""
-    return _interval(statistic(rows[picked]) for picked in _picks(len(rows), seed))
+    """Return the percentile bootstrap's 95 % interval over resampled questions; None below two rows."""
+    return _interval(statistic(rows[sample]) for sample in _resample(len(rows), seed))
 
 
-def paired(new: Rows, old: Rows, statistic: Statistic, *, seed: int) -> tuple[float, float] | None:
-    """The interval of ``statistic(new) - statistic(old)``: row by row the same questions, drawn together."""
-    return _interval(statistic(new[picked]) - statistic(old[picked]) for picked in _picks(len(new), seed))
+def paired_bootstrap(new: Rows, old: Rows, statistic: Statistic, *, seed: int) -> tuple[float, float] | None:
+    """Return the interval of ``statistic(new) - statistic(old)``; row by row the same questions, drawn together."""
+    return _interval(statistic(new[sample]) - statistic(old[sample]) for sample in _resample(len(new), seed))
 
 
 def ratio(rows: Rows) -> float:
-    """The sum of the first column by that of the second: a mean where that is all ones."""
+    """Return the sum of the first column over that of the second: a mean if that is all ones."""
     total = float(rows[:, 1].sum())
     return float(rows[:, 0].sum()) / total if total else math.nan
 
 
 def quantile(share: float) -> Statistic:
-    """The quantile of the first column, between neighbours in proportion."""
+    """Return the statistic of this quantile of the first column, interpolated linearly."""
 
     def statistic(rows: Rows) -> float:
         import numpy as np
@@ -72,12 +72,12 @@ def quantile(share: float) -> Statistic:
 
 
 def auroc(rows: Rows) -> float:
-    """How often a right answer (second column 1) has a higher score (first) than a wrong one; see ``above``."""
-    return above(rows[rows[:, 1] == 1, 0], rows[rows[:, 1] == 0, 0])
+    """Return the AUROC of scores (first column) for right answers (second column 1); see ``auroc_of_samples``."""
+    return auroc_of_samples(rows[rows[:, 1] == 1, 0], rows[rows[:, 1] == 0, 0])
 
 
-def above(right: NDArray[np.float64], wrong: NDArray[np.float64]) -> float:
-    """How often a value of ``right`` is above one of ``wrong``, 0..1, equals count half; NaN where one is empty."""
+def auroc_of_samples(right: NDArray[np.float64], wrong: NDArray[np.float64]) -> float:
+    """Return the share (0..1) of pairs with ``right`` above ``wrong``; ties count half; NaN if a sample is empty."""
     import numpy as np
 
     if not len(right) or not len(wrong):
@@ -88,7 +88,7 @@ def above(right: NDArray[np.float64], wrong: NDArray[np.float64]) -> float:
 
 
 def ece(rows: Rows) -> float:
-    """Expected calibration error (0..1): the mean gap of chance and share right over ten equal bins, by their size.
+    """Return the expected calibration error (0..1): |chance - share right| over ten equal bins, weighted by size.
 
     The first column is a chance, 0..1, the second 1 for right. Guo et al., 2017.
     """
@@ -96,13 +96,13 @@ def ece(rows: Rows) -> float:
 
     if not len(rows):
         return math.nan
-    gaps = np.bincount(_places(rows), weights=rows[:, 0] - rows[:, 1], minlength=BINS)
+    gaps = np.bincount(_bin_places(rows), weights=rows[:, 0] - rows[:, 1], minlength=BINS)
     return float(np.abs(gaps).sum()) / len(rows)
 
 
 def reliability(rows: Rows) -> list[Bin]:
-    """The ten bins of ``ece`` that hold something."""
-    places = _places(rows)
+    """Return the bins of ``ece`` that are not empty."""
+    places = _bin_places(rows)
     bins = [(place, rows[places == place]) for place in range(BINS)]
     return [
         Bin(place / BINS, (place + 1) / BINS, len(own), float(own[:, 0].mean()), int(own[:, 1].sum()))
@@ -111,13 +111,13 @@ def reliability(rows: Rows) -> list[Bin]:
     ]
 
 
-def _places(rows: Rows) -> NDArray[np.int64]:
+def _bin_places(rows: Rows) -> NDArray[np.int64]:
     import numpy as np
 
     return np.minimum((rows[:, 0] * BINS).astype(np.int64), BINS - 1)
 
 
-def _picks(n: int, seed: int) -> Iterator[NDArray[np.int64]]:
+def _resample(n: int, seed: int) -> Iterator[NDArray[np.int64]]:
     import numpy as np
 
     random = np.random.default_rng(seed)

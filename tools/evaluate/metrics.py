@@ -1,9 +1,10 @@
-"""Every figure that is reported: its names, of which questions it is made, and how."""
+"""All reported figures: their names, the questions that they count, and their statistics."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
 
 from evaluate.intervals import Rows, Statistic, auroc, ece, quantile, ratio
@@ -14,17 +15,24 @@ if TYPE_CHECKING:
 type Row = tuple[float, float]
 type Unit = Literal["share", "score", "count", "ms", "chars", "usd"]
 
-EXPENSIVE = 1000
-"""Costs are told for so many questions."""
+COST_QUESTIONS = 1000
+"""The number of questions that a cost is given for."""
+
+
+class Goal(StrEnum):
+    """The errors that a threshold keeps small; ``BOTH`` is the best compromise, which promises nothing."""
+
+    FALSE_REFUSALS = "false-refusals"
+    FALSE_ANSWERS = "false-answers"
+    BOTH = "both"
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A figure.
+    """``name`` is the key in JSON and in --fail-under, ``plain`` the label for everybody, ``technical`` the field's.
 
-    ``name`` is its key in JSON and in --fail-under, ``plain`` says it to anybody, ``technical`` to whoever knows the
-    field. ``row`` is what a question gives: two numbers, which ``statistic`` joins over all, or None. ``better`` is
-    the side on which it is better, "" where neither is. A share of questions (``unit``) has 0 or 1 over 1.
+    ``row`` returns two numbers for a question, or None; ``statistic`` joins all rows. ``better`` is the better
+    direction, or "". In a share of questions (``unit``) each row is 0 or 1 over 1.
     """
 
     name: str
@@ -37,17 +45,17 @@ class Metric:
     better: Literal["higher", "lower", ""] = "higher"
 
     def rows(self, judged: Sequence[JudgedQuestion]) -> Rows:
-        """The rows of those of ``judged`` that give one, shape (n, 2)."""
+        """Return the rows of the questions that have one, shape (n, 2)."""
         import numpy as np  # late, as in intervals
 
-        found = [row for one in judged if (row := self.row(one)) is not None]
-        return np.asarray(found, dtype=np.float64).reshape(-1, 2)
+        rows = [row for one in judged if (row := self.row(one)) is not None]
+        return np.asarray(rows, dtype=np.float64).reshape(-1, 2)
 
 
 def _mean(value: Callable[[JudgedQuestion], float | None]) -> Callable[[JudgedQuestion], Row | None]:
     def row(one: JudgedQuestion) -> Row | None:
-        found = value(one)
-        return None if found is None else (float(found), 1.0)
+        measured = value(one)
+        return None if measured is None else (float(measured), 1.0)
 
     return row
 
@@ -90,7 +98,7 @@ def _wait(one: JudgedQuestion) -> Row | None:
 
 
 def _cost(one: JudgedQuestion) -> float | None:
-    return None if one.cost_usd is None else EXPENSIVE * one.cost_usd
+    return None if one.cost_usd is None else COST_QUESTIONS * one.cost_usd
 
 
 ANSWERS, SEARCH, SUPPORT = "Answers", "Search", "Statements"

@@ -1,4 +1,4 @@
-"""Asks the service every question, and keeps each result as a line of JSON, so that an interrupted run goes on."""
+"""Ask the service every question, and save each result as a line of JSON, so that an interrupted run continues."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evaluate.errors import Interrupted
-from evaluate.labelled import names
+from evaluate.question_files import Interrupted, chunk_names
 
 if TYPE_CHECKING:
     from knowledge.model.values import Hit, SearchResult
@@ -20,14 +19,27 @@ if TYPE_CHECKING:
     from rag.values.question import SearchQuery
     from rag.wiring.application import Application
 
+FOLDER = Path(".index/evaluations")
+DIGEST_CHARS = 16
+FORMAT = 1
+"""The version of ``RunResult`` in the file."""
+_IRRELEVANT_SETTINGS = {
+    "index_uri",
+    "store_path",
+    "store_wait_s",
+    "table_name",
+    "table_endpoint",
+    "prompts_dir",
+}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
-    """What the service made of a question, whatever is known of the right answer.
+    """The service's result for a question, independent of the labels.
 
-    ``reply`` is the body of ``POST /api/query``; empty where ``failed`` holds an error's code. ``found`` are the names
-    (in lower case) of each passage of the search, best first; ``cited`` those of each cited one. ``llm`` is what was
-    used of LLMs.
+    ``reply`` is the body of ``POST /api/query``; empty if ``failed`` holds an error's code. ``found`` are the names
+    (in lower case) of each passage of the search, best first; ``cited`` those of each cited passage. ``llm`` counts
+    calls and tokens.
     """
 
     question: str
@@ -38,8 +50,8 @@ class RunResult:
     failed: str = ""
 
 
-class WatchedRetriever:
-    """A retriever that remembers what it found last."""
+class RecordingRetriever:
+    """A retriever that records its last hits."""
 
     def __init__(self, retrieve: Retriever) -> None:
         self._retrieve = retrieve
@@ -48,23 +60,23 @@ class WatchedRetriever:
     def __call__(self, query: SearchQuery) -> SearchResult:
         """See ``rag.ports.index.Retriever``."""
         self.hits = ()
-        found = self._retrieve(query)
-        self.hits = found.hits
-        return found
+        result = self._retrieve(query)
+        self.hits = result.hits
+        return result
 
 
 def asker(service: Application, code_of: Callable[[Exception], str]) -> Callable[[str], RunResult]:
-    """Asks ``service`` one question. An error is told as ``failed``, by its code; one without a code is raised."""
+    """Return a function that asks ``service`` one question; it raises errors for which ``code_of`` returns ``""``."""
     from rag.http.replies import query_reply
     from rag.http.requests import parse_query
     from rag.ledger import used_before
     from rag.values.chat import Deadline
 
-    watched = WatchedRetriever(service.pipeline.retrieve)
-    pipeline = replace(service.pipeline, retrieve=watched)
+    retriever = RecordingRetriever(service.pipeline.retrieve)
+    pipeline = replace(service.pipeline, retrieve=retriever)
 
     def ask(question: str) -> RunResult:
-        watched.hits = ()
+        retriever.hits = ()
         deadline = Deadline.after(service.settings.request_deadline_s, time.monotonic)
         try:
             answer = pipeline.run(parse_query(json.dumps({"query": question})), deadline=deadline)
@@ -72,118 +84,103 @@ def asker(service: Application, code_of: Callable[[Exception], str]) -> Callable
             code = code_of(error)
             if not code:
                 raise
-            return RunResult(question=question, failed=code, found=_named(watched.hits), llm=_use(used_before(error)))
+            found, llm = _hit_names(retriever.hits), _count_use(used_before(error))
+            return RunResult(question=question, failed=code, found=found, llm=llm)
         cited = [hit for citation in answer.citations for hit in citation.hits]
         return RunResult(
             question=question,
             reply=query_reply(answer).model_dump(mode="json"),
-            found=_named(watched.hits),
-            cited=_named(cited),
-            llm=_use(answer.llm),
+            found=_hit_names(retriever.hits),
+            cited=_hit_names(cited),
+            llm=_count_use(answer.llm),
         )
 
     return ask
 
 
-def ask_all(
-    questions: Sequence[str], ask: Callable[[str], RunResult], kept: Path, *, on_progress: Callable[[int, int], None]
-) -> list[RunResult]:
-    """Each of ``questions`` answered, in their order: from the file ``kept``, else by ``ask`` and added to it.
+def _hit_names(hits: Sequence[Hit]) -> list[list[str]]:
+    return [sorted(chunk_names(hit.chunk)) for hit in hits]
 
-    What failed is not kept: the next run asks it again.
+
+def _count_use(llm: LlmUse) -> dict[str, int]:
+    return {"calls": llm.calls, "promptTokens": llm.prompt_tokens, "completionTokens": llm.completion_tokens}
+
+
+def ask_all(
+    questions: Sequence[str], ask: Callable[[str], RunResult], path: Path, *, on_progress: Callable[[int, int], None]
+) -> list[RunResult]:
+    """Return the results of ``questions``, in their order: from the file ``path``, else from ``ask``, which are saved.
+
+    Failures are not saved: the next run asks those questions again.
 
     Raises:
-        Interrupted: somebody interrupted it; what was answered is kept.
+        Interrupted: the run was interrupted; its results so far are saved.
     """
-    told = {one.question: one for one in read_kept(kept)}
-    new = [question for question in dict.fromkeys(questions) if question not in told]
+    results = {one.question: one for one in read_results(path)}
+    new = [question for question in dict.fromkeys(questions) if question not in results]
     try:
-        kept.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        kept.touch(mode=0o600)  # people's questions, and what private documents say
-        with kept.open("a+b") as file:
-            if kept.read_bytes()[-1:] not in {b"", b"\n"}:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path.touch(mode=0o600)  # it holds people's questions and texts of private documents
+        with path.open("a+b") as file:
+            if path.read_bytes()[-1:] not in {b"", b"\n"}:
                 file.write(b"\n")  # ends a line that a killed run did not finish
             for done, question in enumerate(new, start=1):
-                told[question] = one = ask(question)
+                results[question] = one = ask(question)
                 if not one.failed:
                     file.write(json.dumps(asdict(one), ensure_ascii=False).encode() + b"\n")
                     file.flush()
                 on_progress(done, len(new))
     except KeyboardInterrupt as exc:
-        done = sum(question in told for question in questions)
+        done = sum(question in results for question in questions)
         sentence = f"Interrupted after {done} of {len(questions)} questions; the same command goes on from there"
         raise Interrupted(sentence) from exc
-    return [told[question] for question in questions]
+    return [results[question] for question in questions]
 
 
-def read_kept(kept: Path) -> Iterator[RunResult]:
-    """What an earlier run kept; a line that it did not finish is left out."""
-    if not kept.is_file():
+def read_results(path: Path) -> Iterator[RunResult]:
+    """Yield the saved results of an earlier run; an unfinished line is left out."""
+    if not path.is_file():
         return
-    for line in kept.read_bytes().split(b"\n"):
+    for line in path.read_bytes().split(b"\n"):
         try:
             yield RunResult(**json.loads(line))
         except (ValueError, TypeError):
             continue
 
 
-def _named(hits: Sequence[Hit]) -> list[list[str]]:
-    return [sorted(names(hit.chunk)) for hit in hits]
+def results_path(service: Application, folder: Path = FOLDER) -> Path:
+    """Return the file of ``service``'s results; its name is a hash of all that answers depend on.
 
-
-def _use(llm: LlmUse) -> dict[str, int]:
-    return {"calls": llm.calls, "promptTokens": llm.prompt_tokens, "completionTokens": llm.completion_tokens}
-
-
-FOLDER = Path(".index/evaluations")
-DIGEST_CHARS = 16
-FORMAT = 1
-"""Of the lines in the file: ``RunResult``."""
-_NO_MATTER = {
-    "index_uri",
-    "store_path",
-    "store_wait_s",
-    "table_name",
-    "table_endpoint",
-    "prompts_dir",
-}
-
-
-def place_of(service: Application, folder: Path = FOLDER) -> Path:
-    """The file of ``service``'s results. Labels are not part of its name: after a correction nobody is asked again."""
+    Labels are not among it: after a correction of labels no question is asked again.
+    """
+    import knowledge
+    import rag
     from rag.config.settings import load
     from rag.profiles import load_profile
     from rag.wiring.tables import Tables
 
     settings = service.settings
     prompts = dict.fromkeys(settings.prompt_path(name).parent for name in ("system.txt", "judge.txt"))
+    packages = [Path(str(package.__file__)).parent for package in (knowledge, rag)]
     with service.index.lease() as index:
         manifest = index.manifest
-        held = {"version": index.version, "calibration": dict(manifest.calibration or {}) if manifest else None}
+        calibration = dict(manifest.calibration or {}) if manifest else None
+        version = index.version
     scope = {
         "format": FORMAT,
-        "index": held,
+        "index": {"version": version, "calibration": calibration},
         "profile": settings.profile,
-        "settings": settings.model_dump(mode="json", exclude=_NO_MATTER),  # its secrets are masked
+        "settings": settings.model_dump(mode="json", exclude=_IRRELEVANT_SETTINGS),  # its secrets are masked
         "knobs": load(load_profile(settings.profile).settings).model_dump(mode="json"),
-        "prompts": _digest_of_files([path for folder in prompts for path in sorted(folder.glob("*"))]),
+        "prompts": _digest_files([path for folder in prompts for path in sorted(folder.glob("*"))]),
         "tables": Tables(settings, service.index).digest(),
-        "program": _program(),
+        "program": _digest_files([path for package in packages for path in sorted(package.rglob("*.py"))]),
     }
     digest = hashlib.sha256(json.dumps(scope, sort_keys=True).encode()).hexdigest()
     return folder / f"{settings.profile}-{digest[:DIGEST_CHARS]}.jsonl"
 
 
-def _program() -> str:
-    """The code that answers: another version of it is asked anew."""
-    import knowledge
-    import rag
-
-    roots = [Path(str(package.__file__)).parent for package in (knowledge, rag)]
-    return _digest_of_files([path for root in roots for path in sorted(root.rglob("*.py"))])
-
-
-def _digest_of_files(paths: list[Path]) -> str:
+def _digest_files(paths: list[Path]) -> str:
     digest = hashlib.sha256()
     for path in paths:
         if path.is_file():

@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from evaluate.goals import Goal
-from evaluate.labelled import LabelledQuestion, read_questions
+from evaluate.metrics import Goal
+from evaluate.question_files import LabelledQuestion, read_questions
 from ragctl.console import CommandFailed, emit_json, note, print_rich, progress
 from ragctl.options import IndexDir, Json, Profile, read_settings
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from evaluate.fitting import FittedCalibration
-    from evaluate.judged import Case
+    from evaluate.fitting import FittedCalibration, LabelledCase
     from knowledge.model.manifest import Manifest
     from rag.config.settings import Settings
     from rag.wiring import Application
@@ -117,8 +116,7 @@ def _calibrate(
 ) -> CalibrationReport:
     import numpy as np
 
-    from evaluate.fitting import fit_calibration
-    from evaluate.written import fit_shift
+    from evaluate.fitting import fit_calibration, fit_shift
     from knowledge.build.calibrate import background_scores
     from knowledge.build.labels import labels_of, with_labels, write_labels
     from knowledge.search.signals import QUANTILE, Calibration
@@ -160,13 +158,13 @@ def _calibrate(
     )
 
 
-def _ask(service: Application, labelled: list[LabelledQuestion]) -> tuple[list[Case], int]:
+def _ask(service: Application, labelled: list[LabelledQuestion]) -> tuple[list[LabelledCase], int]:
     """Return the cases and the number of questions that give none."""
-    from evaluate.judged import Asker
+    from evaluate.fitting import CaseCollector
 
     cases = []
     with progress("Asking") as on_progress:
-        for done, case in enumerate(Asker(service.pipeline).cases(labelled), start=1):
+        for done, case in enumerate(CaseCollector(service.pipeline).cases(labelled), start=1):
             on_progress(done, len(labelled))
             if case is not None:
                 cases.append(case)

@@ -47,7 +47,7 @@ class CommandFailed(Exception):
 def describe_error(error: Exception) -> ErrorMessage | None:
     """Return the message for ``error``, or None if the program does not expect it."""
     # Late: `ragctl --help` needs none of this.
-    from evaluate.errors import EvaluationError
+    from evaluate.question_files import EvaluationError
     from knowledge.model.errors import KnowledgeError
     from rag.errors import BadRequest, ConfigurationError, LlmFailed, LlmUnavailable, RagError
     from rag.http.failures import explain

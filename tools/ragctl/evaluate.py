@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evaluate.beir import read_qrels, read_queries
+from evaluate.judge import Qrels, score_run
 from evaluate.metrics import LIMITED
-from evaluate.retrieval import Qrels, score
+from evaluate.question_files import read_qrels, read_queries
 from ragctl.console import CommandFailed, emit_json, note, print_rich, progress
 from ragctl.evaluate_questions import FAIL_UNDER, make_questions, measure_questions
 from ragctl.ingest_job import failures_as_json
@@ -210,7 +210,7 @@ def _measure_mode(search: Search, asked: Sequence[tuple[str, str]], qrels: Qrels
     for query_id, text in asked:
         run[query_id] = [hit.chunk.doc_id for hit in best_documents(search, text, k=CUTOFF_DOCUMENTS)]
     seconds = time.perf_counter() - started
-    quality = score(run, {query_id: qrels[query_id] for query_id in run})
+    quality = score_run(run, {query_id: qrels[query_id] for query_id in run})
     rounded = {name: round(value, 4) for name, value in quality.items()}
     return {**rounded, "msPerQuery": round(MS_PER_S * seconds / len(asked), 2)}
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from evaluate.labelled import LabelledQuestion, read_questions
+from evaluate.question_files import LabelledQuestion, read_questions
 from ragctl.console import INTERRUPTED, CommandFailed, describe_error, emit_json, note, print_rich, progress
 from ragctl.options import read_settings
 
@@ -46,7 +46,7 @@ def measure_questions(
         CommandFailed: a file cannot be read, every question failed, or a limit is not kept.
         typer.BadParameter: a limit is invalid.
     """
-    from evaluate.figures import broken
+    from evaluate.figures import broken_limits
     from evaluate.figures import compare as compare_figures
     from evaluate.report import as_json as record
     from evaluate.report import read_old
@@ -62,7 +62,7 @@ def measure_questions(
 
         html.write_text(page(report, changes), encoding="utf-8")
         note(f"The page: {html}")
-    missed = broken(limits, report.figures)
+    missed = broken_limits(limits, report.figures)
     body = record(report, changes) if as_json else {}
     if not as_json:
         from evaluate.report import tables
@@ -81,12 +81,12 @@ def check_questions(path: Path, fail_under: Sequence[str], *, profile: str | Non
         CommandFailed: a file cannot be read, every question failed, or a limit is not kept.
         typer.BadParameter: a limit is invalid.
     """
-    from evaluate.figures import broken
+    from evaluate.figures import broken_limits
 
     limits = _parse_limits(fail_under)
     questions = read_questions(path)
     report = _report(service_without_store(profile=profile, index=index), questions, seed=0, fresh=False)
-    if missed := broken(limits, report.figures):
+    if missed := broken_limits(limits, report.figures):
         raise CommandFailed(f"Not published. Not kept: {'; '.join(missed)}", code=BELOW_LIMIT)
     return {figure.metric.name: round(figure.value, 4) for figure in report.figures if figure.value is not None}
 
@@ -108,16 +108,16 @@ def service_without_store(*, profile: str | None, index: str | None) -> Applicat
 
 
 def _report(service: Application, questions: Sequence[LabelledQuestion], *, seed: int, fresh: bool) -> Report:
-    from evaluate.errors import Interrupted
     from evaluate.figures import measure
     from evaluate.judge import judge
+    from evaluate.question_files import Interrupted
     from evaluate.report import Report
-    from evaluate.run import ask_all, asker, place_of
+    from evaluate.run import ask_all, asker, results_path
     from ragctl.cost import llm_usd, prices
 
-    results_path = place_of(service)
+    path = results_path(service)
     if fresh:
-        results_path.unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
     listed = prices()
 
     def usd(model: str, prompt_tokens: int, completion_tokens: int) -> float | None:
@@ -132,7 +132,7 @@ def _report(service: Application, questions: Sequence[LabelledQuestion], *, seed
     try:
         with progress("Asking") as on_progress:
             texts = [one.question for one in questions]
-            results = ask_all(texts, asker(service, code_of), results_path, on_progress=on_progress)
+            results = ask_all(texts, asker(service, code_of), path, on_progress=on_progress)
     except Interrupted as exc:
         raise CommandFailed(str(exc), code=exc.code, exit_status=INTERRUPTED) from exc
     if all(one.failed for one in results):
@@ -150,7 +150,7 @@ def _report(service: Application, questions: Sequence[LabelledQuestion], *, seed
         version=version,
         model=", ".join(models) or "nobody",
         seed=seed,
-        kept=str(results_path),
+        kept=str(path),
         figures=measure(judged, seed=seed),
         judged=judged,
         notes=list(_notes(service, questions, judged)),
@@ -186,7 +186,7 @@ def _notes(
     service: Application, questions: Sequence[LabelledQuestion], judged: Sequence[JudgedQuestion]
 ) -> Iterator[str]:
     from evaluate.figures import label_notes
-    from evaluate.retrieval import unknown_names
+    from evaluate.judge import unknown_names
 
     if failed := sum(bool(one.failed) for one in judged):
         yield f"{failed} of {len(judged)} questions failed: {_count_codes(judged)}. The same command asks them again."
@@ -208,7 +208,7 @@ def make_questions(count: int, out: Path, *, seed: int, profile: str | None, ind
     Raises:
         CommandFailed: the file exists or cannot be written, or the documents give no question.
     """
-    from evaluate.drafting import drafted, drafter, spread_evenly
+    from evaluate.drafting import draft_questions, drafter, spread_evenly
 
     if out.exists():
         raise CommandFailed(f"{out} is there already: name another file", code="file_exists")
@@ -216,13 +216,13 @@ def make_questions(count: int, out: Path, *, seed: int, profile: str | None, ind
     with service.index.lease() as opened:
         spread = spread_evenly(opened.iter_chunks(), seed=seed)
     with progress("Drafting") as on_progress:
-        drafts = drafted(spread, count, drafter(service, note), on_progress)
+        drafts = draft_questions(spread, count, drafter(service, note), on_progress)
     if not drafts:
         raise CommandFailed("The documents hold no sentence to ask about", code="nothing_to_ask")
     try:
         with out.open("x", encoding="utf-8") as file:
             is_one_document = len({chunk.doc_id for chunk in spread}) == 1
-            file.writelines(draft.line(by_section=is_one_document) + "\n" for draft in drafts)
+            file.writelines(draft.to_line(by_section=is_one_document) + "\n" for draft in drafts)
     except FileExistsError as exc:
         raise CommandFailed(f"{out} is there already: name another file", code="file_exists") from exc
     counts = {"questions": len(drafts), "documents": len({draft.doc_id for draft in drafts}), "out": str(out)}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from evaluate.beir import read_queries
+from evaluate.question_files import read_queries
 from ragctl.console import emit_json, print_rich
 from ragctl.options import IndexDir, Json, Profile, read_settings
 

@@ -23,9 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from evaluate.beir import read_qrels, read_queries
-from evaluate.labelled import LabelledQuestion, names, read_questions
-from evaluate.words import contains, squad_tokens
+from evaluate.judge import contains, squad_tokens
+from evaluate.question_files import LabelledQuestion, chunk_names, read_qrels, read_queries, read_questions
 from knowledge.cut.quote_spans import END, ITEM_MARKER, KIND, LEAD_END, LEAD_START, START, Kind
 from knowledge.model.values import Chunk
 from rag.ledger import Ledger
@@ -224,7 +223,7 @@ def sample_problems(folder: Path) -> Iterator[Problem]:
 
 def _says(wanted: LabelledQuestion, piece: Piece) -> bool:
     expected = {name.casefold() for name in wanted.expected}
-    return bool(expected & names(piece.passage.hit.chunk)) and contains(piece.said, wanted.answer)
+    return bool(expected & chunk_names(piece.passage.hit.chunk)) and contains(piece.said, wanted.answer)
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:

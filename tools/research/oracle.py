@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from evaluate.intervals import above
+from evaluate.intervals import auroc_of_samples
 from knowledge.open.index import EmbeddedIndex
 from rag.answer.routing import ConfidenceRouter
 from rag.wiring import Application
@@ -33,7 +33,7 @@ def figures(outcomes: Iterable[Outcome]) -> dict[str, float]:
     found["right returned"] = _mean([routing.action == "return" for routing in returned])
     right, others = by["right"], [*by["last"], *by["second"], *by["first"]]
     scores = [np.array([outcome.answer.confidence.score for outcome in some]) for some in (right, others)]
-    found["AUROC"] = above(*scores) if right and others else float("nan")
+    found["AUROC"] = auroc_of_samples(*scores) if right and others else float("nan")
     return found
 
 

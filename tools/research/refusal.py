@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from evaluate.beir import read_qrels, read_queries
+from evaluate.question_files import read_qrels, read_queries
 from knowledge.build.calibrate import background
 from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
-from evaluate.beir import read_qrels, read_queries
+from evaluate.question_files import read_qrels, read_queries
 from knowledge.build.ingest import ingest
 from knowledge.cut.quotable import quotable
 from knowledge.cut.quote_spans import Kind

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from evaluate.errors import UnusableFile
-from evaluate.figures import Change, broken, compare, measure, parse_limits
+from evaluate.figures import MetricChange, broken_limits, compare, measure, parse_limits
 from evaluate.judge import JudgedQuestion
 from evaluate.metrics import LIMITED
 from evaluate.page import page
+from evaluate.question_files import UnusableFile
 from evaluate.report import Report, as_json, read_old
 
 
@@ -35,7 +35,7 @@ def report(judged: list[JudgedQuestion]) -> Report:
 
 def changes(
     new: list[JudgedQuestion], old: list[JudgedQuestion], values: dict[str, float] | None = None
-) -> dict[str, Change]:
+) -> dict[str, MetricChange]:
     found = compare(measure(new, seed=0), new, values or {}, old, seed=0)
     return {change.metric.name: change for change in found}
 
@@ -119,7 +119,7 @@ def test_errors_have_an_upper_limit_and_what_was_not_measured_keeps_none() -> No
     made = measure([answer(n, right=n < 3, ms=20) for n in range(4)], seed=0)
     limits = {"right": 0.75, "falseRefusals": 0.0, "p50Ms": 10.0, "contained": 0.8, "ndcg": 0.1}
 
-    assert broken(limits, made) == [
+    assert broken_limits(limits, made) == [
         "p50Ms is 20, over 10",
         "contained is 0.75, under 0.8",
         "ndcg could not be measured",

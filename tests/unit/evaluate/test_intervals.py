@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from evaluate.intervals import auroc, bootstrap, ece, paired, quantile, ratio, reliability, wilson
+from evaluate.intervals import auroc, bootstrap, ece, paired_bootstrap, quantile, ratio, reliability, wilson
 
 
 def rows(*pairs: tuple[float, float]) -> np.ndarray:
@@ -64,4 +64,4 @@ def test_a_paired_difference_is_surer_than_two_means() -> None:
     old = np.column_stack([np.arange(100) % 10, np.ones(100)]).astype(np.float64)
     new = old + np.asarray([0.5, 0])
 
-    assert paired(new, old, ratio, seed=0) == pytest.approx((0.5, 0.5))
+    assert paired_bootstrap(new, old, ratio, seed=0) == pytest.approx((0.5, 0.5))

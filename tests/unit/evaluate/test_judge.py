@@ -5,12 +5,10 @@ from typing import Any
 
 import pytest
 
-from evaluate.figures import Figure, label_notes, measure, worst, wrong
-from evaluate.judge import JudgedQuestion, beginning, judge
-from evaluate.labelled import LabelledQuestion
-from evaluate.retrieval import ranking
+from evaluate.figures import Figure, describe_fault, label_notes, measure, worst_results
+from evaluate.judge import JudgedQuestion, contains, excerpt, judge, rank_names, squad_tokens, strip_marks, token_f1
+from evaluate.question_files import LabelledQuestion
 from evaluate.run import RunResult
-from evaluate.words import contains, squad_tokens, token_f1, without_marks
 
 
 def usd(model: str, prompt_tokens: int, completion_tokens: int) -> float | None:
@@ -55,7 +53,7 @@ def figures(judged: list[JudgedQuestion]) -> dict[str, Figure]:
 def test_a_passage_counts_once_for_each_name_that_is_expected() -> None:
     found = [["x"], ["doc-1", "guide"], ["doc-1"], ["doc-2"]]
 
-    assert ranking(found, ["DOC-1", "Doc-2"]) == ["other 1", "expected doc-1", "other 3", "expected doc-2"]
+    assert rank_names(found, ["DOC-1", "Doc-2"]) == ["other 1", "expected doc-1", "other 3", "expected doc-2"]
 
 
 def test_retrieval_is_measured_on_names_in_any_case() -> None:
@@ -149,7 +147,7 @@ def test_a_failure_counts_as_one_and_nowhere_else() -> None:
 
     assert (found["right"].hits, found["right"].of) == (1, 1)
     assert (found["failed"].hits, found["failed"].of) == (1, 2)
-    assert wrong(failed) == "failed: llm_unavailable"
+    assert describe_fault(failed) == "failed: llm_unavailable"
 
 
 def test_the_worst_are_wrong_answers_the_surest_first_then_refusals() -> None:
@@ -162,12 +160,12 @@ def test_the_worst_are_wrong_answers_the_surest_first_then_refusals() -> None:
         one(no, told("rightly refused")),
     ]
 
-    assert [case.question for case in worst(judged)] == ["sure", "made up", "refused"]
+    assert [case.question for case in worst_results(judged)] == ["sure", "made up", "refused"]
 
 
 def test_a_reply_is_cut_at_a_blank_and_read_without_its_table() -> None:
-    assert beginning("| A | B |\n|---|:-:|\n| 1 | x-y |") == "A B 1 x-y"
-    cut = beginning("word " * 60)
+    assert excerpt("| A | B |\n|---|:-:|\n| 1 | x-y |") == "A B 1 x-y"
+    cut = excerpt("word " * 60)
     assert len(cut) <= 200
     assert cut.endswith("word…")
 
@@ -216,6 +214,6 @@ def test_token_f1_is_squads() -> None:
 def test_citation_marks_are_taken_out_and_links_stay() -> None:
     text = "Pay SGD 45 [Fees > Release]. See [the form](https://a.example/f)."
 
-    assert without_marks(text, ["[Fees > Release]", "[the form](https://a.example/f)"]) == (
+    assert strip_marks(text, ["[Fees > Release]", "[the form](https://a.example/f)"]) == (
         "Pay SGD 45 . See [the form](https://a.example/f)."
     )

@@ -6,33 +6,43 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from evaluate import platt
-from evaluate.fitting import fit_calibration, scale
-from evaluate.goals import Goal
-from evaluate.judged import Case
-from evaluate.platt import SHIPPED, chances, fit, quality
-from evaluate.platt import held_out as held_out_of
-from evaluate.thresholds import LEAST, Bound, Errors, Scores, bar, bound, errors, held_out
+from evaluate import calibration
+from evaluate.calibration import (
+    MIN_QUESTIONS,
+    SHIPPED,
+    ConformalBound,
+    ErrorRates,
+    LabelledScores,
+    error_rates,
+    fit_bar,
+    fit_odds,
+    held_out_chances,
+    held_out_errors,
+    measure_chances,
+    scale_chances,
+)
+from evaluate.fitting import LabelledCase, fit_calibration, fit_confidence
+from evaluate.metrics import Goal
 from knowledge.search.signals import Calibration
 
 
-def scores(answerable: list[float], unanswerable: list[float], background: list[float] | None = None) -> Scores:
-    return Scores(np.array(answerable), np.array(unanswerable), np.array(background or [0.0]))
+def scores(answerable: list[float], unanswerable: list[float], background: list[float] | None = None) -> LabelledScores:
+    return LabelledScores(np.array(answerable), np.array(unanswerable), np.array(background or [0.0]))
 
 
 @pytest.mark.parametrize(("count", "place"), [(19, 1), (38, 1), (39, 2), (49, 2), (99, 5), (200, 10)])
 def test_the_place_is_the_last_that_keeps_five_per_cent(count: int, place: int) -> None:
-    found = bound(count)
+    found = ConformalBound.of_count(count)
 
-    assert found == Bound(place, count)
+    assert found == ConformalBound(place, count)
     assert found.mean <= 0.05 < (place + 1) / (count + 1)
-    assert LEAST == 19
+    assert MIN_QUESTIONS == 19
 
 
 def test_the_sure_bound_is_clopper_and_pearsons() -> None:
     # one of 19: the share x at which nineteen questions are all above it with a chance of 5 %
-    assert bound(19).surely == pytest.approx(1 - 0.05 ** (1 / 19))
-    shares = [bound(count).surely for count in (49, 100, 1000)]
+    assert ConformalBound.of_count(19).surely == pytest.approx(1 - 0.05 ** (1 / 19))
+    shares = [ConformalBound.of_count(count).surely for count in (49, 100, 1000)]
     assert binom.sf([1, 4, 49], [49, 100, 1000], shares).tolist() == pytest.approx([0.95] * 3)
 
 
@@ -40,38 +50,38 @@ def test_the_bar_promises_what_it_says() -> None:
     generator = np.random.default_rng(0)
     shares = []
     for _ in range(2000):
-        at = bar(Goal.FALSE_REFUSALS, scores(generator.normal(size=49).tolist(), []))
+        at = fit_bar(Goal.FALSE_REFUSALS, scores(generator.normal(size=49).tolist(), []))
         shares.append(np.mean(generator.normal(size=500) < at))
 
     assert np.mean(shares) == pytest.approx(2 / 50, abs=0.003)
-    assert np.mean(np.array(shares) <= bound(49).surely) == pytest.approx(0.95, abs=0.02)
+    assert np.mean(np.array(shares) <= ConformalBound.of_count(49).surely) == pytest.approx(0.95, abs=0.02)
 
 
 def test_each_goal_has_its_bar() -> None:
     known, strange = [*range(20, 59)], [*range(39)]
     both = scores([float(one) for one in known], [float(one) for one in strange], [1.0, 2.0])
 
-    assert errors(bar(Goal.FALSE_REFUSALS, both), both).refused == 1 / 39  # the second lowest itself passes
-    assert errors(bar(Goal.FALSE_ANSWERS, both), both).passed == 1 / 39
+    assert error_rates(fit_bar(Goal.FALSE_REFUSALS, both), both).refused == 1 / 39  # the second lowest itself passes
+    assert error_rates(fit_bar(Goal.FALSE_ANSWERS, both), both).passed == 1 / 39
     apart = scores([3.0, 4.0, 5.0], [0.0, 1.0, 2.0])
-    assert errors(bar(Goal.BOTH, apart), apart) == Errors(0, 0, 0)
+    assert error_rates(fit_bar(Goal.BOTH, apart), apart) == ErrorRates(0, 0, 0)
 
 
 def test_held_out_each_is_judged_by_the_others() -> None:
-    found = held_out(Goal.FALSE_REFUSALS, scores([float(one) for one in range(19)], [-1.0, 7.0], [-2.0, 3.0]))
+    found = held_out_errors(Goal.FALSE_REFUSALS, scores([float(one) for one in range(19)], [-1.0, 7.0], [-2.0, 3.0]))
 
     # without the lowest the bar is the second, and refuses it; with it the bar is 0
-    assert found == Errors(refused=1 / 19, passed=0.5, background=0.5)
-    assert held_out(Goal.FALSE_REFUSALS, scores([1.0, 2.0], [])).passed is None
-    nothing_known = errors(1.0, scores([], [0.0, 1.0]))
-    assert (nothing_known, nothing_known.loss) == (Errors(None, 0.5, 0.0), 0.25)
+    assert found == ErrorRates(refused=1 / 19, passed=0.5, background=0.5)
+    assert held_out_errors(Goal.FALSE_REFUSALS, scores([1.0, 2.0], [])).passed is None
+    nothing_known = error_rates(1.0, scores([], [0.0, 1.0]))
+    assert (nothing_known, nothing_known.loss) == (ErrorRates(None, 0.5, 0.0), 0.25)
 
 
 def test_good_is_what_keeps_most_of_the_others_out() -> None:
-    assert Errors(0.5, None, 0.2).good
-    assert not Errors(0, 0.51, 0.0).good
-    assert not Errors(0, 0.1, 0.21).good
-    assert (Errors(0.1, 0.4, 0.2).loss, Errors(0.1, None, 0.2).loss) == (pytest.approx(0.4), pytest.approx(0.3))  # type: ignore[comparison-overlap]
+    assert ErrorRates(0.5, None, 0.2).is_good
+    assert not ErrorRates(0, 0.51, 0.0).is_good
+    assert not ErrorRates(0, 0.1, 0.21).is_good
+    assert (ErrorRates(0.1, 0.4, 0.2).loss, ErrorRates(0.1, None, 0.2).loss) == (pytest.approx(0.4), pytest.approx(0.3))  # type: ignore[comparison-overlap]
 
 
 # A confidence from labels
@@ -84,16 +94,16 @@ def answers(count: int, slope: float, shift: float) -> tuple[np.ndarray, np.ndar
     """Log odds, and whether each answer is right when the truth is ``slope`` and ``shift``."""
     generator = np.random.default_rng(1)
     log_odds = generator.normal(1, 2, count)
-    return log_odds, (generator.random(count) < chances(log_odds, (slope, shift))).astype(float)
+    return log_odds, (generator.random(count) < scale_chances(log_odds, (slope, shift))).astype(float)
 
 
 def test_many_labels_find_the_slope_and_the_shift() -> None:
-    assert fit(*answers(20_000, 0.5, -1.0)) == pytest.approx((0.5, -1.0), abs=0.06)
+    assert fit_odds(*answers(20_000, 0.5, -1.0)) == pytest.approx((0.5, -1.0), abs=0.06)
 
 
 def test_few_labels_change_little_and_none_nothing() -> None:
-    assert fit(np.array([]), np.array([])) == SHIPPED
-    slope, shift = fit(np.array([1.0]), np.array([0.0]))
+    assert fit_odds(np.array([]), np.array([])) == SHIPPED
+    slope, shift = fit_odds(np.array([1.0]), np.array([0.0]))
     assert 0.8 < slope < 1
     assert -0.6 < shift < 0
 
@@ -101,13 +111,13 @@ def test_few_labels_change_little_and_none_nothing() -> None:
 def test_a_confidence_that_tells_nothing_is_flat_and_never_upside_down() -> None:
     log_odds = np.linspace(-3, 3, 400)
 
-    slope, _ = fit(log_odds, (log_odds < 0).astype(float))
+    slope, _ = fit_odds(log_odds, (log_odds < 0).astype(float))
 
     assert slope == 0
 
 
 def test_quality_by_hand() -> None:
-    found = quality(np.array([0.9, 0.9, 0.3, 0.3]), np.array([1.0, 0.0, 0.0, 1.0]))
+    found = measure_chances(np.array([0.9, 0.9, 0.3, 0.3]), np.array([1.0, 0.0, 0.0, 1.0]))
 
     assert found.ece == pytest.approx((2 * 0.4 + 2 * 0.2) / 4)
     assert found.auroc == 0.5
@@ -119,19 +129,19 @@ def test_held_out_no_answer_tells_of_itself() -> None:
     other = right.copy()
     other[3] = 1 - other[3]
 
-    assert held_out_of(log_odds, other)[3] == held_out_of(log_odds, right)[3]
+    assert held_out_chances(log_odds, other)[3] == held_out_chances(log_odds, right)[3]
 
 
-def cases(count: int, slope: float, shift: float) -> list[Case]:
-    return [Case(True, 1.0, one, bool(right)) for one, right in zip(*answers(count, slope, shift), strict=True)]
+def cases(count: int, slope: float, shift: float) -> list[LabelledCase]:
+    return [LabelledCase(True, 1.0, one, bool(right)) for one, right in zip(*answers(count, slope, shift), strict=True)]
 
 
 def test_it_is_fitted_from_49_answers_past_the_bar_on() -> None:
     many = cases(300, 0.4, -2.0)
 
-    assert scale(many, 2.0).verdict == "49 more answers labelled right or wrong are needed"
-    assert scale(many[:48], 0.0).verdict.startswith("1 more answer")
-    found = scale(many, 0.0)
+    assert fit_confidence(many, 2.0).verdict == "49 more answers labelled right or wrong are needed"
+    assert fit_confidence(many[:48], 0.0).verdict.startswith("1 more answer")
+    found = fit_confidence(many, 0.0)
     assert found.odds == pytest.approx((0.4, -2.0), abs=0.5)
     assert found.before
     assert found.after
@@ -140,15 +150,15 @@ def test_it_is_fitted_from_49_answers_past_the_bar_on() -> None:
 
 
 def test_one_that_is_no_better_is_left_out_and_so_are_answers_all_alike() -> None:
-    found = scale(cases(100, 1.0, 0.0), 0.0)
+    found = fit_confidence(cases(100, 1.0, 0.0), 0.0)
 
     assert (found.odds, found.verdict) == (SHIPPED, "the shipped one stays: 100 labelled answers make none better")
-    alike = [Case(True, 1.0, 2.0, right=True)] * platt.LEAST
-    assert scale(alike, 0.0).odds == SHIPPED
+    alike = [LabelledCase(True, 1.0, 2.0, right=True)] * calibration.MIN_QUESTIONS
+    assert fit_confidence(alike, 0.0).odds == SHIPPED
 
 
 def test_what_an_index_keeps_of_labels() -> None:
-    few = [Case(True, 1.0, 0.5, right=True)]
+    few = [LabelledCase(True, 1.0, 0.5, right=True)]
 
     assert fit_calibration(few, [0.0], KNOWN, {}, None).labels is None
     assert fit_calibration(few, [0.0], KNOWN, {"bar": 1.0}, None).labels == {"bar": 1.0, "questions": 1, "older": False}

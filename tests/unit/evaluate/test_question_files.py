@@ -6,10 +6,8 @@ from typing import Any
 
 import pytest
 
-from evaluate.beir import read_qrels, read_queries
-from evaluate.drafting import Draft, by_template, parse, spread_evenly
-from evaluate.errors import UnusableFile
-from evaluate.labelled import LabelledQuestion, read_questions
+from evaluate.drafting import DraftedQuestion, draft_by_template, parse_draft, spread_evenly
+from evaluate.question_files import LabelledQuestion, UnusableFile, read_qrels, read_queries, read_questions
 from knowledge.model.values import Chunk
 
 
@@ -94,8 +92,8 @@ def test_a_line_that_is_no_judgement_is_named(tmp_path: Path, line: str) -> None
 
 def test_what_is_drafted_can_be_read_whatever_the_document_holds(tmp_path: Path) -> None:
     path = tmp_path / "q.jsonl"
-    draft = Draft(question="What\u2028costs\x85it?", answer="9\u20299", doc_id="fees", section="")
-    path.write_text(draft.line(by_section=False) + "\r\n\r\n", encoding="utf-8")
+    draft = DraftedQuestion(question="What\u2028costs\x85it?", answer="9\u20299", doc_id="fees", section="")
+    path.write_text(draft.to_line(by_section=False) + "\r\n\r\n", encoding="utf-8")
 
     (read,) = read_questions(path)
 
@@ -129,21 +127,21 @@ def chunk(text: str, number: int = 1, **more: Any) -> Chunk:
 
 
 def test_a_section_is_asked_about_in_its_own_words() -> None:
-    (made,) = by_template(chunk("See [here](https://a.example). A telex release costs SGD 45 for each set."))
+    (made,) = draft_by_template(chunk("See [here](https://a.example). A telex release costs SGD 45 for each set."))
 
     assert made.question == "What does 'Fees' say about 'Telex'?"
     assert made.answer == "A telex release costs SGD 45 for each set"
-    assert json.loads(made.line(by_section=False)) == {
+    assert json.loads(made.to_line(by_section=False)) == {
         "question": "What does 'Fees' say about 'Telex'?",
         "expected": ["F-1"],
         "answer": "A telex release costs SGD 45 for each set",
         "draft": True,
     }
-    assert json.loads(made.line(by_section=True))["expected"] == ["Release > Telex"]
+    assert json.loads(made.to_line(by_section=True))["expected"] == ["Release > Telex"]
 
 
 def test_a_heading_that_asks_is_the_question() -> None:
-    (made,) = by_template(chunk("Press New entry and save it.", section="How do I add time?"))
+    (made,) = draft_by_template(chunk("Press New entry and save it.", section="How do I add time?"))
 
     assert made.question == "How do I add time?"
 
@@ -151,7 +149,7 @@ def test_a_heading_that_asks_is_the_question() -> None:
 def test_rows_of_a_table_are_asked_about_after_the_section() -> None:
     text = "Every release has its price.\n\n| What | Price |\n|---|---|\n| Telex | SGD 45 |\n| Courier | SGD 60 |\n"
 
-    assert [(made.question, made.answer) for made in by_template(chunk(text))] == [
+    assert [(made.question, made.answer) for made in draft_by_template(chunk(text))] == [
         ("What does 'Fees' say about 'Telex'?", "Every release has its price"),
         ("What does 'Fees' say about 'Telex'?", "SGD 45"),
         ("What does 'Fees' say about 'Courier'?", "SGD 60"),
@@ -174,7 +172,7 @@ def test_a_models_question_is_taken_with_words_that_stand_in_the_passage() -> No
 
     reply = 'Sure! ```json\n{"question": "what does\\n telex cost", "answer": "SGD 45"}\n```'
 
-    assert parse(reply, passage) == Draft("what does telex cost", "SGD 45", "F-1", "Release > Telex")
+    assert parse_draft(reply, passage) == DraftedQuestion("what does telex cost", "SGD 45", "F-1", "Release > Telex")
 
 
 @pytest.mark.parametrize(
@@ -188,4 +186,4 @@ def test_a_models_question_is_taken_with_words_that_stand_in_the_passage() -> No
     ],
 )
 def test_anything_else_that_a_model_writes_is_no_question(reply: str) -> None:
-    assert parse(reply, chunk("A telex release costs SGD 45.")) is None
+    assert parse_draft(reply, chunk("A telex release costs SGD 45.")) is None
