@@ -15,9 +15,20 @@ import numpy as np
 from fakes_embedding import HashingEmbedder
 from fakes_stores import InMemoryAnswerCache, InMemoryMemory
 
-from knowledge.model.claims import ChunkSupport, Claim, ClaimSupport
 from knowledge.model.errors import IndexMismatch
-from knowledge.model.values import Chunk, Embedder, EncodedQuestion, Evidence, Hit, SearchResult, View, Where
+from knowledge.model.values import (
+    Chunk,
+    ChunkSupport,
+    Claim,
+    ClaimSupport,
+    Embedder,
+    EncodedQuestion,
+    Evidence,
+    Hit,
+    SearchResult,
+    View,
+    Where,
+)
 from knowledge.search.candidates import Candidates
 from rag.adapters import secrets
 from rag.adapters.sqlite.table import SqliteTable

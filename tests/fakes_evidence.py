@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from knowledge.cut.quotable import quotable
-from knowledge.cut.quote_spans import unit_table
+from knowledge.cut.units import unit_table
 from knowledge.model.values import EncodedQuestion, Evidence, Hit, Match
 
 _WORD = re.compile(r"\w+")

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from knowledge.model.manifest import MANIFEST_NAME
-from knowledge.model.strict import checksum
+from knowledge.model.manifest import MANIFEST_NAME, checksum
 
 TRUNCATED_EVERY_BYTES = 50
 BRACKETS = 100_000

@@ -9,7 +9,7 @@ from faults.drawing import by_night
 from research.statements import AS_IT_IS, TAKEN, items
 
 from knowledge.embedding import MiniLM
-from knowledge.model.claims import Claim, ClaimSupport
+from knowledge.model.values import Claim, ClaimSupport
 from knowledge.open.index import open_index
 from rag.answer.check import MIN_SHARED
 

@@ -14,7 +14,7 @@ import pytest
 from artefacts import BUILD, FUNCTION, INDEX, LIBRARIES, ROOT, require_build, run_bare
 
 from knowledge.embedding import MiniLM
-from layerbuilder.prune import LIST
+from layerbuilder.chroma import LIST
 
 pytestmark = pytest.mark.build
 

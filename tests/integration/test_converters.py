@@ -23,7 +23,7 @@ from knowledge.model.errors import SourceUnreadable
 from knowledge.model.values import Document
 from knowledge.read import markdown as md
 from knowledge.read.documents import ConvertedText, Loading, Reading, read
-from knowledge.read.readers import NoText
+from knowledge.read.loading import NoText
 from ragctl import cli
 from ragctl.sources import readers
 

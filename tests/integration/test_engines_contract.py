@@ -16,9 +16,8 @@ from fakes_embedding import ReadingEmbedder
 from knowledge.build.ingest import ingest
 from knowledge.build.server_ingest import ingest_to_server
 from knowledge.build.summary import Summary
-from knowledge.model.claims import Claim
 from knowledge.model.errors import RemovalsRefused, SearchFailed, SourceUnreadable
-from knowledge.model.values import Document, Failure, View
+from knowledge.model.values import Claim, Document, Failure, View
 from knowledge.open.index import EmbeddedIndex, open_index
 from knowledge.open.server_index import ServerIndex, open_server_index
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from manifests import read_body, write_body
 
 from knowledge.build.ingest import ingest
-from knowledge.cut.embedding_text import embed_text
+from knowledge.embedding import embed_text
 from knowledge.model.errors import IndexDamaged, SearchFailed
 from knowledge.model.values import Document
 from knowledge.open.index import EmbeddedIndex, open_index

@@ -10,7 +10,7 @@ import pytest
 from fakes_embedding import HashingEmbedder, ReadingEmbedder
 
 from knowledge.build.ingest import ingest
-from knowledge.cut.quote_spans import END, FIRST_TOKEN, START
+from knowledge.cut.units import END, FIRST_TOKEN, START
 from knowledge.model.errors import IndexDamaged, IndexMismatch
 from knowledge.model.values import Document, View
 from knowledge.open.index import EmbeddedIndex, open_index

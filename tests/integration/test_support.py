@@ -7,8 +7,7 @@ import pytest
 import real_model
 
 from knowledge.build.ingest import ingest
-from knowledge.model.claims import Claim, ClaimSupport
-from knowledge.model.values import Document
+from knowledge.model.values import Claim, ClaimSupport, Document
 from knowledge.open.handle import IndexHandle
 from knowledge.open.index import EmbeddedIndex, open_index
 from knowledge.read.documents import read

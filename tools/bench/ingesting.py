@@ -14,8 +14,7 @@ from bench.tables import table
 from knowledge.build.ingest import ingest
 from knowledge.build.plan import PreviousChunks, plan
 from knowledge.cut.chunking import MAX_CHARS, OVERLAP_CHARS
-from knowledge.cut.embedding_text import embed_text
-from knowledge.embedding import MiniLM
+from knowledge.embedding import MiniLM, embed_text
 from knowledge.model.values import Document
 from ragctl.ingest_request import IngestRequest
 from ragctl.options import count_cores

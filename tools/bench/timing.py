@@ -11,7 +11,7 @@ from pathlib import Path
 from bench.corpus import questions_about
 from bench.tables import percentile, table
 from knowledge.cut.quotable import quotable
-from knowledge.cut.quote_spans import Kind
+from knowledge.cut.units import Kind
 from knowledge.embedding import MiniLM
 from knowledge.open.handle import IndexHandle
 from knowledge.open.index import open_index

@@ -16,7 +16,7 @@ from corpora.sources import Source, page, read, words
 from knowledge.build.plan import PreviousChunks, plan
 from knowledge.cut.chunking import MAX_CHARS, OVERLAP_CHARS
 from knowledge.model.values import Chunk, Document
-from knowledge.read.kinds import without_template
+from knowledge.read.file_names import without_template
 from ragctl.ingest_request import IngestRequest
 from ragctl.sources import map_documents, read_sources
 

@@ -118,7 +118,7 @@ def drafter(service: Application, warn: Callable[[str], None]) -> Drafter:
 def draft_by_template(chunk: Chunk) -> Iterator[DraftedQuestion]:
     """Yield a question on the chunk's section, then one on each row of its tables."""
     from knowledge.cut.quotable import quotable
-    from knowledge.cut.quote_spans import Kind
+    from knowledge.cut.units import Kind
 
     units = [(unit.kind, chunk.text[unit.start : unit.end]) for unit in quotable(chunk.text)]
     beginnings = [

@@ -122,7 +122,7 @@ def _read_traced(function: Read, found: FoundFile) -> TracedReading:
 
 
 def _digest_file(path: Path) -> bytes | None:
-    from knowledge.read.file_bytes import file_bytes
+    from knowledge.read.decoding import file_bytes
 
     try:
         return hashlib.sha256(file_bytes(path)).digest()

@@ -131,7 +131,7 @@ def searcher(mode: Mode, index: ChromaIndex, *, profile: str) -> Search:
     Raises:
         IndexMismatch: the index lacks what ``mode`` needs: token vectors, or BM25 as a table.
     """
-    from knowledge.cut.embedding_text import question_text
+    from knowledge.embedding import question_text
     from knowledge.model.values import View
 
     match mode:

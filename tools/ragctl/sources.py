@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from knowledge.build.plan import Cut
     from knowledge.model.values import Document, Failure
     from knowledge.read.documents import Reading
-    from knowledge.read.readers import ConvertedText, Reader
+    from knowledge.read.loading import ConvertedText, Reader
     from knowledge.read.walk import FoundFile
 
 CACHE_NAME = ".web"
@@ -46,7 +46,7 @@ _NO_SITE = documents.Site(root="")
 
 @dataclass(frozen=True, slots=True)
 class PageSites:
-    """The ``SiteRules`` of ``knowledge.read.readers``, from the sites that the given folders belong to.
+    """The ``SiteRules`` of ``knowledge.read.loading``, from the sites that the given folders belong to.
 
     ``base_urls``, by given path, replace the addresses in the sites' own configurations, unless they are ``""``. With
     ``keep_suffix`` a page's address ends with its file's path unchanged.
@@ -73,7 +73,7 @@ class PageSites:
 
     def address(self, found: FoundFile, meta: Mapping[Any, Any]) -> str:
         """See ``SiteRules``."""
-        from knowledge.read.kinds import without_template
+        from knowledge.read.file_names import without_template
 
         base_url = self.base_urls.get(found.root, "")
         site = self.site(found)
@@ -105,7 +105,7 @@ def _convert(
 ) -> ConvertedText:
     from knowledge.model.errors import SourceUnreadable
     from knowledge.read.decoding import decode
-    from knowledge.read.readers import ConvertedText, NoText
+    from knowledge.read.loading import ConvertedText, NoText
 
     try:
         file, root = (found.file, found.within) if found else (None, None)
@@ -254,7 +254,7 @@ AHEAD = 256
 def map_files(function: Callable[[FoundFile], TracedReading], files: Sequence[FoundFile]) -> Iterable[TracedReading]:
     """Map ``function`` over files, in several processes if a converter may end one, or if there is much to read."""
     from knowledge.model.values import Failure
-    from knowledge.read.kinds import suffix, without_template
+    from knowledge.read.file_names import suffix, without_template
     from knowledge.read.loading import CORPUS_SUFFIX, SUFFIXES, shown_as
 
     texts = {*SUFFIXES, CORPUS_SUFFIX}

@@ -25,7 +25,7 @@ import numpy as np
 
 from evaluate.judge import contains, squad_tokens
 from evaluate.question_files import LabelledQuestion, chunk_names, read_qrels, read_queries, read_questions
-from knowledge.cut.quote_spans import END, ITEM_MARKER, KIND, LEAD_END, LEAD_START, START, Kind
+from knowledge.cut.units import END, ITEM_MARKER, KIND, LEAD_END, LEAD_START, START, Kind
 from knowledge.model.values import Chunk
 from rag.ledger import Ledger
 from rag.pipeline import Pipeline

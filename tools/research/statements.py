@@ -19,7 +19,7 @@ from typing import Self
 from evaluate.question_files import read_qrels, read_queries
 from knowledge.build.ingest import ingest
 from knowledge.cut.quotable import quotable
-from knowledge.cut.quote_spans import Kind
+from knowledge.cut.units import Kind
 from knowledge.embedding import MiniLM
 from knowledge.model.values import Chunk, View
 from knowledge.open.index import EmbeddedIndex, open_index

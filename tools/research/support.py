@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from knowledge.embedding import MiniLM
-from knowledge.model.claims import Claim
+from knowledge.model.values import Claim
 from knowledge.open.index import EmbeddedIndex
 from research.logistic import Floats, logistic
 from research.statements import AS_IT_IS, REPLY, TAKEN, WRITTEN, Item, items, opened

@@ -9,9 +9,8 @@ from subprocess import CalledProcessError
 
 from knowledge.model.errors import KnowledgeError
 from knowledge.open.index import DEFAULT_COLLECTION
-from layerbuilder import bill, chroma, index, sizes
-from layerbuilder.bytecode import CompileError
-from layerbuilder.prune import PruneError
+from layerbuilder import chroma, index, sizes
+from layerbuilder.chroma import CompileError, PruneError
 
 PARTS = ("QueryFunction", "ChromaLayer", "IndexLayer")
 
@@ -49,7 +48,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.command == "chroma":
         chroma.build(options.out, arch=options.arch)
         if options.bill:
-            bill.write(options.out, options.bill)
+            chroma.write_bill(options.out, options.bill)
     elif options.command == "index":
         index.build(options.out, index=options.index, collection=options.collection)
     else:

@@ -12,7 +12,7 @@ from made_files import write_files as tree
 
 from layerbuilder import __main__ as program
 from layerbuilder import chroma
-from layerbuilder.bytecode import CompileError, compile_beside_sources, compile_in_place_of_sources
+from layerbuilder.chroma import CompileError, compile_beside_sources, compile_in_place_of_sources
 
 UNCHECKED_HASH = 1
 BROKEN = "def f(:\n"

@@ -8,7 +8,7 @@ import pytest
 
 from layerbuilder import __main__ as program
 from layerbuilder import sizes
-from layerbuilder.prune import LIST, PruneError, prune, tree_bytes
+from layerbuilder.chroma import LIST, PruneError, prune, tree_bytes
 
 WHY = "Nothing imports it at run time."
 

@@ -14,8 +14,7 @@ from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from modelbuilder.graph import build_graph
-from modelbuilder.quantising import INNER_OUTLIERS, RESIDUAL_OUTLIERS, WEIGHT_MAX, divisors, quantise
+from modelbuilder.graph import INNER_OUTLIERS, RESIDUAL_OUTLIERS, WEIGHT_MAX, build_graph, divisors, quantise
 from modelbuilder.weights import Weights, read_weights
 
 REPOSITORY = Path(__file__).parents[3]

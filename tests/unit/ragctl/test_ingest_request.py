@@ -8,8 +8,7 @@ import pytest
 from made_files import write_files
 
 from knowledge.model.errors import SourceUnreadable
-from knowledge.read.loading import Entry, Loading, Outcome, load
-from knowledge.read.readers import ConvertedText, NoText, Reader
+from knowledge.read.loading import ConvertedText, Entry, Loading, NoText, Outcome, Reader, load
 from knowledge.read.walk import FoundFile
 from ragctl.ingest import document_filter
 from ragctl.ingest_job import describe_languages, describe_shares

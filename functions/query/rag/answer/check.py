@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from knowledge.model.claims import ChunkSupport, Claim, ClaimSupport
+from knowledge.model.values import ChunkSupport, Claim, ClaimSupport
 from knowledge.search.support import PARTIAL, SUPPORTED
 from rag.answer import tree as t
 from rag.answer.citation_forms import CitationForm

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from knowledge.model.claims import ChunkSupport, Claim, ClaimSupport
-from knowledge.model.values import Hit
+from knowledge.model.values import ChunkSupport, Claim, ClaimSupport, Hit
 from knowledge.search.support import PARTIAL, SUPPORTED
 from rag.answer import tree as t
 from rag.answer.citation_forms import CitationForm

@@ -239,7 +239,7 @@ class _ClaimSplitter:
 
     def _item(self, run: tuple[t.Inline, ...], intro: AnswerClaim | None) -> tuple[t.Inline, ...]:
         """Return an item's own words as one claim, or as sentences if they are long."""
-        from knowledge.cut.spans import MAX_CHARS  # late: it brings markdown-it
+        from knowledge.cut.quotable import MAX_CHARS  # late: it brings markdown-it
 
         words = inline_text(run)
         if not any(map(str.isalnum, words)):
@@ -288,7 +288,7 @@ def _answers_briefly(claim: AnswerClaim) -> bool:
 
 
 def _is_short(claim: AnswerClaim) -> bool:
-    from knowledge.cut.spans import is_short  # late: it brings markdown-it
+    from knowledge.cut.quotable import is_short  # late: it brings markdown-it
 
     return is_short(claim.plain)
 

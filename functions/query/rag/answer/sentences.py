@@ -16,11 +16,11 @@ _STOPPED = re.compile(r"[.!?\u2026\u3002\uff01\uff1f]\s*\Z")
 
 def split_sentences(run: Sequence[t.Inline]) -> Iterator[tuple[t.Inline, ...]]:
     """``run`` in its sentences; what stands in code or in a link is cut nowhere. A citation ends with its sentence."""
-    from knowledge.cut import spans  # late: it brings markdown-it
+    from knowledge.cut import quotable  # late: it brings markdown-it
     from knowledge.cut.boundaries import Source
 
     opaque = "".join(map(_opaque, run))
-    starts = {start for start, _ in spans.sentences(Source(opaque), (0, len(opaque)))} | set(_behind_marks(run))
+    starts = {start for start, _ in quotable.sentences(Source(opaque), (0, len(opaque)))} | set(_behind_marks(run))
     rest = list(run)
     done = 0
     first = len(opaque) - len(opaque.lstrip())

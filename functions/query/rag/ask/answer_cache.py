@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from knowledge.cut.embedding_text import question_text
+from knowledge.embedding import question_text
 from knowledge.model.values import Hit
 from rag.ledger import Ledger
 from rag.ports.stores import LayeredAnswers

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from knowledge.cut.embedding_text import question_text
+from knowledge.embedding import question_text
 from knowledge.model.values import Hit, SearchResult, View
 from knowledge.search.candidates import CANDIDATES_PER_SIDE
 from rag.ports.index import Index, Retriever

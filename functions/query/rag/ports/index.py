@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
-from knowledge.model.claims import Claim, ClaimSupport
-from knowledge.model.values import Chunk, Embedder, Hit, SearchResult, View, Where
+from knowledge.model.values import Chunk, Claim, ClaimSupport, Embedder, Hit, SearchResult, View, Where
 from rag.values.question import SearchQuery
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from knowledge.cut.embedding_text import question_text
-from knowledge.embedding import MiniLM
+from knowledge.embedding import MiniLM, question_text
 from knowledge.model.errors import IndexUnavailable
 from knowledge.model.values import Chunk, Hit
 from knowledge.search.passage import ChunkView

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from knowledge.cut.embedding_text import question_text
+from knowledge.embedding import question_text
 from knowledge.model.values import TokenEmbedder
 from knowledge.open.handle import IndexHandle, open_anywhere, watch
 from knowledge.open.opened import ChromaIndex

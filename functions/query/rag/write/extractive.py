@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
-from knowledge.cut.quote_spans import END, KIND, LEAD_END, LEAD_START, START, Kind
+from knowledge.cut.units import END, KIND, LEAD_END, LEAD_START, START, Kind
 from rag.find.pack import cut_to
 from rag.find.refine import outdated_passages
 from rag.ports.models import Writing

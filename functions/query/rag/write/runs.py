@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from knowledge.cut import quote_spans as column
+from knowledge.cut import units as column
 from knowledge.model.values import KEYWORDS
 
 if TYPE_CHECKING:

@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from knowledge.cut.quotable import quotable
-from knowledge.cut.quote_spans import Kind
-from knowledge.model.engine import VectorEngine
+from knowledge.cut.units import Kind
 from knowledge.model.errors import IndexMismatch
-from knowledge.model.values import Chunk, Evidence, TokenEmbedder, View, Where
+from knowledge.model.values import Chunk, Evidence, TokenEmbedder, VectorEngine, View, Where
 from knowledge.search.candidates import Sides, best_rows
 from knowledge.search.columns import COLUMNS_FOLDER, Columns
 from knowledge.search.language import ENGLISH

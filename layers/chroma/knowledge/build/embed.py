@@ -10,9 +10,9 @@ import numpy as np
 
 from knowledge.build.plan import Plan, PreviousChunks, embed_key
 from knowledge.build.reading import ChunkTokens, KnownReadings, read_chunks, texts_of
-from knowledge.cut.embedding_text import embed_text
+from knowledge.embedding import embed_text
 from knowledge.model.values import Chunk, Embedder, TokenEmbedder
-from knowledge.search.codes import Projection
+from knowledge.search.tokens import Projection
 
 if TYPE_CHECKING:
     from knowledge.model.values import Matrix

@@ -15,9 +15,8 @@ from urllib.parse import quote
 
 from knowledge.build.reading import KnownReadings
 from knowledge.build.removals import is_below, keep_emptied, owned_elsewhere
-from knowledge.cut.chunking import Piece, is_markdown, split
-from knowledge.cut.embedding_text import embed_text
-from knowledge.cut.seed import split_seed
+from knowledge.cut.chunking import Piece, is_markdown, split, split_seed
+from knowledge.embedding import embed_text
 from knowledge.engines.metadata import to_metadata
 from knowledge.model.errors import SourceUnreadable, unexpected
 from knowledge.model.manifest import RECIPE, SEED_RECIPE, Manifest, Source

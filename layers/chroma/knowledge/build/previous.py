@@ -20,7 +20,7 @@ import numpy as np
 from knowledge.build.labels import LABELS
 from knowledge.build.plan import IndexSettings, Plan, PreviousChunks, embed_key
 from knowledge.build.reading import KnownReadings, is_still_fitted, load_tokens, texts_of
-from knowledge.cut.embedding_text import embed_text
+from knowledge.embedding import embed_text
 from knowledge.engines.collection import SQLITE_NAME, Collection
 from knowledge.engines.metadata import to_chunk, to_metadata
 from knowledge.model.errors import IndexMismatch, IndexUnavailable
@@ -31,8 +31,7 @@ from knowledge.open.texts import TextStore
 from knowledge.search.candidates import number_in
 from knowledge.search.columns import COLUMNS_FOLDER, Columns
 from knowledge.search.late_interaction import TOKENS_FOLDER
-from knowledge.search.lexical import LEXICAL_FOLDER
-from knowledge.search.lexical_update import update_lexical
+from knowledge.search.lexical import LEXICAL_FOLDER, update_lexical
 from knowledge.search.signals import Calibration
 from knowledge.search.vectors import VectorStore
 

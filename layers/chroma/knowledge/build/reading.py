@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from knowledge.cut.chunking import is_markdown
-from knowledge.cut.embedding_text import embed_text
 from knowledge.cut.quotable import quotable
-from knowledge.cut.quote_spans import unit_table
+from knowledge.cut.units import unit_table
+from knowledge.embedding import embed_text
 from knowledge.model.errors import KnowledgeError, unexpected
-from knowledge.search import codes, windows
+from knowledge.search import tokens as token_files
 from knowledge.search.arrays import Ragged, save_array, save_ragged
-from knowledge.search.codes import Projection
 from knowledge.search.tokens import ChunkTokens as ChunkTokens
+from knowledge.search.tokens import Projection
 
 if TYPE_CHECKING:
     from knowledge.model.values import Chunk, Reading, TokenEmbedder, Vector
@@ -180,16 +180,16 @@ def fit_projection(sample: Collection[Reading]) -> Projection:
 def write_tokens(folder: Path, chunks: Sequence[ChunkTokens], projection: Projection, *, vocabulary: int) -> None:
     """Write the tokens of all ``chunks``, in the order of the index, to the new ``folder``."""
     folder.mkdir()
-    save_ragged(folder, windows.WINDOWS_NAME, [chunk.windows for chunk in chunks])
-    save_ragged(folder, windows.SCALES_NAME, [chunk.scales for chunk in chunks])
-    save_ragged(folder, codes.CODES_NAME, [chunk.codes for chunk in chunks])
-    save_ragged(folder, codes.PIECES_NAME, [chunk.pieces for chunk in chunks])
+    save_ragged(folder, token_files.WINDOWS_NAME, [chunk.windows for chunk in chunks])
+    save_ragged(folder, token_files.SCALES_NAME, [chunk.scales for chunk in chunks])
+    save_ragged(folder, token_files.CODES_NAME, [chunk.codes for chunk in chunks])
+    save_ragged(folder, token_files.PIECES_NAME, [chunk.pieces for chunk in chunks])
     longest = max(len(chunk.pieces) for chunk in chunks)
-    save_ragged(folder, codes.ORDER_NAME, [chunk.order.astype(np.min_scalar_type(longest)) for chunk in chunks])
-    save_ragged(folder, codes.UNITS_NAME, [chunk.units for chunk in chunks])
-    save_array(folder / codes.TITLES_NAME, np.array([chunk.title_tokens for chunk in chunks], dtype=np.uint16))
+    save_ragged(folder, token_files.ORDER_NAME, [chunk.order.astype(np.min_scalar_type(longest)) for chunk in chunks])
+    save_ragged(folder, token_files.UNITS_NAME, [chunk.units for chunk in chunks])
+    save_array(folder / token_files.TITLES_NAME, np.array([chunk.title_tokens for chunk in chunks], dtype=np.uint16))
     pieces = np.concatenate([chunk.pieces for chunk in chunks])
-    save_array(folder / codes.IDF_NAME, codes.inverse_frequencies(pieces, len(chunks), vocabulary))
+    save_array(folder / token_files.IDF_NAME, token_files.inverse_frequencies(pieces, len(chunks), vocabulary))
     projection.save(folder)
 
 
@@ -199,10 +199,10 @@ def load_tokens(folder: Path, *, rows: int, dimensions: int) -> tuple[Projection
     Raises:
         IndexDamaged: a file is missing, unreadable or of another shape.
     """
-    window = windows.WindowStore.open(folder, rows=rows, dimensions=dimensions)
-    code = codes.CodeStore.open(folder, rows=rows)
+    window = token_files.WindowStore.open(folder, rows=rows, dimensions=dimensions)
+    code = token_files.CodeStore.open(folder, rows=rows)
     projection = Projection.load(folder, dimensions)
-    pieces = Ragged.open(folder, codes.PIECES_NAME, rows=rows, dtype=np.uint16)
+    pieces = Ragged.open(folder, token_files.PIECES_NAME, rows=rows, dtype=np.uint16)
     return projection, [
         ChunkTokens(
             windows=window.vectors.row(row),
@@ -224,10 +224,10 @@ def is_still_fitted(fitted_on: int, chunks: int) -> bool:
 
 def _encode_tokens(text: ChunkText, reading: Reading, projection: Projection, embedder: TokenEmbedder) -> ChunkTokens:
     offset = len(text.embed_text()) - len(text.text)
-    vectors = windows.window_vectors(reading.tokens) if len(reading.tokens) else reading.vector[np.newaxis]
+    vectors = token_files.window_vectors(reading.tokens) if len(reading.tokens) else reading.vector[np.newaxis]
     if text.alone and text.title:
         vectors = np.vstack([vectors, embedder.embed([text.title])])  # by itself: .767 on COVID FAQ, its tokens .759
-    packed, scales = windows.pack(vectors)
+    packed, scales = token_files.pack(vectors)
     pieces, order = np.unique(reading.pieces, return_inverse=True)
     counts = np.bincount(order, minlength=len(pieces))
     grouped = reading.tokens[np.argsort(order, kind="stable")]

@@ -1,7 +1,7 @@
 """Ingest of documents into an index on Chroma's server: a new version beside the current one, then the switch.
 
 Documents are cut, read and written in slabs, so that texts, chunks, vectors and tokens of one slab are in memory at a
-time: ``documents`` are read one after the other (``knowledge.read.kept_texts``).
+time: ``documents`` are read one after the other (``knowledge.read.documents``).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from knowledge.build.server_writer import SLAB, FittedProjection, VersionWriter
 from knowledge.build.summary import PhaseClock, Summary, summarise
 from knowledge.build.write import bare_manifest, file_records
 from knowledge.cut.chunking import MAX_CHARS, OVERLAP_CHARS
-from knowledge.cut.embedding_text import embed_text
+from knowledge.embedding import embed_text
 from knowledge.engines.metadata import to_metadata
 from knowledge.engines.server.address import ServerAddress
 from knowledge.engines.server.connection import WRITE_POLICY, Connection
@@ -40,11 +40,11 @@ from knowledge.open.index import DEFAULT_COLLECTION
 from knowledge.open.scratch import Scratch
 from knowledge.open.server_index import ServerIndex
 from knowledge.search.arrays import save_array
-from knowledge.search.codes import BITS
 from knowledge.search.columns import COLUMNS_FOLDER, write_columns
 from knowledge.search.late_interaction import TOKENS_FOLDER
 from knowledge.search.lexical import LEXICAL_FOLDER, NUMBERS_NAME, write_lexical
 from knowledge.search.term_counts import SAMPLE, write_term_counts
+from knowledge.search.tokens import BITS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

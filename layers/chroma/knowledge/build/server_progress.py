@@ -18,8 +18,8 @@ from knowledge.model.errors import IndexDamaged
 from knowledge.model.manifest import Source
 from knowledge.model.values import Failure
 from knowledge.search.arrays import save_array
-from knowledge.search.codes import IDF_NAME, idf_of
 from knowledge.search.late_interaction import TOKENS_FOLDER
+from knowledge.search.tokens import IDF_NAME, idf_of
 from knowledge.search.vectors import rounded, save_moments
 
 if TYPE_CHECKING:

@@ -19,13 +19,13 @@ from knowledge.build.plan import Plan, PreviousChunks, embed_key
 from knowledge.build.reading import FIT_CHUNKS, KnownReadings, fit_projection, texts_of
 from knowledge.build.server_changes import BaseVersion, SourceChanges
 from knowledge.build.server_progress import ChunkTotals, IngestProgress
-from knowledge.cut.embedding_text import embed_text
+from knowledge.embedding import embed_text
 from knowledge.engines.metadata import merge_types, to_metadata
 from knowledge.engines.server.database import RESULTS, Database
 from knowledge.engines.server.records import StoredChunk, to_record
 from knowledge.model.values import Chunk, Embedder, TokenEmbedder
-from knowledge.search.codes import Projection
 from knowledge.search.late_interaction import TOKENS_FOLDER
+from knowledge.search.tokens import Projection
 
 if TYPE_CHECKING:
     from knowledge.build.summary import PhaseClock

@@ -24,17 +24,17 @@ from knowledge.build.labels import carry_labels
 from knowledge.build.plan import IndexSettings, Plan, content_version
 from knowledge.build.previous import IndexUpdate
 from knowledge.build.reading import write_tokens
-from knowledge.cut.embedding_text import embed_text
+from knowledge.embedding import embed_text
 from knowledge.engines.collection import SQLITE_NAME, Collection
 from knowledge.engines.metadata import merge_types, to_metadata
 from knowledge.model.manifest import UNKNOWN, FileRecord, Manifest, Provenance, Source, dumps
 from knowledge.model.values import Chunk, Embedder, TokenEmbedder
 from knowledge.open.source import CHROMA_FOLDER, file_digest
 from knowledge.open.texts import write_texts
-from knowledge.search.codes import BITS
 from knowledge.search.columns import COLUMNS_FOLDER, write_columns
 from knowledge.search.late_interaction import TOKENS_FOLDER
 from knowledge.search.lexical import LEXICAL_FOLDER, write_lexical
+from knowledge.search.tokens import BITS
 from knowledge.search.vectors import write_vectors
 
 if TYPE_CHECKING:

@@ -5,15 +5,134 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import PurePosixPath
+from typing import Any, NoReturn
 
-from knowledge.model import strict
 from knowledge.model.errors import IndexDamaged, IndexMismatch
-from knowledge.model.strict import Object, WrongValue
+
+type Object = Mapping[str, object]
+
+
+class WrongValue(ValueError):
+    """What was found where something else is accepted, in a few words."""
+
+
+def _parse_object(text: str | bytes) -> Object:
+    """The JSON object that ``text`` is, in UTF-8 without a byte order mark.
+
+    Raises:
+        Wrong: it is something else.
+    """
+    try:
+        decoded = text if isinstance(text, str) else text.decode()  # json would take UTF-16, UTF-32 and a BOM too
+        body = json.loads(decoded, object_pairs_hook=_once, parse_constant=_refuse)
+    except WrongValue:
+        raise
+    except (ValueError, RecursionError) as exc:
+        raise WrongValue("it is not complete JSON") from exc
+    if not isinstance(body, dict):
+        raise WrongValue("it is not a JSON object")
+    return body
+
+
+def checksum(body: Object) -> str:
+    """The sha256 (hex) of ``body`` in one canonical form, whatever its keys' order and the spaces between them.
+
+    Raises:
+        Wrong: a number is not finite.
+    """
+    try:
+        canonical = json.dumps(body, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    except (ValueError, RecursionError) as exc:
+        raise WrongValue("a value is out of range") from exc
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _object(body: Object, key: str) -> Object:
+    """The object at ``key``."""
+    value = body.get(key)
+    if not isinstance(value, dict):
+        raise WrongValue(f"{key} is {_said(value)}, not an object")
+    return value
+
+
+def _object_or_null(body: Object, key: str) -> Object | None:
+    """The object at ``key``, which may be null but not missing."""
+    if key not in body:
+        raise WrongValue(f"{key} is missing")
+    return None if body[key] is None else _object(body, key)
+
+
+def _objects(body: Object, key: str) -> list[Object]:
+    """The list of objects at ``key``."""
+    found = _list(body, key)
+    if not all(isinstance(item, dict) for item in found):
+        raise WrongValue(f"an item of {key} is not an object")
+    return found
+
+
+def _texts(body: Object, key: str) -> tuple[str, ...]:
+    """The list of texts at ``key``."""
+    found = _list(body, key)
+    if not all(isinstance(item, str) for item in found):
+        raise WrongValue(f"an item of {key} is not text")
+    return tuple(found)
+
+
+def _list(body: Object, key: str) -> list[Any]:
+    """The list at ``key``."""
+    value = body.get(key)
+    if not isinstance(value, list):
+        raise WrongValue(f"{key} is {_said(value)}, not a list")
+    return value
+
+
+def _text(body: Object, key: str) -> str:
+    """The text at ``key``."""
+    value = body.get(key)
+    if not isinstance(value, str):
+        raise WrongValue(f"{key} is {_said(value)}, not text")
+    return value
+
+
+def _count(body: Object, key: str) -> int:
+    """The whole number >= 0 at ``key``."""
+    value = body.get(key)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise WrongValue(f"{key} is {_said(value)}, not a count")
+    return value
+
+
+def _time(body: Object, key: str) -> str:
+    """The time at ``key``, ISO 8601."""
+    value = _text(body, key)
+    try:
+        datetime.fromisoformat(value)
+    except ValueError as exc:
+        raise WrongValue(f"{key} is {value!r}, not a time") from exc
+    return value
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise WrongValue("a key stands there twice")
+    return found
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise WrongValue(f"{constant} is no number")
+
+
+def _said(value: object) -> str:
+    return "missing" if value is None else repr(value)[:40]
+
 
 MANIFEST_NAME = "manifest.json"
 FORMAT = 4
@@ -22,7 +141,7 @@ is embedded, terms, arrays, signals and their weights (those of the service's co
 index of another format is refused, and the next ingest builds it anew."""
 SPACE = "cosine"
 RECIPE, SEED_RECIPE = 1, 2
-"""Ways to cut documents: by ``knowledge.cut.chunking``, or as Clockify's seed does (``knowledge.cut.seed``)."""
+"""Ways to cut documents: by ``knowledge.cut.chunking``, or as Clockify's seed does (``knowledge.cut.chunking``)."""
 DATA_NAME = re.compile(r"data-[0-9a-z]+")
 """The name of a data folder."""
 
@@ -132,7 +251,7 @@ def dumps(manifest: Manifest) -> str:
         "files": {name: {"sha256": f.sha256, "bytes": f.bytes} for name, f in sorted(m.files.items())},
         "sources": [{"path": s.path, "digest": s.digest, "doc_id": s.doc_id, "chunks": s.chunks} for s in m.sources],
     }
-    return json.dumps({**body, _CHECKSUM: strict.checksum(body)}, indent=1) + "\n"
+    return json.dumps({**body, _CHECKSUM: checksum(body)}, indent=1) + "\n"
 
 
 def loads(text: str | bytes) -> Manifest:
@@ -143,7 +262,7 @@ def loads(text: str | bytes) -> Manifest:
         IndexMismatch: it is of another format than this program reads.
     """
     try:
-        body = strict.parse(text)
+        body = _parse_object(text)
         if "format" not in body:
             raise WrongValue("format is missing")
         number = body["format"]
@@ -151,7 +270,7 @@ def loads(text: str | bytes) -> Manifest:
             raise IndexMismatch(
                 f"The index has format {number!r}, this program reads {FORMAT}. Run: ragctl ingest PATH"
             )
-        if strict.text(body, _CHECKSUM) != strict.checksum({key: body[key] for key in body if key != _CHECKSUM}):
+        if _text(body, _CHECKSUM) != checksum({key: body[key] for key in body if key != _CHECKSUM}):
             raise WrongValue("it was altered: its checksum is of another content")
         return _manifest(body)
     except WrongValue as exc:
@@ -159,62 +278,62 @@ def loads(text: str | bytes) -> Manifest:
 
 
 def _manifest(body: Object) -> Manifest:
-    embedding, chunking, counts = (strict.an_object(body, key) for key in ("embedding", "chunking", "counts"))
-    fields = {name: strict.text(strict.an_object(body, "fields"), name) for name in strict.an_object(body, "fields")}
+    embedding, chunking, counts = (_object(body, key) for key in ("embedding", "chunking", "counts"))
+    fields = {name: _text(_object(body, "fields"), name) for name in _object(body, "fields")}
     if unknown := set(fields.values()) - _FIELD_TYPES:
         raise WrongValue(f"fields has the unknown type {sorted(unknown)[0]!r}")
-    data = strict.text(body, "data")
+    data = _text(body, "data")
     if not DATA_NAME.fullmatch(data):
         raise WrongValue(f"data is {data!r}, not the name of a data folder")
-    files = strict.an_object(body, "files")
+    files = _object(body, "files")
     return Manifest(
-        version=strict.text(body, "version"),
-        built_at=strict.moment(body, "built_at"),
+        version=_text(body, "version"),
+        built_at=_time(body, "built_at"),
         data=data,
-        collection=strict.text(body, "collection"),
-        model=strict.text(embedding, "model"),
-        dimensions=strict.count(embedding, "dimensions"),
-        space=strict.text(embedding, "space"),
-        max_chars=strict.count(chunking, "max_chars"),
-        overlap=strict.count(chunking, "overlap"),
-        recipe=strict.count(chunking, "recipe"),
-        documents=strict.count(counts, "documents"),
-        chunks=strict.count(counts, "chunks"),
-        next_number=strict.count(body, "next_number"),
+        collection=_text(body, "collection"),
+        model=_text(embedding, "model"),
+        dimensions=_count(embedding, "dimensions"),
+        space=_text(embedding, "space"),
+        max_chars=_count(chunking, "max_chars"),
+        overlap=_count(chunking, "overlap"),
+        recipe=_count(chunking, "recipe"),
+        documents=_count(counts, "documents"),
+        chunks=_count(counts, "chunks"),
+        next_number=_count(body, "next_number"),
         fields=fields,
-        sources=tuple(_source(item) for item in strict.objects(body, "sources")),
-        files={_relative(name): _file(strict.an_object(files, name)) for name in files},
-        lexical=strict.an_object(body, "lexical"),
-        tokens=strict.object_or_null(body, "tokens"),
-        calibration=strict.object_or_null(body, "calibration"),
-        made=_made(strict.an_object(body, "made")),
-        updated=strict.count(counts, "updated"),
+        sources=tuple(_source(item) for item in _objects(body, "sources")),
+        files={_relative(name): _file(_object(files, name)) for name in files},
+        lexical=_object(body, "lexical"),
+        tokens=_object_or_null(body, "tokens"),
+        calibration=_object_or_null(body, "calibration"),
+        made=_made(_object(body, "made")),
+        updated=_count(counts, "updated"),
     )
 
 
 def _made(made: Object) -> Provenance:
-    tables = strict.an_object(made, "tables")
+    tables = _object(made, "tables")
     return Provenance(
-        profile=strict.text(made, "profile"),
-        title=strict.text(made, "title"),
-        base_url=strict.text(made, "base_url"),
-        paths=strict.texts(made, "paths"),
-        options=strict.an_object(made, "options"),
-        tables={name: strict.text(tables, name) for name in tables},
+        profile=_text(made, "profile"),
+        title=_text(made, "title"),
+        base_url=_text(made, "base_url"),
+        paths=_texts(made, "paths"),
+        options=_object(made, "options"),
+        tables={name: _text(tables, name) for name in tables},
     )
 
 
 def _source(item: Object) -> Source:
     return Source(
-        path=strict.text(item, "path"),
-        digest=strict.text(item, "digest"),
-        doc_id=strict.text(item, "doc_id"),
-        chunks=strict.count(item, "chunks"),
+        path=_text(item, "path"),
+        digest=_text(item, "digest"),
+        doc_id=_text(item, "doc_id"),
+        chunks=_count(item, "chunks"),
     )
 
 
 def _file(record: Object) -> FileRecord:
-    return FileRecord(sha256=strict.text(record, "sha256"), bytes=strict.count(record, "bytes"))
+    return FileRecord(sha256=_text(record, "sha256"), bytes=_count(record, "bytes"))
 
 
 def _relative(name: str) -> str:

@@ -1,4 +1,4 @@
-"""The frozen values that flow through ingest and search, and the Embedder protocol."""
+"""Frozen values that flow through ingest and search, and the protocols of embedders and vector engines."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ class Match:
     """How the pieces of a question meet a chunk's tokens, and which of these belong to which quotable unit.
 
     ``similarities`` are cosines (-1..1), shape (m, tokens): the title's tokens first, then the text's in their order.
-    ``units`` has a row for each unit in the order of the text; see ``knowledge.cut.quote_spans`` for its columns.
+    ``units`` has a row for each unit in the order of the text; see ``knowledge.cut.units`` for its columns.
     ``title_tokens`` is how many of the tokens are the title's.
     """
 
@@ -248,4 +248,62 @@ class TokenEmbedder(Embedder, Protocol):
 
     def has(self, word: str) -> bool:
         """Whether ``word``, in lower case, is one piece of its vocabulary."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A statement in plain words, and the numbers of the chunks that it cites; there may be none."""
+
+    text: str
+    chunks: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkSupport:
+    """The support of one chunk for a claim: the ``chance`` (0..1) that it says so, and its nearest unit.
+
+    The unit is the characters ``start`` to ``end`` of the chunk's text, none where it has no units. ``verbatim`` says
+    that the claim stands there word for word.
+    """
+
+    number: int
+    chance: float
+    start: int = 0
+    end: int = 0
+    verbatim: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimSupport:
+    """The chances (0..1) that a claim is supported: by all chunks together, by those it cites, by each alone.
+
+    ``cited`` is None for a claim that cites nothing. ``shared`` (0..1) is the highest share of its words that one chunk
+    has, ``missing`` are its numbers and names that stand in no chunk and not in the question.
+    """
+
+    chance: float
+    shared: float
+    cited: float | None = None
+    each: tuple[ChunkSupport, ...] = ()
+    missing: tuple[str, ...] = ()
+
+
+class VectorEngine(Protocol):
+    """The chunks of an index by their ids. Safe to ask from several threads."""
+
+    def nearest(self, vector: Vector, *, k: int) -> Sequence[str]:
+        """The ids of the ``k`` chunks nearest to the unit vector ``vector``.
+
+        Raises:
+            SearchFailed: the query failed.
+        """
+        ...
+
+    def ids(self, where: Where) -> Sequence[str]:
+        """The ids of all chunks that the filter ``where`` admits.
+
+        Raises:
+            SearchFailed: the filter is malformed, or the query failed.
+        """
         ...

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from knowledge.cut.embedding_text import embed_text
+from knowledge.embedding import embed_text
 from knowledge.engines.collection import Collection
 from knowledge.engines.metadata import merge_types
 from knowledge.model.errors import IndexMismatch, SearchFailed

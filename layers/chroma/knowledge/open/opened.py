@@ -14,11 +14,10 @@ from knowledge.search.candidates import CANDIDATES_PER_SIDE, Candidates
 from knowledge.search.passage import ChunkView
 
 if TYPE_CHECKING:
-    from knowledge.model.claims import Claim, ClaimSupport
     from knowledge.model.manifest import Manifest
-    from knowledge.model.values import Vector
+    from knowledge.model.values import Claim, ClaimSupport, Vector
     from knowledge.search.late_interaction import LateInteractionSearch
-    from knowledge.search.lexical import WordStatistics
+    from knowledge.search.terms import WordStatistics
 
 CHUNKS_AT_ONCE = 1000
 

@@ -32,7 +32,7 @@ from knowledge.search.vectors import Moments
 if TYPE_CHECKING:
     from knowledge.model.manifest import Manifest
     from knowledge.model.values import Vector
-    from knowledge.search.lexical import WordStatistics
+    from knowledge.search.terms import WordStatistics
 
 
 def open_server_index(uri: str, *, embedder: Embedder, collection: str, token: Callable[[], str] = str) -> ServerIndex:

@@ -7,24 +7,25 @@ parsers, which a query does without.
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
+from itertools import chain, count
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, overload
 
-from knowledge.model.errors import unexpected
+from knowledge.model.errors import IndexNotWritten, unexpected
 from knowledge.model.values import Document, Failure
 from knowledge.read.dates import stated_date
-from knowledge.read.identity import identified
-from knowledge.read.kept_texts import KeptDocuments, Place, TextFile
-from knowledge.read.kinds import suffix
+from knowledge.read.file_names import stem, suffix
 from knowledge.read.loading import (
     AS_TEXT,
     CORPUS_NAME,
     CORPUS_SUFFIX,
+    ConvertedText,
     Entry,
     LeftOut,
     Loading,
@@ -33,9 +34,108 @@ from knowledge.read.loading import (
     load,
     outcomes_of,
 )
-from knowledge.read.readers import ConvertedText
 from knowledge.read.selection import EVERYTHING, Selection
 from knowledge.read.walk import EmptyFolder, FoundFile, OtherPath, SkippedPath, find, readable
+
+type Place = tuple[int, int]
+"""The first byte of a text in its file, and how many there are."""
+
+
+class TextFile:
+    """Texts one after the other in a file; those that have no encoding (lone surrogates) come back as they were."""
+
+    def __init__(self, file: IO[bytes] | None = None) -> None:
+        """``file`` is empty, and open for reading and writing; without one the texts are in memory."""
+        self._file = io.BytesIO() if file is None else file
+        self._end = 0
+
+    def add(self, text: str) -> Place:
+        """Keep ``text``.
+
+        Raises:
+            IndexNotWritten: the disk is full.
+        """
+        data = text.encode(errors="surrogatepass")
+        try:
+            self._file.seek(self._end)
+            self._file.write(data)
+        except OSError as exc:
+            raise IndexNotWritten(f"The texts of the documents cannot be kept on disk: {exc.strerror}") from exc
+        place = self._end, len(data)
+        self._end += len(data)
+        return place
+
+    def read(self, place: Place) -> str:
+        """The text that ``add`` was given."""
+        self._file.seek(place[0])
+        return self._file.read(place[1]).decode(errors="surrogatepass")
+
+
+class KeptDocuments(Sequence[Document]):
+    """Documents in their order, each read from its file whenever it is asked for; the file must be open then."""
+
+    def __init__(self, texts: TextFile, bare: Sequence[Document], places: Sequence[Place]) -> None:
+        """``bare`` are the documents without their texts, which are at ``places``."""
+        self._texts, self._bare, self._places = texts, bare, places
+
+    def __len__(self) -> int:
+        return len(self._bare)
+
+    @overload
+    def __getitem__(self, at: int) -> Document: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> KeptDocuments: ...
+
+    def __getitem__(self, at: int | slice) -> Document | KeptDocuments:
+        if isinstance(at, slice):
+            return KeptDocuments(self._texts, self._bare[at], self._places[at])
+        return replace(self._bare[at], text=self._texts.read(self._places[at]))
+
+
+def identified(files: Sequence[Entry | FoundFile]) -> Iterator[tuple[Entry, str | Failure]]:
+    """Each entry with its doc_id, in order; a file without text now keeps the place of its own.
+
+    Of files that claim the same id all but the first have one made of their path: Docusaurus' ``id`` is unique in its
+    folder only (121 pages of two public sites). Of a corpus' records, which have no paths, all but the first fail.
+    """
+    owners: dict[str, Entry] = {}
+    roots: dict[str, set[Path]] = {}
+    for file in files:
+        if isinstance(file, Entry) and file.fields.doc_id:
+            owners.setdefault(file.fields.doc_id, file)
+        found = file if isinstance(file, FoundFile) else file.found
+        roots.setdefault(_derived(found), set()).add(found.root)
+    taken = set(owners)
+    for file in files:
+        found = file if isinstance(file, FoundFile) else file.found
+        shared = len(roots[_derived(found)]) > 1
+        if isinstance(file, FoundFile):
+            taken.add(_free(found, taken, shared=shared))
+            continue
+        claimed = file.fields.doc_id
+        owner = owners.get(claimed, file) if claimed else file
+        if owner is not file and suffix(found.path) == CORPUS_SUFFIX:
+            yield file, Failure(file.shown, f"has the doc_id {claimed!r} of {owner.shown!r}")
+            continue
+        doc_id = claimed if claimed and owner is file else _free(found, taken, shared=shared)
+        taken.add(doc_id)
+        caveat = "has a doc_id that another document has: its path stands for it"
+        yield (file if owner is file else replace(file, caveats=(*file.caveats, caveat))), doc_id
+
+
+def _derived(found: FoundFile) -> str:
+    return stem(found.path)
+
+
+def _free(found: FoundFile, taken: Container[str], *, shared: bool) -> str:
+    """An id made of the file's path that no other document has."""
+    root = found.root.resolve()
+    front = f"{readable((root.parent if found.explicit else root).name)}/" if shared else ""
+    full = front + found.path
+    numbered = (f"{full}-{number}" for number in count(2))
+    return next(name for name in chain((front + _derived(found), full), numbered) if name not in taken)
+
 
 __all__ = ["ConvertedText", "Loading", "Reading", "Selection", "read"]
 

@@ -1,25 +1,137 @@
-"""One file's documents: what a suffix is read with, and what the file says of itself. May run in another process."""
+"""The documents of one file, by the format that its name says. May run in another process.
+
+A corpus is BEIR's ``corpus.jsonl``: one JSON object ``{_id, title, text, metadata}`` a line.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
-from typing import Any
+from typing import Any, Protocol
 
 from knowledge.model.errors import SourceUnreadable, unexpected
 from knowledge.model.values import Failure
-from knowledge.read import corpus, frontmatter
-from knowledge.read.decoding import decode
-from knowledge.read.fields import Fields, left_out
-from knowledge.read.file_bytes import file_bytes
-from knowledge.read.kinds import kind_of, suffix
-from knowledge.read.preamble import with_preamble
-from knowledge.read.readers import ConvertedText, NoText, Reader, SiteRules
-from knowledge.read.titles import headline, title_of
+from knowledge.read.decoding import decode, file_bytes
+from knowledge.read.fields import Fields, left_out, parse_fields, with_preamble
+from knowledge.read.file_names import headline, kind_of, suffix, title_of
+from knowledge.read.frontmatter import split_front_matter
 from knowledge.read.walk import FoundFile, readable
+
+type Meta = Mapping[Any, Any]
+"""What a front matter holds."""
+
+
+class NoText(ValueError):
+    """A file that is as it should be, and in which there is nothing to read."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConvertedText:
+    """What a reader made of a file: Markdown, front matter allowed, and what was not as it should be."""
+
+    text: str
+    caveats: tuple[str, ...] = ()
+
+
+class Reader(Protocol):
+    """A file's bytes as Markdown text, front matter allowed; ``found`` is where it is, for what it says of others.
+
+    Raises ValueError or SourceUnreadable.
+    """
+
+    def __call__(self, data: bytes, found: FoundFile | None = None, /) -> str | ConvertedText:
+        """Read it."""
+        ...
+
+
+class SiteRules(Protocol):
+    """What is known of the site that a file is a page of; it can be sent to another process."""
+
+    def as_read(self, text: str, found: FoundFile, meta: Meta) -> str:
+        """What a reader of the page sees of the Markdown ``text``, as Markdown."""
+        ...
+
+    def address(self, found: FoundFile, meta: Meta) -> str:
+        """The page's URL, ``""`` where nothing tells it."""
+        ...
+
+    def named(self, found: FoundFile) -> bool:
+        """Whether the site calls a page as its file, whatever its headings say."""
+        ...
+
+    def anchors(self, found: FoundFile) -> str:
+        """How its headings become parts of its URL (a name in ``knowledge.cut.anchors``); ``""``: nobody knows."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A line (from 1) that holds a document; ``fields.doc_id`` is its ``_id``, ``fields.title`` is never empty."""
+
+    line: int
+    text: str
+    fields: Fields
+
+
+@dataclass(frozen=True, slots=True)
+class BadLine:
+    """A line (from 1) that holds none, and why."""
+
+    line: int
+    error: str
+
+
+def records(text: str) -> Iterator[Record | BadLine]:
+    """Read the lines of ``text``, blank ones left out.
+
+    ``metadata`` is read as front matter would be, and so are other keys beside ``_id``, ``title`` and ``text``.
+    Without a title the ``_id`` is the title; without a text (missing, null or blank) the title is the text.
+    """
+    for number, line in enumerate(_lines(text), start=1):
+        if line.strip():
+            try:
+                yield _record(number, line)
+            except ValueError as exc:
+                yield BadLine(number, str(exc))
+            except Exception as exc:  # noqa: BLE001 - the other lines go on
+                yield BadLine(number, unexpected(exc))
+
+
+def _lines(text: str) -> Iterator[str]:
+    """The lines of ``text``, which ``split`` would hold all at once."""
+    start = 0
+    while (end := text.find("\n", start)) >= 0:
+        yield text[start:end]
+        start = end + 1
+    yield text[start:]
+
+
+def _record(number: int, line: str) -> Record:
+    try:
+        found = json.loads(line)
+    except ValueError as exc:
+        raise ValueError(f"is not JSON: {exc}") from exc
+    if not isinstance(found, dict):
+        raise ValueError("is not a JSON object")  # noqa: TRY004 (the file's fault, not the caller's)
+    doc_id, text = found.pop("_id", None), found.pop("text", None)
+    if isinstance(doc_id, bool) or not isinstance(doc_id, (str, int)) or not str(doc_id).strip():
+        raise ValueError("has no '_id'")
+    text = "" if text is None else text
+    if not isinstance(text, str):
+        raise ValueError("has no 'text'")  # noqa: TRY004 (the file's fault, not the caller's)
+    metadata = found.pop("metadata", None)
+    meta = parse_fields({**(metadata if isinstance(metadata, dict) else {}), **found})
+    doc_id = str(doc_id).strip()
+    # Public BEIR sets hold records of a title alone; it can be found, and there is nothing else to show.
+    text = text.replace("\0", " ").replace("\r\n", "\n").replace("\r", "\n").strip() or meta.title
+    if not text:
+        raise ValueError("has no 'text'")
+    return Record(number, text, replace(meta, doc_id=doc_id, title=meta.title or doc_id))
+
 
 CORPUS_NAME = "corpus.jsonl"
 CORPUS_SUFFIX = ".jsonl"
@@ -177,9 +289,9 @@ def _decoded(data: bytes, kind: str, loading: Loading) -> ConvertedText:
 
 
 def _corpus(found: FoundFile, shown: str, text: str, caveats: tuple[str, ...]) -> Iterator[Outcome]:
-    for record in corpus.records(text):
+    for record in records(text):
         line = f"{shown}:{record.line}"
-        if isinstance(record, corpus.BadLine):
+        if isinstance(record, BadLine):
             yield Failure(line, record.error, lasting=True)
         else:
             yield Entry(found, line, record.fields, record.text, caveats)
@@ -194,8 +306,8 @@ def _single(
     ``plain`` text has no front matter and no headings.
     """
     with _step("has front matter that cannot be read", "Mend it, or --exclude the file"):
-        meta, body, problem = ({}, text, "") if plain else frontmatter.split(text)
-        fields = frontmatter.fields(meta)
+        meta, body, problem = ({}, text, "") if plain else split_front_matter(text)
+        fields = parse_fields(meta)
     if loading.today and (reason := left_out(fields, loading.today)):
         return LeftOut(shown, reason)
     if written and loading.site:

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from knowledge.model.engine import VectorEngine
 from knowledge.model.errors import IndexDamaged, SearchFailed
 from knowledge.model.manifest import Manifest
-from knowledge.model.values import Where
+from knowledge.model.values import VectorEngine, Where
 from knowledge.search.columns import COLUMNS_FOLDER, Columns
 from knowledge.search.lexical import LEXICAL_FOLDER, Lexical
 from knowledge.search.vectors import VectorStore

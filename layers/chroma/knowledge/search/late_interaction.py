@@ -1,7 +1,7 @@
 """One look at an index, all signals: the candidates of both sides, their windows, and late interaction on the best.
 
     base(view, chunk)  = cos(question, chunk) + best window's cosine + .05 z(BM25)
-    score(view, chunk) = (base + 3 late) / 5                                  late: knowledge.search.codes
+    score(view, chunk) = (base + 3 late) / 5                                  late: knowledge.search.tokens
     score(chunk)       = sum over views of weight x score / sum of weights
 
 The division leaves a mean cosine, so that a width of .02 between two chunks means the same in every retriever. The
@@ -18,21 +18,17 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from knowledge.cut.embedding_text import embed_text, question_text
-from knowledge.model.claims import Claim, ClaimSupport
-from knowledge.model.engine import VectorEngine
-from knowledge.model.values import Chunk, Evidence, Match, TokenEmbedder, View, Where
+from knowledge.embedding import embed_text, question_text
+from knowledge.model.values import Chunk, Claim, ClaimSupport, Evidence, Match, TokenEmbedder, VectorEngine, View, Where
 from knowledge.search.candidates import LEAST_STD, Sides
-from knowledge.search.codes import CodeStore, QuestionCodes
-from knowledge.search.lexical import LEXICAL_FOLDER, WordStatistics
-from knowledge.search.local_pool import LocalPassages
+from knowledge.search.lexical import LEXICAL_FOLDER
 from knowledge.search.passage import ChunkView, met_words, scored_units, units_of
-from knowledge.search.pool import PassageSource, Pool
-from knowledge.search.ranking import DeepCandidates, rank
+from knowledge.search.pool import LocalPassages, PassageSource, Pool
+from knowledge.search.ranking import Blend, DeepCandidates, EncodedText, TextScores, rank
 from knowledge.search.signals import Calibration
 from knowledge.search.support import ClaimComparison, Letters
-from knowledge.search.views import Blend, EncodedText, TextScores
-from knowledge.search.windows import WindowStore
+from knowledge.search.terms import WordStatistics
+from knowledge.search.tokens import CodeStore, QuestionCodes, WindowStore
 from knowledge.search.words import Words
 
 if TYPE_CHECKING:

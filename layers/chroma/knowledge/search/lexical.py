@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from knowledge.model.errors import IndexDamaged
 from knowledge.search.arrays import load_array, save_array
 from knowledge.search.language import is_latin, language_of, stop_words_of
 from knowledge.search.terms import COMPOUNDING, Terms, stemmer_of
-from knowledge.search.words import count_words, save_words
+from knowledge.search.words import count_words, load_words, save_words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -95,49 +95,6 @@ def _counts(rows: NDArray[np.int32], starts: NDArray[np.int64], ids: Sequence[Se
     places, counts = np.unique(held, return_counts=True)
     wanted = rows.astype(np.int64) * terms + np.repeat(np.arange(terms, dtype=np.int64), np.diff(starts))
     return counts[np.searchsorted(places, wanted)].astype(np.uint16) if len(wanted) else np.empty(0, np.uint16)
-
-
-class WordStatistics(Protocol):
-    """What is known of the words of an index as a whole. Safe to use from several threads."""
-
-    @property
-    def terms(self) -> Terms:
-        """How texts become terms in this index."""
-        ...
-
-    @property
-    def language(self) -> str:
-        """The English name of the language that the chunks are in, ``""`` where nobody knows."""
-        ...
-
-    @property
-    def latin(self) -> bool:
-        """Whether most of the chunks are in Latin script; True where nobody knows."""
-        ...
-
-    @property
-    def vocabulary_size(self) -> int:
-        """How many different terms the chunks hold."""
-        ...
-
-    def has(self, word: str) -> bool:
-        """Whether some chunk has the stem of ``word``, or what it is made of; a stop word counts as one that it has."""
-        ...
-
-    def idf(self, term: str) -> float:
-        """How rare ``term`` is in the chunks, >= 0: BM25's idf; highest for an unknown one."""
-        ...
-
-    def attainable(self, text: str) -> float:
-        """The most that a chunk could score for the question ``text``: the idf of its terms in sum, unknown ones too.
-
-        The score of a term is its idf times a saturated frequency below 1.
-        """
-        ...
-
-    def best_score(self, text: str) -> float:
-        """What the best of all chunks scores for ``text``, or a number that orders texts as that does."""
-        ...
 
 
 class Lexical:
@@ -222,3 +179,61 @@ def _vocabulary(path: Path) -> dict[str, int]:
 
 def _damaged(what: str) -> IndexDamaged:
     return IndexDamaged(f"The index's BM25 side is damaged: {what}. Run: ragctl ingest PATH")
+
+
+def update_lexical(
+    folder: Path,
+    before: Path,
+    record: Mapping[str, object],
+    *,
+    numbers: Sequence[int],
+    fresh: Mapping[int, str],
+    gone: Sequence[str],
+) -> Mapping[str, object]:
+    """Write what ``write_lexical`` would to the new ``folder``; returns the manifest's record.
+
+    The index may not take compounds apart: there a new word changes the terms of every chunk.
+    ``before`` holds the BM25 side of the index before, whose ``record`` names language and stop words: they are kept.
+    ``numbers`` are those of all chunks, ``fresh`` the texts of those that are new or were changed, ``gone`` the texts
+    that these were instead, and those of removed chunks.
+
+    Raises:
+        IndexDamaged: a file of the index before cannot be used.
+    """
+    terms = Terms.of(record)
+    old = _terms_of(before)
+    try:
+        vocabulary: dict[str, int] = json.loads((before / VOCABULARY_NAME).read_bytes())
+    except (OSError, ValueError) as exc:
+        raise IndexDamaged(f"{VOCABULARY_NAME} cannot be read: {exc}. Run: ragctl ingest PATH") from exc
+    ids = [
+        [vocabulary.setdefault(term, len(vocabulary)) for term in terms(fresh[number])]
+        if number in fresh
+        else old[number]
+        for number in numbers
+    ]
+    held = sorted({term for one in ids for term in one})
+    places = {term: place for place, term in enumerate(held)}
+    names = {place: name for name, place in vocabulary.items()}
+    kept = {names[term]: place for term, place in places.items()}
+    save_terms(folder, numbers, [[places[term] for term in one] for one in ids], kept)
+    words = load_words(before)
+    words.update(count_words(fresh.values()))
+    words.subtract(count_words(gone))
+    save_words(folder, words)
+    return {**record, "rows": len(numbers), "terms": max(1, len(kept))}
+
+
+def _terms_of(folder: Path) -> dict[int, list[int]]:
+    """The terms of each chunk by its number, as the vocabulary numbers them, repeated as they are there."""
+    numbers = load_array(folder / NUMBERS_NAME, dtype=np.int64, shape=(None,))
+    starts = load_array(folder / STARTS_NAME, dtype=np.int64, shape=(None,))
+    rows = load_array(folder / ROWS_NAME, dtype=np.int32, shape=(int(starts[-1]),))
+    counts = load_array(folder / COUNTS_NAME, dtype=np.uint16, shape=rows.shape)
+    order = np.argsort(rows, kind="stable")
+    columns = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    terms = np.repeat(columns[order], counts[order]).tolist()
+    ends = np.cumsum(np.bincount(rows, weights=counts, minlength=len(numbers))).astype(np.int64).tolist()
+    return {
+        number: terms[start:end] for number, start, end in zip(numbers.tolist(), [0, *ends[:-1]], ends, strict=True)
+    }

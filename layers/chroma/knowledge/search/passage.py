@@ -1,7 +1,7 @@
 """A chunk as a reader looks at it who has asked a question: which of its units answer, which of its words were met.
 
 The score of a unit is sum_i w_i max_j cos(q_i, d_j) over its tokens j, the same late interaction that orders chunks
-(``knowledge.search.codes``). The weight of a word is that of the token j in it which is met best,
+(``knowledge.search.tokens``). The weight of a word is that of the token j in it which is met best,
 max_i min(idf_i, idf_j) / max idf_i * cos(q_i, d_j): a rare word of the question that is met by a rare one weighs most.
 """
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from knowledge.cut.quote_spans import END, END_TOKEN, FIRST_TOKEN, KIND, START, Kind
+from knowledge.cut.units import END, END_TOKEN, FIRST_TOKEN, KIND, START, Kind
 from knowledge.model.values import Chunk
 from knowledge.search.support import MET
 
@@ -49,7 +49,7 @@ class ChunkView:
 
 
 def units_of(table: NDArray[np.uint16]) -> tuple[Span, ...]:
-    """The units of a chunk that nothing was asked of; ``table`` as ``knowledge.cut.quote_spans`` has it."""
+    """The units of a chunk that nothing was asked of; ``table`` as ``knowledge.cut.units`` has it."""
     return tuple(Span(int(row[START]), int(row[END]), 0.0) for row in table if row[KIND] != Kind.HEADING)
 
 

@@ -1,19 +1,132 @@
-"""A question read by some of its views: which candidates are best, and what that says of the question as a whole."""
+"""The views of a query as one score and one question: the best candidates, and the evidence for an answer."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from knowledge.model.values import Evidence
+from knowledge.model.values import EncodedQuestion, Evidence, View
 from knowledge.search.signals import BEST_COSINE, Calibration, measure
-from knowledge.search.views import Blend, EncodedText, TextScores, Whole
+from knowledge.search.tokens import ProjectedQuestion
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from knowledge.model.values import Vector
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EncodedText:
+    """One text of the views: as codes are compared with it, and its weight."""
+
+    question: ProjectedQuestion
+    weight: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TextScores:
+    """What one text says of the pool, before late interaction: a value for each row."""
+
+    dense: NDArray[np.float32]
+    window: NDArray[np.float32]
+    bm25: NDArray[np.float32]
+    base: NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Blend:
+    """The views of a query, each with what it admits of the pool (``Pool.admitted``), and how their scores are one."""
+
+    views: Sequence[View]
+    admitted: Sequence[NDArray[np.bool_] | None]
+
+    def readings(self) -> Iterator[Blend]:
+        """With all views; without the optional ones; by the respelt one: where there are such."""
+        yield self
+        kinds = ([not view.optional for view in self.views], [view.respelt for view in self.views])
+        for places in ([place for place, kept in enumerate(kind) if kept] for kind in kinds):
+            if 0 < len(places) < len(self.views):
+                yield Blend([self.views[place] for place in places], [self.admitted[place] for place in places])
+
+    def __call__(
+        self, scores: Mapping[str, NDArray[np.float32]], places: NDArray[np.int64] | None = None
+    ) -> NDArray[np.float32]:
+        """The blended scores of ``places`` of the pool, None: of all; ``scores`` are theirs by the views' texts."""
+        total = sum(view.weight for view in self.views)
+        blended = np.zeros(len(scores[self.views[0].text]), dtype=np.float32)
+        for view, admitted in zip(self.views, self.admitted, strict=True):
+            some = admitted[places] if admitted is not None and places is not None else admitted
+            blended += np.float32(view.weight / total) * _leaning(scores[view.text], some)
+        return blended
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Whole:
+    """Texts of a query as one question: what they say together, each by its share of the weight.
+
+    A blend of cosines is the cosine with the blended vector times that vector's length, by which it is divided: a
+    question in a conversation is then measured as one that stands alone.
+    """
+
+    asked: Mapping[str, EncodedText]
+    scores: Mapping[str, TextScores]
+    shares: Mapping[str, np.float32]
+    vector: Vector
+    length: np.float32
+
+    @classmethod
+    def of(cls, asked: Mapping[str, EncodedText], scores: Mapping[str, TextScores]) -> Self:
+        """``shares`` are the weights in sum 1, ``vector`` the blended one, of ``length`` 0..1."""
+        total = sum(one.weight for one in asked.values())
+        shares = {text: np.float32(one.weight / total) for text, one in asked.items()}
+        vector = sum((shares[text] * one.question.asked.vector for text, one in asked.items()), start=np.float32(0))
+        return cls(asked, scores, shares, np.asarray(vector), np.float32(np.linalg.norm(vector)))
+
+    def blended(self, values: Mapping[str, NDArray[np.float32]]) -> NDArray[np.float32]:
+        """The weighted mean of ``values`` by text."""
+        return np.asarray(sum(share * values[text] for text, share in self.shares.items()), dtype=np.float32)
+
+    def parts(self) -> dict[str, NDArray[np.float32]]:
+        """The parts of the scores of the pool."""
+        dense = self.blended({text: one.dense for text, one in self.scores.items()}) / self.length
+        window = self.blended({text: one.window for text, one in self.scores.items()}) / self.length
+        bm25 = self.blended({text: one.bm25 for text, one in self.scores.items()})
+        return {"dense": np.clip(dense, -1, 1), "window": np.clip(window, -1, 1), "bm25": bm25}
+
+    def share(self, place: int, attainable: Callable[[str], float]) -> float:
+        """What the words of the texts score at ``place`` of the pool, of what they could score at most."""
+        found = 0.0
+        for text, share in self.shares.items():
+            most = attainable(text)
+            found += float(share * self.scores[text].bm25[place]) / most if most > 0 else 0.0
+        return found
+
+    def question(self, texts: Mapping[str, EncodedText]) -> EncodedQuestion:
+        """The first text, with the pieces of the others, which have no characters in it.
+
+        ``texts`` are all that were asked with; the pieces of those that are none of this question's weigh nothing.
+        """
+        first = next(iter(self.asked.values())).question.asked
+        all_asked = {text: one.question.asked for text, one in texts.items()}
+        weights = [self.shares.get(text, np.float32(0)) * one.weights for text, one in all_asked.items()]
+        return EncodedQuestion(
+            text=first.text,
+            vector=self.vector / self.length,
+            spans=np.vstack([one.spans if one is first else np.zeros_like(one.spans) for one in all_asked.values()]),
+            weights=np.concatenate(weights),
+            unknown=first.unknown,
+        )
+
+
+def _leaning(scores: NDArray[np.float32], admitted: NDArray[np.bool_] | None) -> NDArray[np.float32]:
+    """``scores``, the lowest of them for what is not ``admitted``."""
+    if admitted is None or not len(scores):
+        return scores
+    return np.where(admitted, scores, scores.min())
+
 
 LATE_WEIGHT = np.float32(3)
 _PARTS = 2 + LATE_WEIGHT

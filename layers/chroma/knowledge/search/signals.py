@@ -24,7 +24,7 @@ BEST_COSINE = "best_cosine"
 BEST_WINDOW = "best_window"
 """Cosine of the question with the nearest window of a candidate."""
 LATE = "late"
-"""Late interaction of the question with the chunk that came first (``knowledge.search.codes``)."""
+"""Late interaction of the question with the chunk that came first (``knowledge.search.tokens``)."""
 FIRST_SCORE = "first_score"
 """Score of the chunk that came first (``knowledge.search.late_interaction``): cosine, window, BM25 and late
 interaction in one."""

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from knowledge.cut.quote_spans import END, END_TOKEN, FIRST_TOKEN, KIND, START, Kind
-from knowledge.model.claims import ChunkSupport, Claim, ClaimSupport
+from knowledge.cut.units import END, END_TOKEN, FIRST_TOKEN, KIND, START, Kind
+from knowledge.model.values import ChunkSupport, Claim, ClaimSupport
 from knowledge.search.verbatim import Place, is_verbatim, nearest, places_of
 from knowledge.search.wording import NOT, REACH, Pair, Wording, calculated, names, numbers, other_spellings, wording
 
@@ -29,10 +29,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from knowledge.model.values import Chunk, TokenEmbedder
-    from knowledge.search.codes import CodeStore, QuestionCodes
-    from knowledge.search.lexical import WordStatistics
     from knowledge.search.pool import StoredTokens
-    from knowledge.search.terms import Terms
+    from knowledge.search.terms import Terms, WordStatistics
+    from knowledge.search.tokens import CodeStore, QuestionCodes
 
 WEIGHTS: Mapping[str, float] = {"together": 3.2, "weakest": 1.6, "names": 0.6, "differences": 0.8}
 INTERCEPT = -2.7

@@ -7,7 +7,7 @@ import threading
 import unicodedata
 from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Self
+from typing import Protocol, Self
 
 import Stemmer
 
@@ -98,3 +98,46 @@ def stemmer_of(language: str) -> str:
     """The name of the stemmer of ``language``; where there is none that of English, whose words are in many texts."""
     name = language.lower()
     return name if name in Stemmer.algorithms() else STEMMER
+
+
+class WordStatistics(Protocol):
+    """What is known of the words of an index as a whole. Safe to use from several threads."""
+
+    @property
+    def terms(self) -> Terms:
+        """How texts become terms in this index."""
+        ...
+
+    @property
+    def language(self) -> str:
+        """The English name of the language that the chunks are in, ``""`` where nobody knows."""
+        ...
+
+    @property
+    def latin(self) -> bool:
+        """Whether most of the chunks are in Latin script; True where nobody knows."""
+        ...
+
+    @property
+    def vocabulary_size(self) -> int:
+        """How many different terms the chunks hold."""
+        ...
+
+    def has(self, word: str) -> bool:
+        """Whether some chunk has the stem of ``word``, or what it is made of; a stop word counts as one that it has."""
+        ...
+
+    def idf(self, term: str) -> float:
+        """How rare ``term`` is in the chunks, >= 0: BM25's idf; highest for an unknown one."""
+        ...
+
+    def attainable(self, text: str) -> float:
+        """The most that a chunk could score for the question ``text``: the idf of its terms in sum, unknown ones too.
+
+        The score of a term is its idf times a saturated frequency below 1.
+        """
+        ...
+
+    def best_score(self, text: str) -> float:
+        """What the best of all chunks scores for ``text``, or a number that orders texts as that does."""
+        ...

@@ -14,7 +14,7 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from knowledge.cut.quote_spans import END, KIND, LEAD_END, LEAD_START, START, Kind
+from knowledge.cut.units import END, KIND, LEAD_END, LEAD_START, START, Kind
 
 if TYPE_CHECKING:
     import numpy as np

@@ -22,7 +22,7 @@ from knowledge.search.arrays import load_array, save_array
 from knowledge.search.language import COMMON_WORDS, ENGLISH
 
 if TYPE_CHECKING:
-    from knowledge.search.lexical import WordStatistics
+    from knowledge.search.terms import WordStatistics
 
 WORDS_NAME = "words.txt"
 WORD_COUNTS_NAME = "words.npy"

@@ -14,7 +14,7 @@ from knowledge.build.server_progress import ChunkTotals, IngestProgress
 from knowledge.build.server_writer import VersionWriter
 from knowledge.cut import chunking
 from knowledge.cut.chunking import Piece
-from knowledge.cut.embedding_text import embed_text
+from knowledge.embedding import embed_text
 from knowledge.engines.metadata import to_metadata
 from knowledge.model.errors import SourceUnreadable
 from knowledge.model.manifest import Source

@@ -10,8 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from knowledge.cut.anchors import ALGORITHMS, ids_of
-from knowledge.cut.chunking import Piece, split
-from knowledge.cut.seed import split_seed
+from knowledge.cut.chunking import Piece, split, split_seed
 from knowledge.read.documents import read
 
 SHARED_DATA = Path(__file__).parents[5] / "shared" / "data"

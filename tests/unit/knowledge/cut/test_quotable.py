@@ -9,9 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from knowledge.cut.chunking import split
-from knowledge.cut.quotable import Quotable, quotable
-from knowledge.cut.quote_spans import Kind, unit_table
-from knowledge.cut.spans import MAX_CHARS
+from knowledge.cut.quotable import MAX_CHARS, Quotable, quotable
+from knowledge.cut.units import Kind, unit_table
 
 SAMPLES = Path(__file__).parents[4] / "samples"
 _BODY = re.compile(r"---\n.*?\n---\n", re.DOTALL)

@@ -8,13 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knowledge.cut.quote_spans import COLUMNS
+from knowledge.cut.units import COLUMNS
 from knowledge.engines.server.address import ServerAddress, is_server
 from knowledge.engines.server.records import StoredChunk, from_record, to_record, token_stores
 from knowledge.model.errors import IndexMissing, SearchFailed
 from knowledge.model.values import Chunk
-from knowledge.search.codes import BITS
-from knowledge.search.tokens import ChunkTokens
+from knowledge.search.tokens import BITS, ChunkTokens
 
 DIMENSIONS = 64
 LIMIT = 4096

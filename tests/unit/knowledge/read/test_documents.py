@@ -12,8 +12,9 @@ from made_files import write_files as write
 
 from knowledge.model.errors import IndexNotWritten, SourceUnreadable
 from knowledge.model.values import Document, Failure
-from knowledge.read import corpus, frontmatter
+from knowledge.read import loading
 from knowledge.read.documents import Loading, Reading, Selection, read
+from knowledge.read.fields import Fields
 from knowledge.read.walk import FoundFile
 
 SHARED_DATA = Path(__file__).parents[5] / "shared" / "data"
@@ -384,11 +385,10 @@ def test_whatever_a_document_raises_is_its_own_failure(tmp_path: Path, monkeypat
     def convert(data: bytes, _: FoundFile | None = None) -> str:
         raise LookupError("no such\n page")
 
-    def fields(meta: dict[str, object]) -> frontmatter.Fields:
-        return frontmatter.Fields(title=meta.get("title", "").upper())  # type: ignore[attr-defined]
+    def fields(meta: dict[str, object]) -> Fields:
+        return Fields(title=meta.get("title", "").upper())  # type: ignore[attr-defined]
 
-    monkeypatch.setattr(frontmatter, "fields", fields)
-    monkeypatch.setattr(corpus, "fields", fields)
+    monkeypatch.setattr(loading, "parse_fields", fields)
     lines = '{"_id": "q", "text": "t"}\n{"_id": "r", "title": 7, "text": "t"}\n{"_id": "s", "text": "t"}'
     write(tmp_path, {"a.html": "x", "b.md": "---\ntitle: 7\n---\nText", "c.md": "Text", "corpus.jsonl": lines})
 

@@ -7,10 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from knowledge.read.dates import iso, newest_date, stated_date
-from knowledge.read.fields import left_out
-from knowledge.read.frontmatter import Fields, fields, split
-from knowledge.read.preamble import with_preamble
-from knowledge.read.titles import title_of
+from knowledge.read.fields import Fields, left_out, parse_fields, with_preamble
+from knowledge.read.file_names import title_of
+from knowledge.read.frontmatter import split_front_matter
 
 BODY = "# Title\n\nText."
 TODAY = date(2025, 6, 15)
@@ -44,7 +43,7 @@ TODAY = date(2025, 6, 15)
 def test_front_matter_of_every_kind_is_read_and_its_faults_are_named(
     text: str, meta: dict[str, object], problem: str
 ) -> None:
-    found, body, told = split(text + BODY)
+    found, body, told = split_front_matter(text + BODY)
 
     assert (dict(found), body.strip()) == (meta, BODY)
     assert problem in told
@@ -63,16 +62,16 @@ def test_front_matter_of_every_kind_is_read_and_its_faults_are_named(
     ],
 )
 def test_what_only_begins_like_front_matter_is_text(text: str, problem: str) -> None:
-    assert split(text)[:2] == ({}, text)
-    assert problem in split(text)[2]
+    assert split_front_matter(text)[:2] == ({}, text)
+    assert problem in split_front_matter(text)[2]
 
 
 @given(st.text(alphabet=st.sampled_from("-+.:{}[]&*!|>%@`\"'\n\t abc01=#,\\")), st.sampled_from(["---", "+++"]))
 def test_no_block_raises_or_takes_the_text_with_it(block: str, fence: str) -> None:
-    found, body, _ = split(f"{fence}\n{block}\n{fence}\n{BODY}")
+    found, body, _ = split_front_matter(f"{fence}\n{block}\n{fence}\n{BODY}")
 
     assert body.endswith(BODY)
-    fields(found)
+    parse_fields(found)
 
 
 @pytest.mark.parametrize(
@@ -88,11 +87,11 @@ def test_no_block_raises_or_takes_the_text_with_it(block: str, fence: str) -> No
 )
 def test_dates_with_zones_of_every_form_are_iso(written: str, read: str) -> None:
     assert iso(written) == read
-    assert fields(split(f"---\ndate: {written}\n---\n{BODY}")[0]).extra == {"date": read}
+    assert parse_fields(split_front_matter(f"---\ndate: {written}\n---\n{BODY}")[0]).extra == {"date": read}
 
 
 def test_what_a_page_says_of_itself_has_fields_whatever_the_tool_calls_it() -> None:
-    found = fields(
+    found = parse_fields(
         {
             "Title": "Append",
             "Description": "Adds to a list.",
@@ -130,7 +129,7 @@ def test_what_a_page_says_of_itself_has_fields_whatever_the_tool_calls_it() -> N
     ],
 )
 def test_pages_that_their_site_would_not_show_are_left_out(meta: dict[str, object], why: str) -> None:
-    assert left_out(fields(meta), TODAY) == why
+    assert left_out(parse_fields(meta), TODAY) == why
 
 
 def test_the_preamble_stands_below_the_heading_and_repeats_nothing() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from made_files import write_files
 
-from knowledge.read import file_bytes
+from knowledge.read import decoding
 from knowledge.read.documents import Reading, Selection, read
 from knowledge.read.walk import FoundFile, find
 
@@ -119,7 +119,7 @@ def test_a_file_that_cannot_be_read_now_is_lost_and_the_rest_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(tmp_path, "a.md", "b.md")
-    monkeypatch.setattr(file_bytes, "_without_waiting", broken(tmp_path / "b.md"))
+    monkeypatch.setattr(decoding, "_without_waiting", broken(tmp_path / "b.md"))
 
     reading = read([tmp_path])
 
@@ -135,7 +135,7 @@ def test_a_file_that_cannot_be_read_now_leaves_its_id_to_no_other(
     write(tmp_path, "one/a.md", "one/a.txt", "two/a.md", "two/b.md")
     folders = [tmp_path / "one", tmp_path / "two"]
     whole = {document.doc_id for document in read(folders).documents}
-    monkeypatch.setattr(file_bytes, "_without_waiting", broken(tmp_path / "one" / "a.md"))
+    monkeypatch.setattr(decoding, "_without_waiting", broken(tmp_path / "one" / "a.md"))
 
     assert {document.doc_id for document in read(folders).documents} == whole - {"one/a"}
 
@@ -143,7 +143,7 @@ def test_a_file_that_cannot_be_read_now_leaves_its_id_to_no_other(
 def test_a_file_that_is_written_while_it_is_read_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = tmp_path / "a.md"
     page.write_text("Half of", encoding="utf-8")
-    monkeypatch.setattr(file_bytes, "_without_waiting", writing(page, times=1))
+    monkeypatch.setattr(decoding, "_without_waiting", writing(page, times=1))
 
     assert read([tmp_path]).documents[0].text == "Half of it"
 
@@ -151,7 +151,7 @@ def test_a_file_that_is_written_while_it_is_read_is_read_again(tmp_path: Path, m
 def test_a_file_that_changes_all_the_time_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = tmp_path / "a.md"
     page.write_text("Half of", encoding="utf-8")
-    monkeypatch.setattr(file_bytes, "_without_waiting", writing(page, times=file_bytes.READ_TRIES))
+    monkeypatch.setattr(decoding, "_without_waiting", writing(page, times=decoding.READ_TRIES))
 
     reading = read([tmp_path])
 

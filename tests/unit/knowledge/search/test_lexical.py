@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 from knowledge.model.errors import IndexDamaged
 from knowledge.search.language import language_of, language_shares, stop_words_of
-from knowledge.search.lexical import K1, B, Lexical, write_lexical
-from knowledge.search.lexical_update import update_lexical
+from knowledge.search.lexical import K1, B, Lexical, update_lexical, write_lexical
 from knowledge.search.term_counts import HOLDERS_NAME, TermCounts, write_term_counts
 from knowledge.search.terms import Terms
 from knowledge.search.words import WORDS_NAME, Words, load_words

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from knowledge.cut.quote_spans import COLUMNS, END, KIND, LEAD_END, LEAD_START, START, Kind
+from knowledge.cut.units import COLUMNS, END, KIND, LEAD_END, LEAD_START, START, Kind
 from knowledge.search.language import stop_words_of
 from knowledge.search.terms import Terms
 from knowledge.search.verbatim import is_verbatim, nearest, places_of

@@ -5,8 +5,7 @@ import re
 import pytest
 from fakes import MARK, FakeChat, FakeClock, FakeIndex, deadline, make_hit, make_ledger
 
-from knowledge.model.claims import ClaimSupport
-from knowledge.model.values import Hit
+from knowledge.model.values import ClaimSupport, Hit
 from rag.answer.check import JUDGED_CHANCE, CheckedAnswer, ClaimVerdict, SupportCheck
 from rag.answer.citation_forms import IdForm
 from rag.answer.claims import AnswerClaim

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from knowledge.cut.embedding_text import embed_text
+from knowledge.embedding import embed_text
 from knowledge.engines.server.database import RESULTS, Database
 from knowledge.engines.server.records import StoredChunk, token_stores
 from knowledge.model.errors import SearchFailed

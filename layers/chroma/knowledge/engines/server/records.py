@@ -17,16 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from knowledge.cut.quote_spans import COLUMNS
+from knowledge.cut.units import COLUMNS
 from knowledge.engines.metadata import to_chunk, to_metadata
 from knowledge.model.errors import SearchFailed
 from knowledge.model.values import Chunk, Scalar
 from knowledge.search.arrays import Ragged
-from knowledge.search.codes import BITS, CodeStore
 from knowledge.search.pool import StoredTokens
-from knowledge.search.tokens import ChunkTokens
+from knowledge.search.tokens import BITS, ChunkTokens, CodeStore, WindowStore
 from knowledge.search.vectors import to_steps
-from knowledge.search.windows import WindowStore
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,8 +8,18 @@ import pytest
 from knowledge.build.reading import ChunkTokens, write_tokens
 from knowledge.model.values import Reading
 from knowledge.search.arrays import Ragged, save_ragged
-from knowledge.search.codes import BITS, CodeStore, Projection, QuestionCodes, inverse_frequencies
-from knowledge.search.windows import SCALES_NAME, WINDOWS_NAME, WindowStore, pack, window_vectors
+from knowledge.search.tokens import (
+    BITS,
+    SCALES_NAME,
+    WINDOWS_NAME,
+    CodeStore,
+    Projection,
+    QuestionCodes,
+    WindowStore,
+    inverse_frequencies,
+    pack,
+    window_vectors,
+)
 
 DIMENSIONS = 128
 RANDOM = np.random.default_rng(1)
