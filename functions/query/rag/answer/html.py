@@ -1,6 +1,7 @@
-"""What elements become: those that Markdown's tokens open and close, and those of HTML in an answer.
+"""Turn elements into nodes: those that Markdown's tokens open and close, and HTML elements in an answer.
 
-What Markdown knows becomes that, other elements are unwrapped, and what can run goes with what it holds.
+An element that Markdown has a block or style for becomes that, other elements are unwrapped, and executable ones are
+dropped with their content.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from html import unescape
 from itertools import chain, groupby
 
@@ -30,19 +32,19 @@ _BLOCKS = f"{_UNWRAPPED} ul ol li table thead tbody tr th td blockquote pre h1 h
 BLOCKS = frozenset(_BLOCKS.split())
 KNOWN = BLOCKS | STYLES.keys() | {"a", "sup", "code"}
 LEFT_OPEN = frozenset(("li", "p", "dt", "dd", "tr", "td", "th"))
-"""Need no closing tag."""
+"""Elements that need no closing tag."""
 ENDED_BY: Mapping[str, Sequence[str]] = {
     "li": ("li",), "tr": ("td", "th", "tr"), "td": ("td", "th"), "th": ("td", "th"), "p": ("p",),
 }  # fmt: skip
-"""What of its own kind an element ends that nobody closed."""
+"""The unclosed elements that an element ends when it begins."""
 _DROPPED = "script style iframe object embed applet noscript template svg math head title textarea select"
 DROPPED = frozenset(_DROPPED.split())
-"""Left out with everything in them."""
+"""Elements that are dropped with their content."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """A tag as it stands in a line, its ``name`` in lower case; of a comment or a declaration nothing."""
+    """A tag as it stands in a line, with its ``name`` in lower case; comments and declarations have no name."""
 
     raw: str
     name: str = ""
@@ -52,13 +54,13 @@ class Tag:
 
 @dataclass(slots=True)
 class Element:
-    """An element that begins in ``line``, and what it holds so far; ``own`` is what Markdown opened."""
+    """An element that begins in ``line``, with its nodes so far; ``is_markdown``: Markdown opened it, no tag did."""
 
     name: str
     attributes: Mapping[str, str] = field(default_factory=dict)
     line: int = 0
-    held: list[Node] = field(default_factory=list)
-    own: bool = False
+    nodes: list[Node] = field(default_factory=list)
+    is_markdown: bool = False
 
 
 VOID: Mapping[str, Callable[[Tag, int], Node]] = {
@@ -66,125 +68,121 @@ VOID: Mapping[str, Callable[[Tag, int], Node]] = {
     "hr": lambda _, line: t.ThematicBreak(line=line),
     "img": lambda tag, _: t.Text(tag.attributes.get("alt", "")),
 }
-"""What holds nothing, and what it is in a line."""
+"""Elements without content, and the nodes that they become."""
 
 
-def tag_of(raw: str) -> Tag:
-    """The tag that ``raw`` is."""
+def parse_tag(raw: str) -> Tag:
+    """Parse the tag ``raw``."""
     name = _NAME.match(raw)
     attributes = {one[1].lower(): unescape(one[2].strip("\"' ")) for one in _ATTRIBUTE.finditer(raw)}
     return Tag(raw, name[1].lower(), raw.startswith("</"), attributes) if name else Tag("")
 
 
-def element_nodes(one: Element) -> Sequence[Node]:
-    """The nodes that ``one`` is."""
-    return _MADE.get(one.name, _unwrapped)(one)
+def element_nodes(element: Element) -> Sequence[Node]:
+    """Return the nodes that ``element`` becomes."""
+    return _CONVERTERS.get(element.name, _unwrap)(element)
 
 
-def _unwrapped(one: Element) -> t.Tree:
-    return blocks_of(one.held, one.line)
+def _unwrap(element: Element) -> t.Tree:
+    return group_blocks(element.nodes, element.line)
 
 
-def _link(one: Element) -> Sequence[Node]:
-    words = _flat(one.held, lambda node: isinstance(node, t.Link) and not node.image)
-    return (t.Link(one.attributes.get("href", ""), words, one.attributes.get("title", "")),)
+def _link(element: Element) -> Sequence[Node]:
+    words = _flatten(element.nodes, lambda node: isinstance(node, t.Link) and not node.image)
+    return (t.Link(element.attributes.get("href", ""), words, element.attributes.get("title", "")),)
 
 
-def _styled(one: Element) -> Sequence[Node]:
-    style = STYLES[one.name]
-    words = _flat(one.held, lambda node: isinstance(node, t.Styled) and node.style == style)
+def _styled(element: Element) -> Sequence[Node]:
+    style = STYLES[element.name]
+    words = _flatten(element.nodes, lambda node: isinstance(node, t.Styled) and node.style == style)
     return (t.Styled(style, words),) if words else ()
 
 
-def _words(held: Sequence[Node]) -> t.Run:
-    """``held`` as a run; blocks in it as their words on one line."""
-    return merge_text(held) if all(map(_is_inline, held)) else join_lines(blocks_of(held))  # type: ignore[arg-type]
+def _as_run(nodes: Sequence[Node]) -> t.Run:
+    """Return ``nodes`` as a run, blocks among them as their words on one line."""
+    return merge_text(nodes) if all(map(_is_inline, nodes)) else join_lines(group_blocks(nodes))  # type: ignore[arg-type]
 
 
-def _flat(held: Sequence[Node], is_same: Callable[[t.Inline], bool]) -> t.Run:
-    """``held`` as a run without elements of the kind that it stands in."""
-    return merge_text(chain.from_iterable(node.children if is_same(node) else (node,) for node in _words(held)))  # type: ignore[union-attr]
+def _flatten(nodes: Sequence[Node], is_same: Callable[[t.Inline], bool]) -> t.Run:
+    """Return ``nodes`` as a run in which the nodes of the element's own kind are unwrapped."""
+    return merge_text(chain.from_iterable(node.children if is_same(node) else (node,) for node in _as_run(nodes)))  # type: ignore[union-attr]
 
 
-def _heading(one: Element) -> Sequence[Node]:
-    words = join_lines(_unwrapped(one))
-    return (t.Heading(words, int(one.name[1]), line=one.line),) if words else ()
+def _heading(element: Element) -> Sequence[Node]:
+    words = join_lines(_unwrap(element))
+    return (t.Heading(words, int(element.name[1]), line=element.line),) if words else ()
 
 
-def _quotation(one: Element) -> Sequence[Node]:
-    blocks = _unwrapped(one)
-    return (t.BlockQuote(blocks, line=one.line),) if blocks else ()
+def _container(kind: type[t.BlockQuote | t.ListItem], element: Element) -> Sequence[Node]:
+    blocks = _unwrap(element)
+    return (kind(blocks, line=element.line),) if blocks else ()
 
 
-def _item(one: Element) -> Sequence[Node]:
-    blocks = _unwrapped(one)
-    return (t.ListItem(blocks, line=one.line),) if blocks else ()
-
-
-def _listing(one: Element) -> Sequence[Node]:
-    blocks = blocks_of(one.held, one.line, within_list=True)
-    items = tuple(block if isinstance(block, t.ListItem) else t.ListItem((block,), line=one.line) for block in blocks)
-    start = one.attributes.get("start", "1")
+def _list(element: Element) -> Sequence[Node]:
+    line = element.line
+    blocks = group_blocks(element.nodes, line, in_list=True)
+    items = tuple(block if isinstance(block, t.ListItem) else t.ListItem((block,), line=line) for block in blocks)
+    start = element.attributes.get("start", "1")
     number = int(start) if start.isdecimal() and len(start) < 10 else 1
-    return (t.ListBlock(items, number if one.name == "ol" else None, line=one.line),) if items else ()
+    return (t.ListBlock(items, number if element.name == "ol" else None, line=line),) if items else ()
 
 
-def _cell(one: Element) -> Sequence[Node]:
-    align = _ALIGN.search(one.attributes.get("style", ""))
-    return (t.TableCell(join_lines(blocks_of(one.held)), align[0] if align else "", line=one.line),)
+def _cell(element: Element) -> Sequence[Node]:
+    align = _ALIGN.search(element.attributes.get("style", ""))
+    return (t.TableCell(join_lines(group_blocks(element.nodes)), align[0] if align else "", line=element.line),)
 
 
-def _row(one: Element) -> Sequence[Node]:
-    return (t.TableRow(tuple(cell for cell in one.held if isinstance(cell, t.TableCell)), line=one.line),)
+def _row(element: Element) -> Sequence[Node]:
+    return (t.TableRow(tuple(cell for cell in element.nodes if isinstance(cell, t.TableCell)), line=element.line),)
 
 
-def _table(one: Element) -> Sequence[Node]:
-    rows = [row.children for row in one.held if isinstance(row, t.TableRow)]
+def _table(element: Element) -> Sequence[Node]:
+    """Make a table of the element's rows, the shorter ones filled with empty cells."""
+    rows = [row.children for row in element.nodes if isinstance(row, t.TableRow)]
     width = max(map(len, rows), default=0)
-    even = tuple(t.TableRow((*row, *(t.TableCell(),) * (width - len(row)))) for row in rows)
-    return (t.TableBlock(even, line=one.line),) if width else ()
+    filled = tuple(t.TableRow((*row, *(t.TableCell(),) * (width - len(row)))) for row in rows)
+    return (t.TableBlock(filled, line=element.line),) if width else ()
 
 
-_MADE: Mapping[str, Callable[[Element], Sequence[Node]]] = {
+_CONVERTERS: Mapping[str, Callable[[Element], Sequence[Node]]] = {
     **dict.fromkeys(STYLES, _styled),
     **{f"h{level}": _heading for level in range(1, 7)},
     "a": _link,
-    "sup": lambda one: (t.Text("^"), *one.held),
-    "code": lambda one: (t.Code(inline_text(_words(one.held))),),
-    "pre": lambda one: (_code_block(inline_text(_words(one.held)), "", one.line),),
-    "blockquote": _quotation,
-    "ul": _listing,
-    "ol": _listing,
-    "li": _item,
+    "sup": lambda element: (t.Text("^"), *element.nodes),
+    "code": lambda element: (t.Code(inline_text(_as_run(element.nodes))),),
+    "pre": lambda element: (_code_block(inline_text(_as_run(element.nodes)), "", element.line),),
+    "blockquote": partial(_container, t.BlockQuote),
+    "ul": _list,
+    "ol": _list,
+    "li": partial(_container, t.ListItem),
     "table": _table,
-    "thead": lambda one: one.held,
-    "tbody": lambda one: one.held,
+    "thead": lambda element: element.nodes,
+    "tbody": lambda element: element.nodes,
     "tr": _row,
     "th": _cell,
     "td": _cell,
 }
 
 
-def blocks_of(held: Sequence[Node], line: int = 0, *, within_list: bool = False) -> t.Tree:
-    """``held`` as blocks: inline nodes side by side are a paragraph, items without a list are one, rows their words."""
-    found: list[t.Block] = []
-    for kind, group in groupby(held, _kind):
+def group_blocks(nodes: Sequence[Node], line: int = 0, *, in_list: bool = False) -> t.Tree:
+    """Group ``nodes`` to blocks: neighbouring inline nodes to a paragraph, items to a list; rows become their words."""
+
+    def kind_of(node: Node) -> str:
+        kinds = {t.ListItem: "item", t.TableRow: "row", t.TableCell: "row"}
+        return "inline" if _is_inline(node) else kinds.get(type(node), "block")
+
+    blocks: list[t.Block] = []
+    for kind, group in groupby(nodes, kind_of):
         if kind == "inline":
             words = trim_run(tuple(group))  # type: ignore[arg-type]
-            found += [t.Paragraph(words, line=line)] if words else []
-        elif kind == "item" and not within_list:
-            found.append(t.ListBlock(tuple(group), line=line))  # type: ignore[arg-type]
+            blocks += [t.Paragraph(words, line=line)] if words else []
+        elif kind == "item" and not in_list:
+            blocks.append(t.ListBlock(tuple(group), line=line))  # type: ignore[arg-type]
         elif kind == "row":
-            found += [t.Paragraph(words, line=line) for words in iter_runs(group) if words]  # type: ignore[arg-type]
+            blocks += [t.Paragraph(words, line=line) for words in iter_runs(group) if words]  # type: ignore[arg-type]
         else:
-            found += group  # type: ignore[arg-type]
-    return tuple(found)
-
-
-def _kind(node: Node) -> str:
-    if _is_inline(node):
-        return "inline"
-    return {t.ListItem: "item", t.TableRow: "row", t.TableCell: "row"}.get(type(node), "")
+            blocks += group  # type: ignore[arg-type]
+    return tuple(blocks)
 
 
 def _is_inline(node: Node) -> bool:
@@ -192,7 +190,7 @@ def _is_inline(node: Node) -> bool:
 
 
 def raw_block(content: str, line: int) -> Sequence[t.Block]:
-    """A block whose content is no Markdown: of ``<pre>`` the code, of scripts, styles and comments nothing."""
+    """Return the code of a ``<pre>`` block, and nothing of scripts, styles and comments."""
     code = _PRE.match(content.strip())
     if code is None:
         return ()
@@ -202,9 +200,9 @@ def raw_block(content: str, line: int) -> Sequence[t.Block]:
 
 def _code_block(text: str, language: str, line: int) -> t.CodeBlock:
     text = text.strip("\n").rstrip()
-    return t.CodeBlock(text, language, fence_of(text), line=line)
+    return t.CodeBlock(text, language, choose_fence(text), line=line)
 
 
-def fence_of(text: str) -> str:
-    """More ticks than ``text`` holds side by side, three at least."""
+def choose_fence(text: str) -> str:
+    """Return a fence for ``text``: at least three backticks, and more than it has side by side."""
     return "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
