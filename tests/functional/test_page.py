@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 from functional.harness import IN_SCOPE, OUT_OF_SCOPE, Api, Event, Start, post, rest_event
 from real_model import few_background_questions
+from routes import page
 
 from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
 from knowledge.model.manifest import dumps, loads
 from knowledge.read.documents import read
+from serve import web_pages
 
 WEB = Path(__file__).parents[2] / "web"
 
@@ -45,6 +47,15 @@ def test_a_page_is_one_document_of_which_the_policy_names_each_byte_that_runs(ap
         assert policy[allowed] == " ".join(f"'sha256-{one}'" for one in hashes)
     assert not re.search(r'<(?:link|script|img)[^>]*(?:src|href)="(?!data:)', page.text), "nothing else is fetched"
     assert page.text.index("<header") < page.text.index("<script"), "what the page says is drawn before code is read"
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_the_function_reads_the_page_that_a_build_has_made(
+    language: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    web_pages.main(tmp_path / "web")
+    monkeypatch.setattr(page, "FUNCTION", tmp_path)
+    assert page.read_built_page("index.html", language) == web_pages.bundle("index.html", language)
 
 
 def test_of_the_page_s_files_nothing_turns_text_into_code() -> None:

@@ -1,4 +1,4 @@
-"""docs/openapi.json: the skeleton openapi.yaml, with the models' schemas, examples of errors and samples of calls."""
+"""docs/openapi.json: the skeleton openapi.yaml with the models' schemas, examples of errors and samples of calls."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pydantic.json_schema import models_json_schema
 from ruamel.yaml import YAML
 
 from rag.http.chat_completions import ChatRequest
-from rag.http.failures import openai_error
+from rag.http.failures import error_body_at
 from rag.http.openai_responses import ResponseRequest
 from rag.http.schema import (
     ChunkReply,
@@ -53,7 +53,7 @@ def openapi() -> str:
     base = document["servers"][0]["url"]
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
-            _add_errors(operation, sentences)
+            _add_errors(operation, path, sentences)
             if operation["tags"] != ["Page"]:
                 operation["x-codeSamples"] = _code_samples(method, base + path, operation)
     components = document["components"]
@@ -62,7 +62,7 @@ def openapi() -> str:
 
 
 def skeleton() -> dict[str, Any]:
-    """Return what openapi.yaml holds, with the program's version in it."""
+    """Return openapi.yaml with the program's version."""
     text = Path(__file__).with_name("openapi.yaml").read_text(encoding="utf-8")
     document: dict[str, Any] = YAML(typ="safe", pure=True).load(text.replace("$VERSION", VERSION))
     return document
@@ -73,7 +73,7 @@ def _schemas(written: dict[str, Any], descriptions: dict[str, dict[str, str]]) -
 
     A model's own description of a property is kept; the descriptions below ``*`` hold for every model.
     """
-    # A request's field with a default may be left out; of a reply every field is there.
+    # A client may leave out a request's field with a default; a reply has every field.
     _, generated = models_json_schema(
         [*((model, "validation") for model in _REQUESTS), *((model, "serialization") for model in _REPLIES)],
         ref_template="#/components/schemas/{model}",
@@ -85,29 +85,19 @@ def _schemas(written: dict[str, Any], descriptions: dict[str, dict[str, str]]) -
         schema["description"] = schema.get("description", "").replace("``", "`")  # docstrings are reStructuredText
         own = {**descriptions["*"], **descriptions.get(name, {})}
         for field, value in schema.get("properties", {}).items():
-            value.pop("default", None)  # some generators take what has one for required
+            value.pop("default", None)  # some generators take a property with a default for required
             if field in own:
                 value.setdefault("description", own[field])
     return schemas
 
 
-def _add_errors(operation: dict[str, Any], sentences: dict[str, str]) -> None:
-    """Replace the ``errors`` of an operation by responses, with an example for each code that they name.
-
-    ``sentences`` holds the sentence of each code. The operations of the tag OpenAI have errors of OpenAI's shape.
-    """
-    openai = operation["tags"] == ["OpenAI"]
-    reference = {"$ref": f"#/components/schemas/{'OpenAiError' if openai else ErrorReply.__name__}"}
+def _add_errors(operation: dict[str, Any], path: str, sentences: dict[str, str]) -> None:
+    """Replace the ``errors`` of the operation at ``path`` by responses, with an example for each of their codes."""
+    model = "OpenAiError" if operation["tags"] == ["OpenAI"] else ErrorReply.__name__
+    reference = {"$ref": f"#/components/schemas/{model}"}
     for status, text in sorted(operation.pop("errors", {}).items()):
         codes = [code for code in re.findall(r"[a-z]+(?:_[a-z]+)*", text) if code in sentences]
-        examples = {
-            code: {
-                "value": openai_error(sentences[code], code, status)
-                if openai
-                else {"error": sentences[code], "code": code}
-            }
-            for code in codes
-        }
+        examples = {code: {"value": error_body_at(path, sentences[code], code, status)} for code in codes}
         content = {"schema": reference, **({"examples": examples} if examples else {})}
         response: dict[str, Any] = {"description": text, "content": {"application/json": content}}
         if status in {429, 503}:

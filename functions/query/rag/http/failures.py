@@ -114,7 +114,7 @@ class HttpFailure:
     def openai_body(self, question_param: str) -> dict[str, Any]:
         """Return the body in OpenAI's shape; ``question_param`` is the parameter that holds the question."""
         param = self.param or (question_param if self.code in _QUESTION_CODES else None)
-        return openai_error(self.sentence, self.code, self.status, param=param)
+        return _openai_error(self.sentence, self.code, self.status, param=param)
 
 
 def explain(error: Exception, wording: EndpointWording = QUERY) -> HttpFailure:
@@ -132,14 +132,13 @@ def explain(error: Exception, wording: EndpointWording = QUERY) -> HttpFailure:
     )
 
 
-def openai_error(sentence: str, code: str, status: int, *, param: str | None = None) -> dict[str, Any]:
-    """Return an error's body in OpenAI's shape."""
-    kind = _OPENAI_TYPES.get(status, "server_error" if status >= 500 else "invalid_request_error")
-    return {"error": {"message": sentence, "type": kind, "param": param, "code": _OPENAI_CODES.get(code, code)}}
-
-
 def error_body_at(path: str, sentence: str, code: str, status: int) -> dict[str, Any]:
     """Return an error's body in the shape of the protocol that is spoken at ``path``."""
     if path.startswith("/v1/") and path.rstrip("/") not in SERVICE_PATHS:
-        return openai_error(sentence, code, status)
+        return _openai_error(sentence, code, status)
     return {"error": sentence, "code": code}
+
+
+def _openai_error(sentence: str, code: str, status: int, *, param: str | None = None) -> dict[str, Any]:
+    kind = _OPENAI_TYPES.get(status, "server_error" if status >= 500 else "invalid_request_error")
+    return {"error": {"message": sentence, "type": kind, "param": param, "code": _OPENAI_CODES.get(code, code)}}
