@@ -13,7 +13,7 @@ BEAT_S = 1.0
 
 
 def run_in_thread[T](call: Callable[[], T]) -> Future[T]:
-    """Run ``call`` in a thread of its own and return the future of its result.
+    """Run ``call`` in a new thread and return the future of its result.
 
     A socket's timeout bounds one read, so a server that sends a byte now and then outlives it, and name resolution has
     no timeout. Waiting for a thread bounds the whole call. Python cannot stop a thread that overruns: it is a daemon,
@@ -38,7 +38,7 @@ def stream_within(
     *,
     left_s: Callable[[], float | None] = lambda: None,
 ) -> None:
-    """Run ``produce`` in a thread of its own and call ``take``, in this thread, with each piece that it puts.
+    """Run ``produce`` in a new thread and call ``take``, in this thread, with each piece that it puts.
 
     ``take`` is called with ``b""`` whenever ``BEAT_S`` passed without a piece. ``left_s`` is called before each wait;
     once it returns a number of seconds, that replaces ``limit_s``. Errors of ``produce`` and ``take`` are raised here.

@@ -1,11 +1,11 @@
 """The storage port on one DynamoDB table: batches, paging, conflicts and expiry.
 
 The table has the string keys ``pk`` and ``sk``, TTL on ``expiresAt`` and on-demand capacity. TTL deletes up to two days
-late, so reads leave out what has expired. Reads are strongly consistent: a vote, an eviction or a turn holds for the
+late, so reads leave out expired items. Reads are strongly consistent: a vote, an eviction or a turn holds for the
 next request.
 
-IAM actions, on the table alone: ``IAM_ACTIONS``. A transaction needs those of its parts and none of its own; ``scan``
-needs dynamodb:Scan, which the function does not have.
+The function has the rights ``IAM_ACTIONS`` on this table alone. A transaction needs the rights of its parts only;
+``scan`` needs dynamodb:Scan, which the function does not have.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ IAM_ACTIONS = (
 )
 
 PAUSES_S = (0.05, 0.15, 0.4)
-"""Between the tries of a batch's unprocessed items, or of a transaction that met another one."""
+"""Between the tries of a batch's unprocessed items, or of a transaction that conflicts with another."""
 
 GET_BATCH, WRITE_BATCH = 100, 25
 """Items in one call, DynamoDB's limits."""
@@ -179,7 +179,7 @@ class DynamoDbTable:
                 pass
 
     def _send_batch(self, operation: str, wanted: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-        """Yield the answers to a batch, and to those of its parts that DynamoDB left unprocessed."""
+        """Send a batch, then again the parts that DynamoDB left unprocessed; yield each answer."""
         for pause_s in (*PAUSES_S, None):
             answer = self._client.call(operation, RequestItems=wanted)
             yield answer

@@ -1,10 +1,10 @@
 """Time limits and a circuit breaker for calls to a store.
 
-A question waits a moment for its reads before the answer and a second for its writes after it, a vote waits some
-seconds, and no question waits for a store that is down.
+A question waits a moment for its reads before the answer and a second for its writes after it. A vote waits some
+seconds. While the store is down, questions do not wait for it.
 
 A store can be slow in ways that its own timeouts do not bound: SQLite waits for a lock call by call, botocore read by
-read. So each call runs in a thread of its own. A call that exceeds its limit is abandoned in its thread, where its own
+read. So each call runs in a new thread. A call that exceeds its limit is abandoned in its thread, where its own
 timeouts end it. It may still write, although the question has reported the stage as skipped.
 
 On Lambda an abandoned thread is frozen with the process once the response is out and goes on in the next invocation, if
@@ -37,7 +37,7 @@ VOTE_BUDGET_S = 8.0
 COOL_OFF_S = 10.0
 """While the circuit is open, one call in this time tries the store."""
 MAX_ABANDONED = 8
-"""Abandoned calls that are still running; with so many no question tries another."""
+"""The number of abandoned and still running calls at which questions make no further one."""
 
 
 @dataclass(slots=True)
@@ -69,7 +69,7 @@ def lock_wait_s(longest_s: float) -> float:
 
 
 def run_for[T](call: Callable[[], T], limit_s: float) -> Future[T]:
-    """Run ``call`` in a thread of its own and return its future after at most ``limit_s`` seconds."""
+    """Run ``call`` in a new thread and return its future after at most ``limit_s`` seconds."""
     outcome = run_in_thread(call)
     wait([outcome], limit_s)
     return outcome

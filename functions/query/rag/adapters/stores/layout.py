@@ -14,7 +14,7 @@
     count#<session>  hour                             given: the session's votes within its hour
 
 <id>, <chunk>, <voter> and <session> are sha256 digests: ids come from callers and documents and may have any length and
-characters. A turn is an item of its own, so that concurrent writers neither overwrite nor lock each other; its sort key
+characters. Each turn is a separate item, so that concurrent writers neither overwrite nor lock each other; its sort key
 orders turns by ``at``, then by arrival.
 """
 

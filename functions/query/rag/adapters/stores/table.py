@@ -1,7 +1,7 @@
 """The storage port: one table of items, each under a partition key and a sort key.
 
-Implemented by ``rag.adapters.dynamodb.table`` and ``rag.adapters.sqlite.table``. What the stores put into it is in
-``rag.adapters.stores.layout``.
+Implemented by ``rag.adapters.dynamodb.table`` and ``rag.adapters.sqlite.table``. ``rag.adapters.stores.layout`` lists
+the items of the stores.
 """
 
 from __future__ import annotations
