@@ -54,12 +54,13 @@ calls everything supported makes no answer High."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimVerdict:
-    """The result for one claim; ``support`` is the index's comparison with each chunk.
+    """The verdict on ``answer_claim``; ``support`` compares the claim with each chunk, by the index.
 
     ``better_passage`` supports the claim in place of its own citations (``is_miscited``) or beside them. ``overruled``
     is the support before a judge's word, if that changed it.
     """
 
+    answer_claim: AnswerClaim
     claim: CheckedClaim
     support: ClaimSupport
     is_cited: bool
@@ -83,7 +84,7 @@ class CheckedAnswer:
     - ``is_checked``: False if the check failed
     - ``supports``: for each cited chunk the best support that it gives to a claim
     - ``notes``: lines of the trail on changes
-    - ``pruning``: the tree before marks and removals; ``verdicts`` of its ``answer_claims``
+    - ``pruning``: the tree before the ``verdicts`` were applied
     - ``unchecked``: claims that exceed the budget
     - ``is_foreign``: the claims are in another language than the documents, so that only numbers can be compared
     """
@@ -95,7 +96,6 @@ class CheckedAnswer:
     notes: tuple[str, ...] = ()
     verdicts: tuple[ClaimVerdict, ...] = ()
     pruning: CitationPruning = field(default_factory=CitationPruning)
-    answer_claims: tuple[AnswerClaim, ...] = ()
     unchecked: tuple[AnswerClaim, ...] = ()
     is_foreign: bool = False
 
@@ -124,7 +124,7 @@ class SupportCheck:
             checkable = tuple(_within_budget(claims, index))
             numbers = {claim.number for claim in checkable}
             unchecked = tuple(claim for claim in claims if claim.number not in numbers)
-            compared = [Claim(claim.plain, _cited_candidates(claim)) for claim in checkable]
+            compared = [Claim(claim.plain, claim.candidate_chunks) for claim in checkable]
             question = context.evidence.asked.text if context.evidence else ""
             texts = (context.asker_text, " ".join(claim.text for claim in compared))
             is_foreign = all(map(index.language_unlike, texts))  # words without grammar alone are no other language
@@ -137,9 +137,7 @@ class SupportCheck:
             judge_claim(self.form, claim, support, passages, is_foreign=is_foreign)
             for claim, support in zip(checkable, supports, strict=True)
         ]
-        checked = CheckedAnswer(
-            (), pruning=pruning, answer_claims=checkable, unchecked=unchecked, is_foreign=is_foreign
-        )
+        checked = CheckedAnswer((), pruning=pruning, unchecked=unchecked, is_foreign=is_foreign)
         return self._apply_verdicts(checked, verdicts)
 
     def apply_judgement(self, checked: CheckedAnswer, judgement: Mapping[int, Support]) -> CheckedAnswer:
@@ -180,16 +178,16 @@ class _TreeEditor:
 
     def __init__(self, check: SupportCheck, checked: CheckedAnswer, verdicts: Sequence[ClaimVerdict]) -> None:
         self._check, self._unchecked = check, {claim.number for claim in checked.unchecked}
-        self._verdicts = {claim.number: one for claim, one in zip(checked.answer_claims, verdicts, strict=True)}
+        self._verdicts = {verdict.answer_claim.number: verdict for verdict in verdicts}
         spans = (node for node in walk(checked.pruning.tree) if isinstance(node, t.ClaimSpan))
         self._spans_left = Counter(span.number for span in spans)
         self._removed: set[int] = set()
         if check.unsupported == "remove":
-            claims = checked.answer_claims
-            self._removed = {claim.number for claim in claims if self._verdicts[claim.number].note}
-            rest = [claim for claim in (*claims, *checked.unchecked) if claim.number not in self._removed]
-            leads = {claim.lead for claim in claims if claim.number in self._removed and claim.lead is not None}
-            self._removed |= leads - {claim.lead for claim in rest}  # they would introduce nothing
+            removed = [verdict.answer_claim for verdict in verdicts if verdict.note]
+            rest = [verdict.answer_claim for verdict in verdicts if not verdict.note]
+            leads = {claim.lead for claim in removed if claim.lead is not None}
+            leads -= {claim.lead for claim in (*rest, *checked.unchecked)}  # the others would introduce nothing
+            self._removed = {claim.number for claim in removed} | leads
 
     def edit_run(self, run: tuple[t.Inline, ...]) -> tuple[t.Inline, ...]:
         edited = merge_text(new for node in run for new in self._edit(node))
@@ -267,11 +265,6 @@ def unchecked_note(count: int) -> tuple[str, ...]:
     return (f"{count} statement{'s' * (count != 1)} not checked: the answer is too long",) if count else ()
 
 
-def _cited_candidates(claim: AnswerClaim) -> tuple[int, ...]:
-    """Return the chunks that a claim cites, or may mean."""
-    return tuple(dict.fromkeys(number for cite in claim.explicit_cites for number in cite.candidates))
-
-
 def judge_claim(
     form: CitationForm,
     claim: AnswerClaim,
@@ -302,6 +295,7 @@ def judge_claim(
         chunks=chunks,
     )
     return ClaimVerdict(
+        answer_claim=claim,
         claim=checked,
         support=support,
         is_cited=bool(cites),

@@ -29,6 +29,7 @@ type ClaimKind = Literal["sentence", "item", "row", "code"]
 
 _BEFORE_STOP = re.compile(r"\s+(?=[.,;:!?])")
 _NAME_OR_NUMBER = re.compile(r"([\d`])|[^.!?:\s]\s+[^\w\s]*([^\W\d_])[^\W\d_]")
+"""A digit, code, or the first letter of a word within a sentence, which is a name if it is a capital."""
 _EXCLAMATION = re.compile(r"[!\uff01]")
 _MAX_COURTESIES = 3
 """Sentences at each end of an answer that may be courtesies."""
@@ -73,6 +74,11 @@ class AnswerClaim:
     def explicit_cites(self) -> list[t.Cite]:
         """The writer's own citations of the claim, or those that it may mean if it has none."""
         return [cite for cite in self.cites or self.shared_cites if cite.is_explicit]
+
+    @property
+    def candidate_chunks(self) -> tuple[int, ...]:
+        """The chunks that these citations may mean."""
+        return tuple(dict.fromkeys(number for cite in self.explicit_cites for number in cite.candidates))
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,14 +178,18 @@ class _ClaimSplitter:
         """Return ``claims`` without courtesies at both ends, unless there is nothing else."""
         rest = list(claims)
         for _ in range(_MAX_COURTESIES):
-            rest = rest[1:] if rest and self._is_courtesy(rest[0]) and not _answers_briefly(rest[0]) else rest
+            if rest and self._is_courtesy(rest[0]):
+                # "No." may answer the question, "Great question!" does not
+                answers_briefly = _is_short(rest[0]) and not _EXCLAMATION.search(rest[0].plain)
+                rest = rest if answers_briefly else rest[1:]
             rest = rest[:-1] if rest and self._is_courtesy(rest[-1]) else rest
         return rest or claims
 
     def _is_courtesy(self, claim: AnswerClaim) -> bool:
-        if claim.cites or claim.kind not in {"sentence", "item"} or _has_name_or_number(claim.markdown):
+        if claim.cites or claim.kind not in {"sentence", "item"}:
             return False
-        return self.is_courtesy(claim.markdown)
+        has_name_or_number = any(one[1] or one[2].isupper() for one in _NAME_OR_NUMBER.finditer(claim.markdown))
+        return not has_name_or_number and self.is_courtesy(claim.markdown)
 
     def _paragraph(self, run: Sequence[t.Inline]) -> tuple[t.Inline, ...]:
         if not any(map(str.isalnum, inline_text(run))):
@@ -267,24 +277,11 @@ class _ClaimSplitter:
 
 def _is_assertion(run: Sequence[t.Inline], plain: str) -> bool:
     """Return whether a run is more than a question, a line all in bold, or names of sources ("Sources: ...")."""
-    if plain.endswith(("?", ":")) or all(map(_is_bold, run)):
+    regular = [node for node in run if not (isinstance(node, t.Styled) and node.style == "strong")]
+    if plain.endswith(("?", ":")) or not any(inline_text((node,)).strip(" :") for node in regular):
         return False
     own = inline_text([node for node in run if not isinstance(node, t.Link)])
     return not find_cites(run) or any(map(str.isalnum, own.rpartition(":")[2]))
-
-
-def _is_bold(node: t.Inline) -> bool:
-    return (isinstance(node, t.Styled) and node.style == "strong") or not inline_text((node,)).strip(" :")
-
-
-def _has_name_or_number(markdown: str) -> bool:
-    """Return whether a text has a number, code, or a word with a capital within a sentence."""
-    return any(match[1] or match[2].isupper() for match in _NAME_OR_NUMBER.finditer(markdown))
-
-
-def _answers_briefly(claim: AnswerClaim) -> bool:
-    """Return whether a sentence may answer a question in a word or two: "No." does, "Great question!" does not."""
-    return _is_short(claim) and not _EXCLAMATION.search(claim.plain)
 
 
 def _is_short(claim: AnswerClaim) -> bool:

@@ -108,7 +108,9 @@ class AnswerFinisher:
             return replace(refusal, is_unfounded=not is_foreign)
         hits = {passage.hit.chunk.number: passage.hit for passage in context.passages}
         restricted = RestrictLinks({number: hit.chunk for number, hit in hits.items()})(checked.tree)
-        notes = (*checked.notes, *_links_note(parsed.links + restricted.removed))
+        notes, links = checked.notes, parsed.links + restricted.removed
+        if links:
+            notes += (f"removed {links} address{'es' * (links != 1)} that no cited passage holds",)
         return replace(
             self._render(
                 replace(checked, tree=restricted.tree, notes=notes),
@@ -204,10 +206,6 @@ def render_plain_answer(text: str, items: Sequence[str] = ()) -> tuple[str, tupl
 def removed_note(removed: int) -> tuple[str, ...]:
     """Return the line of the trail on ``removed`` citations, if there are any."""
     return (f"removed {removed} citation{'s' * (removed != 1)} of what was not in the context",) if removed else ()
-
-
-def _links_note(removed: int) -> tuple[str, ...]:
-    return (f"removed {removed} address{'es' * (removed != 1)} that no cited passage holds",) if removed else ()
 
 
 def _remove_cites(tree: t.Tree) -> t.Tree:

@@ -58,7 +58,7 @@ class Judge(Decider):
         numbers = {passage.hit.chunk.number: n for n, passage in enumerate(passages, start=1)}
         lines = []
         for n, place in enumerate(places, start=1):
-            claim = checked.answer_claims[place]
+            claim = checked.verdicts[place].answer_claim
             words = (claim.markdown if claim.kind == "row" else claim.plain).split()
             cites = ", ".join(str(numbers[chunk]) for chunk in checked.claims[place].chunks)
             lines.append(f"{n} (passage {cites}): {' '.join(words)}")  # on one line, so that none begins another
