@@ -54,7 +54,7 @@ def request_telemetry(context: LambdaContext, correlation_id: str | None) -> Ite
 
     Powertools' decorators keep both for the whole process, which would mix the requests of several threads.
     """
-    counted = _REQUEST.set(_new_metrics())
+    token = _REQUEST.set(_new_metrics())
     logger.thread_safe_append_keys(
         cold_start=not _WARM.is_set(),
         function_name=context.function_name,
@@ -69,14 +69,14 @@ def request_telemetry(context: LambdaContext, correlation_id: str | None) -> Ite
             _new_metrics().add_cold_start_metric(context)
         yield
     finally:
-        _emit(_metrics())
+        _write(_request_metrics())
         logger.thread_safe_clear_keys()
-        _REQUEST.reset(counted)
+        _REQUEST.reset(token)
 
 
 def add_metric(name: str, unit: MetricUnit, value: float) -> None:
     """Add a metric of this request; outside of ``request_telemetry`` it is lost."""
-    _metrics().add_metric(name, unit, value)
+    _request_metrics().add_metric(name, unit, value)
 
 
 def observe(answer: Answer, *, protocol: str, first_text_ms: float | None = None) -> None:
@@ -145,22 +145,22 @@ def _add_use(use: LlmUse) -> None:
 
 def _count(name: str, **dimensions: str) -> None:
     """Count one ``name`` with further dimensions: CacheHit by layer, SoftFailures by stage, Errors by code."""
-    one = _new_metrics(**dimensions)
-    one.add_metric(name, MetricUnit.Count, 1)
-    _emit(one)
+    single = _new_metrics(**dimensions)
+    single.add_metric(name, MetricUnit.Count, 1)
+    _write(single)
 
 
 def _new_metrics(**dimensions: str) -> EphemeralMetrics:
-    named = {**metrics.default_dimensions, **dimensions}
-    return EphemeralMetrics(service=SERVICE, namespace=metrics.namespace, default_dimensions=named)
+    every = {**metrics.default_dimensions, **dimensions}
+    return EphemeralMetrics(service=SERVICE, namespace=metrics.namespace, default_dimensions=every)
 
 
-def _metrics() -> EphemeralMetrics:
+def _request_metrics() -> EphemeralMetrics:
     return _REQUEST.get() or _new_metrics()
 
 
-def _emit(counted: EphemeralMetrics) -> None:
+def _write(values: EphemeralMetrics) -> None:
     """Write one line in one piece: Powertools prints the line break apart, and another thread may write between."""
-    if counted.metric_set and not is_metrics_disabled():
-        sys.stdout.write(json.dumps(counted.serialize_metric_set(), separators=(",", ":")) + "\n")
+    if values.metric_set and not is_metrics_disabled():
+        sys.stdout.write(json.dumps(values.serialize_metric_set(), separators=(",", ":")) + "\n")
         sys.stdout.flush()
