@@ -191,9 +191,9 @@ def score_questions(asked: Sequence[tuple[Found, Sequence[str]]]) -> list[dict[s
 
 
 def rank_names(found: Found, expected: Iterable[str]) -> list[str]:
-    """Return an id for each passage, best first: its expected names, or its rank if it has none.
+    """Return an id for each passage, best first: its expected names, or else its rank.
 
-    A name counts once, at the first passage that has it.
+    Each name counts once, at its first passage.
     """
     remaining = [name.casefold() for name in dict.fromkeys(expected)]
     ranked: list[str] = []

@@ -60,24 +60,24 @@ def _mean(value: Callable[[JudgedQuestion], float | None]) -> Callable[[JudgedQu
     return row
 
 
-def _right(one: JudgedQuestion) -> Row | None:
+def _right_answer(one: JudgedQuestion) -> Row | None:
     labelled = one.answerable and (one.gold or one.expected) and not one.failed
     return (float(bool(one.right)), 1.0) if labelled else None
 
 
-def _declined(one: JudgedQuestion) -> Row | None:
+def _false_refusal(one: JudgedQuestion) -> Row | None:
     return (float(one.refused), 1.0) if one.answerable is True and not one.failed else None
 
 
-def _made_up(one: JudgedQuestion) -> Row | None:
+def _false_answer(one: JudgedQuestion) -> Row | None:
     return (float(one.answered), 1.0) if one.answerable is False and not one.failed else None
 
 
-def _sure(one: JudgedQuestion) -> Row | None:
+def _sure_false_answer(one: JudgedQuestion) -> Row | None:
     return (float(one.answered and not one.low), 1.0) if one.answerable is False and not one.failed else None
 
 
-def _statements(count: Callable[[JudgedQuestion], int]) -> Callable[[JudgedQuestion], Row | None]:
+def _support_share(count: Callable[[JudgedQuestion], int]) -> Callable[[JudgedQuestion], Row | None]:
     def row(one: JudgedQuestion) -> Row | None:
         total = one.supported + one.partial + one.unsupported
         return (float(count(one)), float(total)) if total else None
@@ -85,15 +85,15 @@ def _statements(count: Callable[[JudgedQuestion], int]) -> Callable[[JudgedQuest
     return row
 
 
-def _citations(one: JudgedQuestion) -> Row | None:
+def _citation_precision(one: JudgedQuestion) -> Row | None:
     return (float(one.bearing), float(one.checked_citations)) if one.checked_citations else None
 
 
-def _chance(one: JudgedQuestion) -> Row | None:
+def _confidence(one: JudgedQuestion) -> Row | None:
     return (one.score / 100, float(one.right)) if one.answered and one.right is not None else None
 
 
-def _wait(one: JudgedQuestion) -> Row | None:
+def _latency(one: JudgedQuestion) -> Row | None:
     return None if one.failed else (one.ms, 1.0)
 
 
@@ -105,8 +105,13 @@ ANSWERS, SEARCH, SUPPORT = "Answers", "Search", "Statements"
 REFUSAL, CONFIDENCE, EFFORT = "Saying no", "Confidence", "Time and cost"
 MEDIAN = quantile(0.5)
 
+
+def _mean_count(name: str, plain: str, value: Callable[[JudgedQuestion], float]) -> Metric:
+    return Metric(name, EFFORT, plain, "mean", _mean(value), ratio, "count", "lower")
+
+
 METRICS: tuple[Metric, ...] = (
-    Metric("right", ANSWERS, "Right answers", "answerable, judged right", _right),
+    Metric("right", ANSWERS, "Right answers", "answerable, judged right", _right_answer),
     Metric("contained", ANSWERS, "Holds the words you expect", "gold containment", _mean(lambda one: one.contained)),
     Metric("cited", ANSWERS, "Names the right document", "expected document cited", _mean(lambda one: one.cited)),
     Metric("f1", ANSWERS, "Words in common with yours", "token F1 (SQuAD)", _mean(lambda one: one.f1), unit="score"),
@@ -116,48 +121,42 @@ METRICS: tuple[Metric, ...] = (
     Metric("recall", SEARCH, "Right places found", "recall@10", _mean(lambda one: one.recall), unit="score"),
     Metric("ndcg", SEARCH, "... and near the top", "nDCG@10", _mean(lambda one: one.ndcg), unit="score"),
     Metric("mrr", SEARCH, "... the first of them", "MRR@10", _mean(lambda one: one.mrr), unit="score"),
-    Metric("falseRefusals", REFUSAL, "Said no to what is there", "false refusals", _declined, better="lower"),
-    Metric("falseAnswers", REFUSAL, "Answered what is not there", "false answers", _made_up, better="lower"),
-    Metric("sureFalseAnswers", REFUSAL, "... without marking it Low", "false answers above Low", _sure, better="lower"),
-    Metric("supported", SUPPORT, "Borne out by what they cite", "supported", _statements(lambda one: one.supported)),
-    Metric("partial", SUPPORT, "In part", "partial", _statements(lambda one: one.partial), better="lower"),
+    Metric("falseRefusals", REFUSAL, "Said no to what is there", "false refusals", _false_refusal, better="lower"),
+    Metric("falseAnswers", REFUSAL, "Answered what is not there", "false answers", _false_answer, better="lower"),
     Metric(
-        "unsupported", SUPPORT, "Not at all", "unsupported", _statements(lambda one: one.unsupported), better="lower"
+        "sureFalseAnswers",
+        REFUSAL,
+        "... without marking it Low",
+        "false answers above Low",
+        _sure_false_answer,
+        better="lower",
     ),
-    Metric("citationPrecision", SUPPORT, "Citations that bear it out", "citation precision", _citations),
+    Metric("supported", SUPPORT, "Borne out by what they cite", "supported", _support_share(lambda one: one.supported)),
+    Metric("partial", SUPPORT, "In part", "partial", _support_share(lambda one: one.partial), better="lower"),
+    Metric(
+        "unsupported",
+        SUPPORT,
+        "Not at all",
+        "unsupported",
+        _support_share(lambda one: one.unsupported),
+        better="lower",
+    ),
+    Metric("citationPrecision", SUPPORT, "Citations that bear it out", "citation precision", _citation_precision),
     Metric(
         "citationRecall",
         SUPPORT,
         "Statements with such a citation",
         "citation recall",
-        _statements(lambda one: one.backed),
+        _support_share(lambda one: one.backed),
     ),
-    Metric("ece", CONFIDENCE, "How far it is off", "ECE, ten bins", _chance, ece, "score", "lower"),
-    Metric("auroc", CONFIDENCE, "Tells right from wrong", "AUROC", _chance, auroc, "score"),
-    Metric("p50Ms", EFFORT, "Usual wait", "latency p50", _wait, MEDIAN, "ms", "lower"),
-    Metric("p95Ms", EFFORT, "One in 20 waits longer than", "latency p95", _wait, quantile(0.95), "ms", "lower"),
-    Metric("p99Ms", EFFORT, "One in 100 longer than", "latency p99", _wait, quantile(0.99), "ms", "lower"),
-    Metric("llmCalls", EFFORT, "LLM calls a question", "mean", _mean(lambda one: one.calls), ratio, "count", "lower"),
-    Metric(
-        "promptTokens",
-        EFFORT,
-        "Tokens read a question",
-        "mean",
-        _mean(lambda one: one.prompt_tokens),
-        ratio,
-        "count",
-        "lower",
-    ),
-    Metric(
-        "completionTokens",
-        EFFORT,
-        "Tokens written a question",
-        "mean",
-        _mean(lambda one: one.completion_tokens),
-        ratio,
-        "count",
-        "lower",
-    ),
+    Metric("ece", CONFIDENCE, "How far it is off", "ECE, ten bins", _confidence, ece, "score", "lower"),
+    Metric("auroc", CONFIDENCE, "Tells right from wrong", "AUROC", _confidence, auroc, "score"),
+    Metric("p50Ms", EFFORT, "Usual wait", "latency p50", _latency, MEDIAN, "ms", "lower"),
+    Metric("p95Ms", EFFORT, "One in 20 waits longer than", "latency p95", _latency, quantile(0.95), "ms", "lower"),
+    Metric("p99Ms", EFFORT, "One in 100 longer than", "latency p99", _latency, quantile(0.99), "ms", "lower"),
+    _mean_count("llmCalls", "LLM calls a question", lambda one: one.calls),
+    _mean_count("promptTokens", "Tokens read a question", lambda one: one.prompt_tokens),
+    _mean_count("completionTokens", "Tokens written a question", lambda one: one.completion_tokens),
     Metric("usdPer1000", EFFORT, "LLM cost of 1,000 questions", "USD", _mean(_cost), ratio, "usd", "lower"),
     Metric("failed", EFFORT, "Questions that failed", "errors", _mean(lambda one: bool(one.failed)), better="lower"),
 )

@@ -23,14 +23,7 @@ FOLDER = Path(".index/evaluations")
 DIGEST_CHARS = 16
 FORMAT = 1
 """The version of ``RunResult`` in the file."""
-_IRRELEVANT_SETTINGS = {
-    "index_uri",
-    "store_path",
-    "store_wait_s",
-    "table_name",
-    "table_endpoint",
-    "prompts_dir",
-}
+_IRRELEVANT_SETTINGS = {"index_uri", "store_path", "store_wait_s", "table_name", "table_endpoint", "prompts_dir"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +31,7 @@ class RunResult:
     """The service's result for a question, independent of the labels.
 
     ``reply`` is the body of ``POST /api/query``; empty if ``failed`` holds an error's code. ``found`` are the names
-    (in lower case) of each passage of the search, best first; ``cited`` those of each cited passage. ``llm`` counts
+    (in lower case) of each passage of the search, best first; ``cited`` the names of each cited passage. ``llm`` counts
     calls and tokens.
     """
 

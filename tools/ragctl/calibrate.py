@@ -12,7 +12,7 @@ import typer
 from evaluate.metrics import Goal
 from evaluate.question_files import LabelledQuestion, read_questions
 from ragctl.console import CommandFailed, emit_json, note, print_rich, progress
-from ragctl.options import IndexDir, Json, Profile, read_settings
+from ragctl.options import IndexDir, Json, Profile, read_settings, require_folder
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -121,12 +121,11 @@ def _calibrate(
     from knowledge.build.labels import labels_of, with_labels, write_labels
     from knowledge.search.signals import QUANTILE, Calibration
     from rag.wiring import build_application
-    from ragctl.options import require_folder
 
     folder = None if dry_run else require_folder(settings, instead=INSTEAD)
     service = build_application(settings)
     with service.index.lease() as index:
-        far, manifest = background_scores(index), index.manifest
+        background, manifest = background_scores(index), index.manifest
     known = Calibration.load(manifest.calibration) if manifest else None
     assert manifest is not None and known is not None  # noqa: S101, PT018 - or there would be no scores
     fitted, notes = None, _notes(service, manifest)
@@ -135,30 +134,30 @@ def _calibrate(
     if labelled:
         shift = fit_shift(service.pipeline, labelled)
         notes += [str(shift)] if shift else []
-        cases, unjudged = _ask(service, labelled)
-        fitted = fit_calibration(cases, far, known, labels or {}, goal)
+        cases, unjudged = _collect_cases(service, labelled)
+        fitted = fit_calibration(cases, background, known, labels or {}, goal)
         wanted = fitted.labels
         if unjudged:
             notes.append(f"{unjudged} of {len(labelled)} questions count for nothing: not labelled, or nothing asked")
     elif not reset:
         notes.append(UNLABELLED)
-    now = with_labels(manifest, wanted)
-    if now != manifest and folder is not None:
-        now = write_labels(folder, wanted, version=manifest.version)
-    after = Calibration.load(now.calibration)
+    changed = with_labels(manifest, wanted)
+    if changed != manifest and folder is not None:
+        changed = write_labels(folder, wanted, version=manifest.version)
+    after = Calibration.load(changed.calibration)
     return CalibrationReport(
         index=settings.index_place,
-        version=now.version,
-        measured=float(np.quantile(far, QUANTILE)),
+        version=changed.version,
+        measured=float(np.quantile(background, QUANTILE)),
         bar=after.bar if after else known.bar,
         fitted=fitted,
-        written=now != manifest and not dry_run,
+        written=changed != manifest and not dry_run,
         dry_run=dry_run,
         notes=tuple(notes),
     )
 
 
-def _ask(service: Application, labelled: list[LabelledQuestion]) -> tuple[list[LabelledCase], int]:
+def _collect_cases(service: Application, labelled: list[LabelledQuestion]) -> tuple[list[LabelledCase], int]:
     """Return the cases and the number of questions that give none."""
     from evaluate.fitting import CaseCollector
 

@@ -40,9 +40,7 @@ for command in (ingest, ls, rm, search, ask, show, serve, mcp, doctor, evaluate,
 
 @app.callback(invoke_without_command=True)
 def root(
-    context: typer.Context,
-    *,
-    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+    context: typer.Context, *, version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False
 ) -> None:
     """Index documents, search them, ask them, serve them."""
     if version:

@@ -14,15 +14,7 @@ import typer
 
 from ragctl.console import CommandFailed, emit_json, note, print_rich, progress
 from ragctl.ingest_job import COUNTS, LABELS_OLDER
-from ragctl.options import (
-    IndexDir,
-    Json,
-    Profile,
-    choose_store,
-    count_cores,
-    read_settings,
-    require_folder,
-)
+from ragctl.options import IndexDir, Json, Profile, choose_store, count_cores, read_settings, require_folder
 from ragctl.reading_cache import READINGS_NAME
 
 if TYPE_CHECKING:
@@ -183,8 +175,7 @@ def _chunk_fields(chunk: Chunk) -> dict[str, Any]:
 
 def rm(
     names: Annotated[
-        list[str],
-        typer.Argument(metavar="PATH_OR_DOC_ID...", help="As ragctl ls prints them, or a glob: 'drafts/*'."),
+        list[str], typer.Argument(metavar="PATH_OR_DOC_ID...", help="As ragctl ls prints them, or a glob: 'drafts/*'.")
     ],
     *,
     profile: Profile = None,

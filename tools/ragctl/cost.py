@@ -14,7 +14,7 @@ from typing import Any
 
 from ragctl.console import CommandFailed
 
-type Table = Mapping[str, Any]
+type JsonObject = Mapping[str, Any]
 
 HERE = Path(__file__).parent
 PAGE = HERE.parents[1] / "docs" / "cost.md"
@@ -23,30 +23,30 @@ THOUSAND, MILLION, KB_PER_GB, MB_PER_GB = 1_000, 1_000_000, 1024**2, 1024
 
 
 @cache
-def prices() -> Table:
+def prices() -> JsonObject:
     """Return the content of prices.json.
 
     Raises:
         CommandFailed: the file does not have its format.
     """
     try:
-        made: Table = json.loads((HERE / "prices.json").read_text(encoding="utf-8"))
-        for price in made["llm"].values():
+        listed: JsonObject = json.loads((HERE / "prices.json").read_text(encoding="utf-8"))
+        for price in listed["llm"].values():
             float(price["inputPerMillionUsd"]), float(price["outputPerMillionUsd"])
     except (ValueError, KeyError, TypeError, AttributeError) as exc:
         shape = '{"llm": {model: {"inputPerMillionUsd": number, "outputPerMillionUsd": number}}}'
         raise CommandFailed(f"prices.json is not as it should be: {shape}", code="source_unreadable") from exc
-    return made
+    return listed
 
 
 @cache
-def usage() -> Table:
+def usage() -> JsonObject:
     """Return the content of usage.json."""
-    made: Table = json.loads((HERE / "usage.json").read_text(encoding="utf-8"))
-    return made
+    used: JsonObject = json.loads((HERE / "usage.json").read_text(encoding="utf-8"))
+    return used
 
 
-def llm_usd(listed: Table, model: str, *, prompt_tokens: float, completion_tokens: float) -> float:
+def llm_usd(listed: JsonObject, model: str, *, prompt_tokens: float, completion_tokens: float) -> float:
     """Return the cost of these numbers of tokens of ``model``.
 
     Raises:
@@ -61,7 +61,7 @@ def llm_usd(listed: Table, model: str, *, prompt_tokens: float, completion_token
     return cost / MILLION
 
 
-def per_thousand(listed: Table, used: Table, profile: str | None = None) -> dict[str, float]:
+def per_thousand(listed: JsonObject, used: JsonObject, profile: str | None = None) -> dict[str, float]:
     """Return the cost of 1,000 answers by item, with the models of ``profile``, or without a model."""
     aws, times, request, table = _usd(listed), used["function"], used["request"], used["table"]
     model = used["profiles"][profile] if profile else None
@@ -77,11 +77,11 @@ def per_thousand(listed: Table, used: Table, profile: str | None = None) -> dict
         / MILLION
         * (table["writes"] * aws["tableMillionWrites"] + table["reads"] * aws["tableMillionReads"]),
         "logs": THOUSAND * (request["logKb"] / KB_PER_GB) * (aws["logsGb"] + aws["logsStoredGbMonth"]),
-        "LLM": THOUSAND * _answer(listed, model["models"]) if model else 0.0,
+        "LLM": THOUSAND * _answer_usd(listed, model["models"]) if model else 0.0,
     }
 
 
-def idle_month(listed: Table, used: Table, *, llm: bool) -> dict[str, float]:
+def idle_month(listed: JsonObject, used: JsonObject, *, llm: bool) -> dict[str, float]:
     """Return the cost of a month of 30 days without questions, by item; ``llm`` adds the secret for a model's key."""
     aws, month = _usd(listed), used["month"]
     return {
@@ -93,7 +93,7 @@ def idle_month(listed: Table, used: Table, *, llm: bool) -> dict[str, float]:
 
 
 def cost_page() -> str:
-    """Return docs/cost.md with its table made anew; the rest of the page is written by hand."""
+    """Return docs/cost.md with a new table; the rest of the page is written by hand."""
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
     _, _, after = rest.partition(END)
     listed, used = prices(), usage()
@@ -108,12 +108,12 @@ def cost_page() -> str:
     return before + BEGIN + "\n" + "\n".join(rows) + "\n\n" + END + after
 
 
-def _usd(listed: Table) -> dict[str, float]:
+def _usd(listed: JsonObject) -> dict[str, float]:
     return {name: float(price["usd"]) for name, price in listed["aws"].items()}
 
 
-def _answer(listed: Table, models: Table) -> float:
-    """Return what the models cost for one answer, re-ranking included."""
+def _answer_usd(listed: JsonObject, models: JsonObject) -> float:
+    """Return the cost of the models for one answer, including re-ranking."""
     costs = (
         one["calls"]
         * llm_usd(listed, model, prompt_tokens=one["promptTokens"], completion_tokens=one["completionTokens"])

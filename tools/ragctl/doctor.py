@@ -85,7 +85,7 @@ def check_python(version: tuple[int, ...] = tuple(sys.version_info[:3])) -> str:
 def check_packages(requirements: Path = _REQUIREMENTS) -> str:
     """Check that the pinned versions are installed and the large packages can be imported.
 
-    The pins are those of a clone's ``requirements``, or else the dependencies of the installed package.
+    The pins come from a clone's ``requirements``, or else from the installed package.
     """
     from packaging.requirements import Requirement
 

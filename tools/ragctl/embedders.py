@@ -107,11 +107,11 @@ class PaidOnce:
                     known[key] = np.frombuffer(row[0], dtype="<f4")
             missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
             for batch in batches(list(missing.values())):
-                made = {self._key(text): row for text, row in zip(batch, self._inner.embed(batch), strict=True)}
+                new = {self._key(text): row for text, row in zip(batch, self._inner.embed(batch), strict=True)}
                 with database:
-                    rows = [(key, vector.astype("<f4").tobytes()) for key, vector in made.items()]
+                    rows = [(key, vector.astype("<f4").tobytes()) for key, vector in new.items()]
                     database.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
-                known |= made
+                known |= new
         return np.array([known[key] for key in keys], dtype=np.float32).reshape(len(keys), self.dimensions)
 
     def _key(self, text: str) -> bytes:

@@ -62,8 +62,7 @@ def evaluate(
         int | None, typer.Option(min=1, help="Ask a sample of this size, drawn by --seed.", rich_help_panel=_OWN)
     ] = None,
     seed: Annotated[
-        int | None,
-        typer.Option(min=0, help="The seed of all random draws. Default: 0.", rich_help_panel=_OWN),
+        int | None, typer.Option(min=0, help="The seed of all random draws. Default: 0.", rich_help_panel=_OWN)
     ] = None,
     fresh: Annotated[
         bool,
@@ -97,8 +96,7 @@ def evaluate(
         typer.Option(metavar="R.tsv", help="What answers them: query-id, corpus-id, score.", rich_help_panel=_CORPUS),
     ] = None,
     mode: Annotated[
-        list[Mode] | None,
-        typer.Option(help="How to search; may be repeated. Default: all.", rich_help_panel=_CORPUS),
+        list[Mode] | None, typer.Option(help="How to search; may be repeated. Default: all.", rich_help_panel=_CORPUS)
     ] = None,
     profile: Profile = None,
     index: Annotated[
@@ -235,11 +233,7 @@ def _ingest_corpus(corpus: Path, settings: Settings) -> tuple[list[dict[str, str
         raise CommandFailed(sentence, code="index_in_use")
     with progress("Embedding") as on_progress:
         summary = ingest(
-            reading.documents,
-            target=target,
-            embedder=embedder,
-            collection=settings.collection,
-            on_progress=on_progress,
+            reading.documents, target=target, embedder=embedder, collection=settings.collection, on_progress=on_progress
         )
     return failures_as_json(*reading.failed, *summary.failed), summary
 

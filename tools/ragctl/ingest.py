@@ -52,8 +52,7 @@ def ingest(
     keep_suffix: Annotated[
         bool,
         typer.Option(
-            "--keep-suffix/--no-keep-suffix",
-            help="Keep file suffixes in links, as below a repository's address.",
+            "--keep-suffix/--no-keep-suffix", help="Keep file suffixes in links, as below a repository's address."
         ),
     ] = False,
     read_as: Annotated[
@@ -139,15 +138,15 @@ def _restore_options(request: IngestRequest, settings: Settings, context: typer.
     """Return ``request`` with the paths and options that the index remembers, except those on the command line."""
     from knowledge.open.place import read_provenance
 
-    made = read_provenance(settings.index_place)
-    if not request.paths and not made.paths:
+    provenance = read_provenance(settings.index_place)
+    if not request.paths and not provenance.paths:
         raise typer.BadParameter("name a folder, a file or an address", param_hint="PATH...")
     sources = {name: context.get_parameter_source(name) for name in context.params}
     given = {name for name, source in sources.items() if source and source.name == "COMMANDLINE"}
     if "base_url" in given:
         given.add("base_urls")
-    complete = request.restore(made, given=given if not request.base_urls else {*given, "base_urls", "base_url"})
-    last = IngestRequest().restore(made, given=()).options
+    complete = request.restore(provenance, given=given if not request.base_urls else {*given, "base_urls", "base_url"})
+    last = IngestRequest().restore(provenance, given=()).options
     if dropped := {name: value for name, value in last.items() if name not in complete.options}:
         note(f"No longer: {shlex.join(_command_line(dropped))}")
     if restored := {name: value for name, value in complete.options.items() if request.options.get(name) != value}:

@@ -72,8 +72,8 @@ class IngestRequest:
     def restore(self, last: Provenance, *, given: Collection[str]) -> IngestRequest:
         """Return this request with the options of the ``last`` one, except those that are ``given`` now.
 
-        Options are restored only for the same paths, or for folders that were moved. Without paths, those of the last
-        request are used.
+        Options are restored only for the same paths, or for folders that were moved. Without paths, the last
+        request's paths are used.
         """
         is_same = len(self.paths) == len(last.paths) and all(map(_is_same_or_moved, self.paths, last.paths))
         if self.paths and not is_same:

@@ -89,9 +89,9 @@ def publish(
         if listing:
             _print_versions(target, as_json=as_json)
             return
-        place = find_server(index, target)
-        if place is not None and version is not None:
-            outcome = _server_publisher(target, place).go_back(version)
+        server = find_server(index, target)
+        if server is not None and version is not None:
+            outcome = _server_publisher(target, server).go_back(version)
         elif version is not None:
             key = key_of(version)
             outcome = switch(target, key, target.bucket.facts(key), note)
@@ -110,7 +110,7 @@ def publish(
                 strict=strict,
                 may_remove=allow_removals,
             )
-            outcome = publish_index(target, build, note) if place is None else publish_to_server(target, place, build)
+            outcome = publish_index(target, build, note) if server is None else publish_to_server(target, server, build)
     if as_json:
         emit_json(outcome.fields())
     else:
@@ -180,9 +180,9 @@ def _print_versions(target: Target, *, as_json: bool) -> None:
 
 @dataclass(frozen=True, slots=True)
 class IndexBuild:
-    """Updates an index as ``ragctl ingest`` does, with the same refusals, and asks it the golden questions.
+    """Update of an index as ``ragctl ingest`` does, with the same refusals, and a check by the golden questions.
 
-    ``parameters`` are those of the stack that will answer from the index.
+    ``parameters`` belong to the stack that will answer from the index.
     """
 
     request: IngestRequest
@@ -208,10 +208,10 @@ class IndexBuild:
         if settings.embed_model != wanted:
             sentence = f"The stack has EmbedModel={wanted!r}, and EMBED_MODEL is {settings.embed_model!r} here"
             raise CommandFailed(sentence, code="index_mismatch")
-        made = read_provenance(settings.index_place)
-        if not self.request.paths and not made.paths:
+        last = read_provenance(settings.index_place)
+        if not self.request.paths and not last.paths:
             raise typer.BadParameter("name a folder, a file or an address", param_hint="PATH...")
-        request = self.request.restore(made, given=set(self.request.options))
+        request = self.request.restore(last, given=set(self.request.options))
         check_base_url(request.base_url)
         check_patterns(*request.include, *request.exclude)
         job = IngestJob(request, settings, dry_run=False, may_remove=self.may_remove, as_json=True, switch=False)
@@ -234,7 +234,7 @@ class IndexBuild:
 
 
 def _rehearse(settings: Settings, report: Mapping[str, Any]) -> str:
-    """Return the place of the new version; on a server, it must first answer one of its own headings.
+    """Return the place of the new version; on a server, it must first answer one of its headings.
 
     A version in a layer is rehearsed when its function starts.
 
@@ -265,20 +265,20 @@ def find_server(index: str | None, target: Target) -> ServerAddress | None:
     return ServerAddress.parse(index) if index else server_address(target)
 
 
-def publish_to_server(target: Target, place: ServerAddress, build: IndexBuild) -> Outcome:
+def publish_to_server(target: Target, server: ServerAddress, build: IndexBuild) -> Outcome:
     """Write the version that ``build`` makes to the server, and let the stack answer from it; raises as ``build``."""
     from publish.versions import Facts
 
-    def make(server: ServerAddress) -> tuple[Facts, Mapping[str, Any]]:
-        report = build(str(server))
+    def make(version: ServerAddress) -> tuple[Facts, Mapping[str, Any]]:
+        report = build(str(version))
         return Facts(report["version"], report["documents"], report["chunks"]), report
 
-    return _server_publisher(target, place).publish(place, make)
+    return _server_publisher(target, server).publish(server, make)
 
 
-def _server_publisher(target: Target, place: ServerAddress) -> ServerPublisher:
+def _server_publisher(target: Target, server: ServerAddress) -> ServerPublisher:
     from publish.publisher import ServerPublisher
     from rag.adapters.secrets import index_key
 
-    settings = read_settings(index=str(place.at_version("")), profile=target.parameters["Profile"], for_ingest=True)
+    settings = read_settings(index=str(server.at_version("")), profile=target.parameters["Profile"], for_ingest=True)
     return ServerPublisher(target, note, settings.collection, index_key(settings))

@@ -113,7 +113,7 @@ def program_digest() -> str:
 
 
 def _read_traced(function: Read, found: FoundFile) -> TracedReading:
-    """Read a file, perhaps in another process, and record what the result depends on."""
+    """Read a file, perhaps in another process, and record the dependencies of the result."""
     before = _digest_file(found.file)
     with documents.looks() as looks:
         outcomes = function(found)

@@ -15,15 +15,7 @@ from ragctl.console import CommandFailed, describe_error, emit_json, note, print
 from ragctl.evaluate_questions import FAIL_UNDER
 from ragctl.ingest_request import IngestRequest, is_address
 from ragctl.options import Json
-from ragctl.publish import (
-    IndexBuild,
-    Region,
-    StackName,
-    find_server,
-    open_stack,
-    publish_to_server,
-    publishing_errors,
-)
+from ragctl.publish import IndexBuild, Region, StackName, find_server, open_stack, publish_to_server, publishing_errors
 
 if TYPE_CHECKING:
     from publish.stack import Target
@@ -43,8 +35,7 @@ def refresh(
     folder: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR",
-            help="Folder to mirror them in: the same each time, so that an emptied bucket is noticed.",
+            metavar="DIR", help="Folder to mirror them in: the same each time, so that an emptied bucket is noticed."
         ),
     ] = None,
     minutes: Annotated[
@@ -55,8 +46,7 @@ def refresh(
     ] = False,
     base_url: Annotated[str, typer.Option("--base-url", metavar="URL", help="As for ingest.")] = "",
     fail_under: Annotated[
-        str,
-        typer.Option(FAIL_UNDER, metavar="NAME=X,...", help=f"Limits for the figures of {QUESTIONS_KEY}."),
+        str, typer.Option(FAIL_UNDER, metavar="NAME=X,...", help=f"Limits for the figures of {QUESTIONS_KEY}.")
     ] = "",
     region: Region = None,
     as_json: Json = False,
@@ -77,14 +67,14 @@ def refresh(
         from publish.errors import aws_errors
         from publish.refresh import DocumentBucket, Refresh, ReportStore
 
-        place = Path(name)
+        mirrored = Path(name)
         target = open_stack(stack, region)
-        request = IngestRequest(paths=(str(place), *(sources or ())), base_url=base_url)
+        request = IngestRequest(paths=(str(mirrored), *(sources or ())), base_url=base_url)
         s3 = target.aws.client("s3")
         job = Refresh(
             documents=DocumentBucket.at(s3, documents),
             reports=ReportStore(s3, target.aws.client("cloudwatch"), target.outputs["IndexBucket"], stack),
-            folder=place,
+            folder=mirrored,
             publish_once=lambda: _publish_once(open_stack(stack, region), request, fail_under),
             minutes=minutes,
             failure=_describe_failure,
@@ -115,8 +105,8 @@ def _publish_once(target: Target, request: IngestRequest, fail_under: str) -> Ma
             questions=questions if is_there else None,
             fail_under=(fail_under,) if is_there and fail_under else (),
         )
-        place = find_server(None, target)
-        outcome = publish(target, build, note) if place is None else publish_to_server(target, place, build)
+        server = find_server(None, target)
+        outcome = publish(target, build, note) if server is None else publish_to_server(target, server, build)
         return outcome.fields()
 
 
