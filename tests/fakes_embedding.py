@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from knowledge.model.values import Reading
+from knowledge.model.values import TextEncoding
 
 if TYPE_CHECKING:
     from knowledge.model.values import Matrix, Vector
@@ -63,10 +63,10 @@ class ReadingEmbedder(HashingEmbedder):
         """Its words."""
         return len(_WORDS.findall(text))
 
-    def read(self, text: str) -> Reading:
+    def read(self, text: str) -> TextEncoding:
         words = list(_WORDS.finditer(text))
         pieces = [_digest(word[0].lower()) % self.vocabulary for word in words]
-        return Reading(
+        return TextEncoding(
             vector=self.embed([text])[0],
             tokens=np.array([_token(piece, self.dimensions) for piece in pieces], dtype=np.float32).reshape(
                 -1, self.dimensions

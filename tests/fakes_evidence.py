@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from knowledge.cut.quotable import quotable
+from knowledge.cut.quotable import quotable_units
 from knowledge.cut.units import unit_table
 from knowledge.model.values import EncodedQuestion, Evidence, Hit, Match
 
@@ -58,7 +58,7 @@ def matched(hit: Hit, question: str, *, near: Mapping[str, float] | None = None)
     ]
     match = Match(
         similarities=np.array(rows, dtype=np.float32).reshape(len(asked), len(tokens)),
-        units=unit_table(quotable(chunk.text), spans, len(title)),
+        units=unit_table(quotable_units(chunk.text), spans, len(title)),
         title_tokens=len(_WORD.findall(title)),
     )
     return replace(hit, match=match)

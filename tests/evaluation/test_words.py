@@ -14,7 +14,7 @@ from evaluate.question_files import read_qrels, read_queries
 from knowledge.embedding import MiniLM
 from knowledge.model.values import SearchResult, View
 from knowledge.open.index import EmbeddedIndex, open_index
-from knowledge.search.words import words_of
+from knowledge.search.words import find_words
 from rag.find.gate import EvidenceGate
 from rag.values.answer import Proceed
 from rag.values.question import Question
@@ -88,7 +88,9 @@ def _spoilt(index: EmbeddedIndex, text: str, chance: random.Random) -> str:
     """``text`` with a letter swapped with the next, dropped or doubled in the rarest word that the index has."""
     lexical = index.lexical
     assert lexical is not None
-    words = [(place, word) for place, word in words_of(text) if len(word) > 3 and word.isalpha() and lexical.has(word)]
+    words = [
+        (place, word) for place, word in find_words(text) if len(word) > 3 and word.isalpha() and lexical.has(word)
+    ]
     if not words:
         return text
     (start, end), word = max(words, key=lambda found: sum(map(lexical.idf, lexical.terms(found[1]))))

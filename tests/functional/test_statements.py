@@ -7,7 +7,7 @@ from functional.harness import DECLINE, IN_SCOPE, QUOTED, SAID, Json, Reply, Sta
 from functional.test_streams import Stream, asked, events, streamed
 
 from knowledge.embedding import MiniLM
-from knowledge.model.values import Reading
+from knowledge.model.values import TextEncoding
 from rag.answer.check import CHECK_BUDGET
 
 GUIDE = "Singapore Import Permits and TradeNet"
@@ -153,7 +153,7 @@ def test_of_30_kilobytes_no_more_is_read_than_there_is_room_for(
     read: list[str] = []
     real = MiniLM.read
 
-    def noted(model: MiniLM, text: str) -> Reading:
+    def noted(model: MiniLM, text: str) -> TextEncoding:
         read.append(text)
         return real(model, text)
 

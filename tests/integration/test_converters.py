@@ -18,12 +18,12 @@ from reportlab.pdfgen.canvas import Canvas
 from reportlab.platypus import Paragraph as PdfParagraph
 from reportlab.platypus import SimpleDocTemplate, Table
 
-from knowledge.cut.chunking import split
+from knowledge.cut.chunking import split_text
 from knowledge.model.errors import SourceUnreadable
 from knowledge.model.values import Document
 from knowledge.read import markdown as md
-from knowledge.read.documents import ConvertedText, Loading, Reading, read
-from knowledge.read.loading import NoText
+from knowledge.read.documents import ConvertedText, Loading, ReadResult, read
+from knowledge.read.loading import EmptyFile
 from ragctl import cli
 from ragctl.sources import readers
 
@@ -40,7 +40,7 @@ PAGE = """<!DOCTYPE html>
 <footer>All rights reserved</footer></body></html>"""
 
 
-def documents_of(folder: Path, name: str, data: bytes | str) -> Reading:
+def documents_of(folder: Path, name: str, data: bytes | str) -> ReadResult:
     (folder / name).write_bytes(data.encode() if isinstance(data, str) else data)
     return read([folder / name], loading=Loading(readers=readers()))
 
@@ -207,7 +207,12 @@ def test_pdf_headings_are_larger_and_running_lines_are_left_out(tmp_path: Path) 
     assert headings(document) == [(1, "Harbour Handbook"), (2, "Permits"), (2, "Cranes"), (2, "Tugs")]
     assert document.text.count("Harbour Handbook") == 1
     assert "edition" not in document.text
-    assert [piece.section for piece in split(document.text, title=document.title)] == ["", "Permits", "Cranes", "Tugs"]
+    assert [piece.section for piece in split_text(document.text, title=document.title)] == [
+        "",
+        "Permits",
+        "Cranes",
+        "Tugs",
+    ]
 
 
 def test_pdf_loses_no_text_that_only_looks_repeated(tmp_path: Path) -> None:
@@ -362,7 +367,7 @@ def test_docx_styles_become_headings(tmp_path: Path) -> None:
     assert "A permit is needed for <all> plants_and_seeds." in document.text
     assert "| Fee | SGD |\n| --- | --- |\n| Permit | 22 |" in document.text
     assert "....." not in document.text
-    assert [piece.section for piece in split(document.text, title=document.title)] == [
+    assert [piece.section for piece in split_text(document.text, title=document.title)] == [
         "Importing > Plants & seeds", "Importing > Fees",
     ]  # fmt: skip
 
@@ -464,7 +469,7 @@ def test_damage_of_any_kind_raises_no_other_error_than_a_readers(data: st.DataOb
     end = data.draw(st.integers(len(damaged) // 2, len(damaged)))
 
     text = "---\n"
-    with contextlib.suppress(NoText, SourceUnreadable):
+    with contextlib.suppress(EmptyFile, SourceUnreadable):
         made = readers()[Path(name).suffix](bytes(damaged[:end]))
         text = made if isinstance(made, str) else made.text
 

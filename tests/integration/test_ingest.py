@@ -26,7 +26,7 @@ from knowledge.embedding import MiniLM
 from knowledge.engines.collection import Collection
 from knowledge.model.errors import IndexLocked, IndexMismatch, RemovalsRefused, SourceUnreadable
 from knowledge.model.manifest import FORMAT, Manifest
-from knowledge.model.values import Document, Embedder, Reading, Scalar, View
+from knowledge.model.values import Document, Embedder, Scalar, TextEncoding, View
 from knowledge.open.index import open_index
 from knowledge.open.place import read_manifest
 from knowledge.open.source import verify
@@ -211,10 +211,10 @@ def test_a_document_without_text_is_named_and_not_counted(tmp_path: Path) -> Non
 def test_a_document_that_cannot_be_cut_is_named_each_time_and_indexed_when_it_can_be(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def split(text: str, **options: Any) -> tuple[chunking.Piece, ...]:
+    def split(text: str, **options: Any) -> tuple[chunking.TextPiece, ...]:
         if text == DOCUMENTS[1].text:
             raise ZeroDivisionError
-        return chunking.split(text, **options)
+        return chunking.split_text(text, **options)
 
     with monkeypatch.context() as broken:
         broken.setattr("knowledge.build.plan.split", split)
@@ -377,7 +377,7 @@ def test_a_text_that_pages_share_hides_no_removal(tmp_path: Path) -> None:
 class Choking(MiniLM):
     """Cannot read a text that holds the word."""
 
-    def read(self, text: str) -> Reading:
+    def read(self, text: str) -> TextEncoding:
         if "xyzzy" in text:
             raise RuntimeError("no such shape")
         return super().read(text)

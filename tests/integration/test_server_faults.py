@@ -34,8 +34,8 @@ from knowledge.model.errors import (
     IndexUnreachable,
     SearchFailed,
 )
-from knowledge.model.patience import waiting_at_most
 from knowledge.model.values import Document, View
+from knowledge.model.waiting import limit_waiting
 from knowledge.open.server_index import ServerIndex, open_server_index
 
 pytestmark = pytest.mark.slow
@@ -131,9 +131,9 @@ def test_a_fault_is_bounded_told_and_passes(
     proxy.fault = fault
     wait_s = 0.5 if said == "did not answer in time" else BOUNDED_S  # nothing else is to be waited for
     told = rf"Chroma's server at 127\.0\.0\.1:\d+ {said}"
-    with bounded(), waiting_at_most(wait_s), pytest.raises(IndexUnreachable, match=told):
+    with bounded(), limit_waiting(wait_s), pytest.raises(IndexUnreachable, match=told):
         best(index, "What is fee12?")
-    with bounded(), waiting_at_most(wait_s), pytest.raises(IndexUnreachable, match=said):
+    with bounded(), limit_waiting(wait_s), pytest.raises(IndexUnreachable, match=said):
         opened(proxy.port, made)
 
     proxy.over.set()
@@ -166,7 +166,7 @@ def test_whoever_asks_says_how_long_it_waits(proxy: FaultyProxy, made: str) -> N
     index = opened(proxy.port, made)
     proxy.fault = frozen
 
-    with bounded(), waiting_at_most(0.3), pytest.raises(IndexUnreachable, match="did not answer in time"):
+    with bounded(), limit_waiting(0.3), pytest.raises(IndexUnreachable, match="did not answer in time"):
         best(index)
     proxy.fault = slow(0.6)  # later calls have their own time: one that was short does not bind them
     assert best(index) == "d7"

@@ -15,7 +15,7 @@ import numpy as np
 
 from bench.tables import percentile, table
 from knowledge.build.ingest import ingest
-from knowledge.model.values import Document, Matrix, Reading, View, Where
+from knowledge.model.values import Document, Matrix, TextEncoding, View, Where
 from knowledge.open.index import EmbeddedIndex, open_index
 
 COPIES = 6
@@ -38,14 +38,14 @@ class WordBank:
         """The same vectors each time."""
         self._bank = np.random.default_rng(1).normal(size=(self.vocabulary, self.dimensions)).astype(np.float32)
 
-    def read(self, text: str) -> Reading:
+    def read(self, text: str) -> TextEncoding:
         """Each word is a token."""
         words = list(_WORDS.finditer(text))
         pieces = np.array([zlib.crc32(word[0].lower().encode()) % self.vocabulary for word in words], dtype=np.int32)
         tokens = self._bank[pieces]
         mean = tokens.mean(axis=0) if words else self._bank[0]
         spans = np.array([word.span() for word in words], dtype=np.int32).reshape(-1, 2)
-        return Reading(vector=mean / np.linalg.norm(mean), tokens=tokens, pieces=pieces, spans=spans)
+        return TextEncoding(vector=mean / np.linalg.norm(mean), tokens=tokens, pieces=pieces, spans=spans)
 
     def count(self, text: str) -> int:
         """Each word is a piece."""

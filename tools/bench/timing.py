@@ -10,8 +10,8 @@ from pathlib import Path
 
 from bench.corpus import questions_about
 from bench.tables import percentile, table
-from knowledge.cut.quotable import quotable
-from knowledge.cut.units import Kind
+from knowledge.cut.quotable import quotable_units
+from knowledge.cut.units import UnitKind
 from knowledge.embedding import MiniLM
 from knowledge.open.handle import IndexHandle
 from knowledge.open.index import open_index
@@ -130,7 +130,9 @@ def _answers(service: Application, questions: Sequence[str]) -> Iterator[tuple[C
             lines = []
             for passage in context.passages[:STATEMENTS]:
                 chunk = passage.hit.chunk.text
-                spans = [chunk[unit.start : unit.end] for unit in quotable(chunk) if unit.kind == Kind.SENTENCE]
+                spans = [
+                    chunk[unit.start : unit.end] for unit in quotable_units(chunk) if unit.kind == UnitKind.SENTENCE
+                ]
                 lines.append(f"{spans[0].rstrip('.')} {passage.citation}." if spans else "")
             yield Completion(text="\n\n".join(filter(None, lines)), model="bench", finish_reason="stop"), context
 

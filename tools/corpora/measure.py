@@ -16,7 +16,7 @@ from corpora.sources import Source, page, read, words
 from knowledge.build.plan import PreviousChunks, plan
 from knowledge.cut.chunking import MAX_CHARS, OVERLAP_CHARS
 from knowledge.model.values import Chunk, Document
-from knowledge.read.file_names import without_template
+from knowledge.read.file_names import strip_template_suffixes
 from ragctl.ingest_request import IngestRequest
 from ragctl.sources import map_documents, read_sources
 
@@ -195,7 +195,7 @@ def _written_links(documents: Sequence[Document], corpus: Corpus) -> Iterator[tu
 
 
 def _format(path: str, formats: Mapping[str, str]) -> str:
-    name = without_template(path).lower()
+    name = strip_template_suffixes(path).lower()
     return next((read_as for end, read_as in formats.items() if name.endswith(end)), PurePosixPath(name).suffix)
 
 

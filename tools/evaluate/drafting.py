@@ -117,19 +117,19 @@ def drafter(service: Application, warn: Callable[[str], None]) -> Drafter:
 
 def draft_by_template(chunk: Chunk) -> Iterator[DraftedQuestion]:
     """Yield a question on the chunk's section, then one on each row of its tables."""
-    from knowledge.cut.quotable import quotable
-    from knowledge.cut.units import Kind
+    from knowledge.cut.quotable import quotable_units
+    from knowledge.cut.units import UnitKind
 
-    units = [(unit.kind, chunk.text[unit.start : unit.end]) for unit in quotable(chunk.text)]
+    units = [(unit.kind, chunk.text[unit.start : unit.end]) for unit in quotable_units(chunk.text)]
     beginnings = [
-        found for kind, text in units if kind in {Kind.SENTENCE, Kind.ITEM} and (found := _take_beginning(text))
+        found for kind, text in units if kind in {UnitKind.SENTENCE, UnitKind.ITEM} and (found := _take_beginning(text))
     ]
     answer = next((text for text, is_whole in beginnings if is_whole), beginnings[0][0] if beginnings else "")
     if answer:
         heading = chunk.section.split(" > ")[-1]
         yield DraftedQuestion(_ask_about(chunk.title, heading), answer, chunk.doc_id, chunk.section)
     for kind, text in units:
-        if kind == Kind.ROW and (cells := _take_cells(text)):
+        if kind == UnitKind.ROW and (cells := _take_cells(text)):
             yield DraftedQuestion(_ask_about(chunk.title, cells[0]), cells[1], chunk.doc_id, chunk.section)
 
 

@@ -18,7 +18,7 @@ from ragctl.options import IndexDir, Json, Profile, choose_store, count_cores, r
 from ragctl.reading_cache import READINGS_NAME
 
 if TYPE_CHECKING:
-    from knowledge.model.manifest import Source
+    from knowledge.model.manifest import SourceRecord
     from knowledge.model.values import Chunk
     from knowledge.open.opened import ChromaIndex
 
@@ -213,7 +213,7 @@ def rm(
         note(f"Note: {sentence}")
 
 
-def _match_documents(sources: Sequence[Source], names: Sequence[str]) -> list[Source]:
+def _match_documents(sources: Sequence[SourceRecord], names: Sequence[str]) -> list[SourceRecord]:
     """Return the documents that match ``names``, in the index's order.
 
     Raises:

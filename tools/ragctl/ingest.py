@@ -180,9 +180,9 @@ def _check_request(request: IngestRequest) -> None:
 
 def check_base_url(url: str) -> None:
     """Raise ``BadParameter`` if ``url`` is neither an address nor empty."""
-    from knowledge.read.fields import is_web
+    from knowledge.read.fields import is_web_url
 
-    if url and (not is_web(url) or any(char.isspace() for char in url)):
+    if url and (not is_web_url(url) or any(char.isspace() for char in url)):
         raise typer.BadParameter(f"{url!r} is no address such as https://docs.example.com", param_hint="--base-url")
 
 

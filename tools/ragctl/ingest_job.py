@@ -21,7 +21,7 @@ from ragctl.sources import CACHE_NAME, emptied_paths, map_documents, read_source
 if TYPE_CHECKING:
     from knowledge.build.summary import Summary
     from knowledge.model.values import Failure
-    from knowledge.read.documents import Reading
+    from knowledge.read.documents import ReadResult
     from rag.config.settings import Settings
 
 MAX_REMOVED_SHARE = 0.3
@@ -88,7 +88,7 @@ class IngestJob:
             raise CommandFailed(sentence, code="interrupted", exit_status=INTERRUPTED) from exc
         return IngestCounts(len(reading.documents), len(report["failed"]), len(report["emptied"])), report
 
-    def _ingest(self, texts: IO[bytes]) -> tuple[Reading, Summary, float]:
+    def _ingest(self, texts: IO[bytes]) -> tuple[ReadResult, Summary, float]:
         from knowledge.model.errors import SourceUnreadable
         from knowledge.model.manifest import RECIPE, SEED_RECIPE
         from knowledge.open.scratch import Scratch
@@ -180,7 +180,7 @@ def work_folder(settings: Settings) -> Path:
 
 
 def _report(
-    reading: Reading, summary: Summary, *, seconds: float, reading_s: float, dry_run: bool, language: str
+    reading: ReadResult, summary: Summary, *, seconds: float, reading_s: float, dry_run: bool, language: str
 ) -> dict[str, Any]:
     """Return the report as JSON: counts, ``emptied``, ``failed``, ``warnings`` (``{path, error}``), times by phase.
 

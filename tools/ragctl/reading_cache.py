@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import documents
 
 if TYPE_CHECKING:
-    from knowledge.read.loading import Outcome
+    from knowledge.read.loading import LoadOutcome
     from knowledge.read.walk import FoundFile
 
 READINGS_NAME = ".readings.sqlite"
@@ -30,7 +30,7 @@ READINGS_NAME = ".readings.sqlite"
 
 _TABLE = "CREATE TABLE IF NOT EXISTS readings (key BLOB PRIMARY KEY, looks TEXT NOT NULL, outcomes BLOB NOT NULL)"
 
-type Outcomes = tuple[Outcome, ...]
+type Outcomes = tuple[LoadOutcome, ...]
 type Read = Callable[[FoundFile], Outcomes]
 
 
@@ -133,15 +133,15 @@ def _digest_file(path: Path) -> bytes | None:
 def _dump_outcomes(outcomes: Outcomes, found: FoundFile) -> str | None:
     """Return ``outcomes`` as JSON, or None if another day or another try may have other outcomes."""
     from knowledge.model.values import Failure
-    from knowledge.read.loading import Entry, LeftOut
+    from knowledge.read.loading import ExcludedDocument, LoadedDocument
 
     parts: list[dict[str, Any]] = []
     for outcome in outcomes:
-        if isinstance(outcome, Entry):
+        if isinstance(outcome, LoadedDocument):
             if outcome.fields.draft or outcome.fields.expires or outcome.fields.publish:
                 return None
             parts.append({"entry": {**asdict(outcome), "found": None}})
-        elif isinstance(outcome, LeftOut) and outcome.empty:
+        elif isinstance(outcome, ExcludedDocument) and outcome.empty:
             parts.append({"left_out": asdict(outcome)})
         elif isinstance(outcome, Failure) and outcome.lasting:
             parts.append({"failure": asdict(outcome)})
@@ -154,12 +154,12 @@ def _dump_outcomes(outcomes: Outcomes, found: FoundFile) -> str | None:
 def _parse_outcomes(text: str, found: FoundFile) -> Outcomes:
     from knowledge.model.values import Failure
     from knowledge.read.fields import Fields
-    from knowledge.read.loading import Entry, LeftOut
+    from knowledge.read.loading import ExcludedDocument, LoadedDocument
 
-    outcomes: list[Outcome] = []
+    outcomes: list[LoadOutcome] = []
     for part in json.loads(text):
         if "left_out" in part:
-            outcomes.append(LeftOut(**part["left_out"]))
+            outcomes.append(ExcludedDocument(**part["left_out"]))
         elif "failure" in part:
             outcomes.append(Failure(**part["failure"]))
         else:
@@ -168,7 +168,7 @@ def _parse_outcomes(text: str, found: FoundFile) -> Outcomes:
                 name: tuple(value) if isinstance(value, list) else value for name, value in entry["fields"].items()
             }
             entry |= {"found": found, "fields": Fields(**fields), "caveats": tuple(entry["caveats"])}
-            outcomes.append(Entry(**entry))
+            outcomes.append(LoadedDocument(**entry))
     return tuple(outcomes)
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from knowledge.build.plan import Cut
     from knowledge.model.values import Document, Failure
-    from knowledge.read.documents import Reading
+    from knowledge.read.documents import ReadResult
     from knowledge.read.loading import ConvertedText, Reader
     from knowledge.read.walk import FoundFile
 
@@ -73,13 +73,13 @@ class PageSites:
 
     def address(self, found: FoundFile, meta: Mapping[Any, Any]) -> str:
         """See ``SiteRules``."""
-        from knowledge.read.file_names import without_template
+        from knowledge.read.file_names import strip_template_suffixes
 
         base_url = self.base_urls.get(found.root, "")
         site = self.site(found)
         if self.keep_suffix or documents.keeps_suffixes(base_url):
             return documents.address(site, path=found.path, meta=meta, base_url=base_url, keep_suffix=True)
-        return documents.address(site, path=without_template(found.path), meta=meta, base_url=base_url)
+        return documents.address(site, path=strip_template_suffixes(found.path), meta=meta, base_url=base_url)
 
     def named(self, found: FoundFile) -> bool:
         """See ``SiteRules``."""
@@ -105,7 +105,7 @@ def _convert(
 ) -> ConvertedText:
     from knowledge.model.errors import SourceUnreadable
     from knowledge.read.decoding import decode
-    from knowledge.read.loading import ConvertedText, NoText
+    from knowledge.read.loading import ConvertedText, EmptyFile
 
     try:
         file, root = (found.file, found.within) if found else (None, None)
@@ -113,7 +113,7 @@ def _convert(
         alone = found is not None and found.explicit
         converted = documents.convert(data, suffix, decode=decode, file=file, root=root, site=site, alone=alone)
     except documents.NoText as exc:
-        raise NoText(str(exc)) from exc
+        raise EmptyFile(str(exc)) from exc
     except documents.DocumentError as exc:
         raise SourceUnreadable(str(exc)) from exc
     return ConvertedText(converted.text, converted.caveats)
@@ -170,7 +170,7 @@ def fetch_pages(addresses: Sequence[str], request: IngestRequest, *, cache: Path
 
 def read_sources(
     request: IngestRequest, *, cache: Path, readings_path: Path | None = None, texts: IO[bytes] | None = None
-) -> tuple[Reading, ReadingCache]:
+) -> tuple[ReadResult, ReadingCache]:
     """Read the paths of ``request``; pages from the web are stored in the folder ``cache``.
 
     Unchanged files come from the SQLite file ``readings_path``; the returned cache saves the new results there.
@@ -214,7 +214,7 @@ def read_sources(
     return complete, readings
 
 
-def _warn_of_skipped_suffixes(paths: Sequence[Path], reading: Reading) -> Iterable[Failure]:
+def _warn_of_skipped_suffixes(paths: Sequence[Path], reading: ReadResult) -> Iterable[Failure]:
     """Yield a warning if more files were skipped for their suffix, other than media and fonts, than were read."""
     from knowledge.model.values import Failure
 
@@ -232,7 +232,7 @@ def _warn_of_skipped_suffixes(paths: Sequence[Path], reading: Reading) -> Iterab
         yield Failure(", ".join(map(str, paths)), sentence)
 
 
-def emptied_paths(reading: Reading, index_place: str) -> Mapping[str, Failure]:
+def emptied_paths(reading: ReadResult, index_place: str) -> Mapping[str, Failure]:
     """Return the files and folders that are empty now and may have documents in the index, by path."""
     from knowledge.open.place import read_provenance
 
@@ -254,18 +254,21 @@ AHEAD = 256
 def map_files(function: Callable[[FoundFile], TracedReading], files: Sequence[FoundFile]) -> Iterable[TracedReading]:
     """Map ``function`` over files, in several processes if a converter may end one, or if there is much to read."""
     from knowledge.model.values import Failure
-    from knowledge.read.file_names import suffix, without_template
-    from knowledge.read.loading import CORPUS_SUFFIX, SUFFIXES, shown_as
+    from knowledge.read.file_names import strip_template_suffixes, suffix
+    from knowledge.read.loading import CORPUS_SUFFIX, SUFFIXES, display_name
 
     texts = {*SUFFIXES, CORPUS_SUFFIX}
     size = 0
     for found in files:
         with suppress(OSError):  # reading the file reports it
             size += found.file.stat().st_size
-    if all(suffix(without_template(found.file.name)) in texts for found in files) and size < IN_ONE_PROCESS_BYTES:
+    if (
+        all(suffix(strip_template_suffixes(found.file.name)) in texts for found in files)
+        and size < IN_ONE_PROCESS_BYTES
+    ):
         return map(function, files)
     return map_in_processes(
-        function, files, on_loss=lambda found, reason: TracedReading((Failure(shown_as(found), reason),))
+        function, files, on_loss=lambda found, reason: TracedReading((Failure(display_name(found), reason),))
     )
 
 

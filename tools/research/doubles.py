@@ -25,7 +25,7 @@ import numpy as np
 
 from evaluate.judge import contains, squad_tokens
 from evaluate.question_files import LabelledQuestion, chunk_names, read_qrels, read_queries, read_questions
-from knowledge.cut.units import END, ITEM_MARKER, KIND, LEAD_END, LEAD_START, START, Kind
+from knowledge.cut.units import END, ITEM_MARKER, KIND, LEAD_END, LEAD_START, START, UnitKind
 from knowledge.model.values import Chunk
 from rag.ledger import Ledger
 from rag.pipeline import Pipeline
@@ -131,8 +131,8 @@ def pieces_of(context: Context) -> Iterator[Piece]:
     for row, place, cover in zip(units.table.tolist(), units.passage.tolist(), covers.tolist(), strict=True):
         passage = context.passages[place]
         text, lead = passage.text[row[START] : row[END]], passage.text[row[LEAD_START] : row[LEAD_END]]
-        if row[KIND] != Kind.CODE:
-            quoted = f"{lead}\n{text}" if row[KIND] == Kind.ROW and lead else ITEM_MARKER.sub("", text, count=1)
+        if row[KIND] != UnitKind.CODE:
+            quoted = f"{lead}\n{text}" if row[KIND] == UnitKind.ROW and lead else ITEM_MARKER.sub("", text, count=1)
             yield Piece(passage, row[START], row[END], quoted, f"{lead}\n{text}", cover)
 
 

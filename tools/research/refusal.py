@@ -74,7 +74,7 @@ def _ask(index: EmbeddedIndex, folder: Path) -> dict[str, list[Signals]]:
 def _short(text: str, lexical: Lexical) -> str:
     """Return the three words of ``text`` that fewest passages hold, of those that some hold, in their order."""
     words = re.findall(r"[\w'-]+", text.lower())
-    worth = {word: lexical.attainable(word) if lexical.scores(word).max() > 0 else 0.0 for word in words}
+    worth = {word: lexical.max_score(word) if lexical.scores(word).max() > 0 else 0.0 for word in words}
     chosen = sorted(worth, key=lambda word: -worth[word])[:3]
     return " ".join(word for word in words if word in chosen)
 

@@ -18,8 +18,8 @@ from typing import Self
 
 from evaluate.question_files import read_qrels, read_queries
 from knowledge.build.ingest import ingest
-from knowledge.cut.quotable import quotable
-from knowledge.cut.units import Kind
+from knowledge.cut.quotable import quotable_units
+from knowledge.cut.units import UnitKind
 from knowledge.embedding import MiniLM
 from knowledge.model.values import Chunk, View
 from knowledge.open.index import EmbeddedIndex, open_index
@@ -205,4 +205,4 @@ def _taken(chunks: Mapping[str, Sequence[Chunk]], generator: random.Random) -> I
 
 
 def _sentences(text: str) -> list[str]:
-    return [text[unit.start : unit.end] for unit in quotable(text) if unit.kind == Kind.SENTENCE]
+    return [text[unit.start : unit.end] for unit in quotable_units(text) if unit.kind == UnitKind.SENTENCE]

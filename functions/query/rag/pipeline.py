@@ -8,8 +8,8 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 
-from knowledge.model.patience import waiting_at_most
 from knowledge.model.values import Hit, SearchResult
+from knowledge.model.waiting import limit_waiting
 from rag.answer.citations import build_related_docs, build_sources
 from rag.answer.confidence import NOT_ANSWERED
 from rag.answer.feedback_log import FeedbackLog, select_grounds
@@ -108,7 +108,7 @@ class Pipeline:
         """
         ledger = Ledger(self.clock, deadline, listen)
         start = self.clock()
-        with self.store_budget(), ledger.report_errors(), waiting_at_most(deadline.remaining_in_stream()):
+        with self.store_budget(), ledger.report_errors(), limit_waiting(deadline.remaining_in_stream()):
             draft = self.prepare(question, ledger)
             draft, completion, read = self.generate(draft, ledger)
             answer = self.finish(draft, completion, ledger, read)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from knowledge.model.errors import ModelMissing
-from knowledge.model.values import Matrix, Reading, Vector
+from knowledge.model.values import Matrix, TextEncoding, Vector
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -123,7 +123,7 @@ class MiniLM:
         """How many word pieces ``text`` has: 30,000 characters are counted in 10 to 25 ms, and read in .5 to 3 s."""
         return len(self._tokenizer.encode(_valid(text), add_special_tokens=False).ids)
 
-    def read(self, text: str) -> Reading:
+    def read(self, text: str) -> TextEncoding:
         """Read ``text``: its vector as ``embed`` gives it, and that of each of its word pieces.
 
         What is beyond 256 tokens is read in further runs of as many, which the vector does not know. Several stages
@@ -131,7 +131,7 @@ class MiniLM:
         """
         return self._readings(text)
 
-    def _read(self, text: str) -> Reading:
+    def _read(self, text: str) -> TextEncoding:
         encoding = self._tokenizer.encode(_valid(text))
         inner = encoding.ids[1:-1]
         runs = [self._run(ids) for ids in self._inputs(encoding.ids)]
@@ -139,7 +139,9 @@ class MiniLM:
         words = np.array([self._is_word(number) for number in inner], dtype=bool)
         spans = np.array(encoding.offsets[1:-1], dtype=np.int32).reshape(-1, 2)
         pieces = np.array(inner, dtype=np.int32)
-        reading = Reading(vector=_unit_mean(runs[0]), tokens=tokens[words], pieces=pieces[words], spans=spans[words])
+        reading = TextEncoding(
+            vector=_unit_mean(runs[0]), tokens=tokens[words], pieces=pieces[words], spans=spans[words]
+        )
         for array in (reading.vector, reading.tokens, reading.pieces, reading.spans):
             array.flags.writeable = False
         return reading

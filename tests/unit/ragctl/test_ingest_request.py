@@ -8,7 +8,7 @@ import pytest
 from made_files import write_files
 
 from knowledge.model.errors import SourceUnreadable
-from knowledge.read.loading import ConvertedText, Entry, Loading, NoText, Outcome, Reader, load
+from knowledge.read.loading import ConvertedText, EmptyFile, LoadedDocument, Loading, LoadOutcome, Reader, load
 from knowledge.read.walk import FoundFile
 from ragctl.ingest import document_filter
 from ragctl.ingest_job import describe_languages, describe_shares
@@ -80,7 +80,7 @@ def test_readers_go_to_other_processes_and_take_any_encoding() -> None:
 
 
 def test_their_errors_are_those_that_an_ingest_names() -> None:
-    with pytest.raises(NoText, match="holds no text"):
+    with pytest.raises(EmptyFile, match="holds no text"):
         readers()[".html"](b"<p></p>")
     with pytest.raises(SourceUnreadable, match=r"or an old \.doc file"):
         readers()[".docx"](b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
@@ -132,7 +132,7 @@ def read(docs: Path, kept: Path, options: str = "") -> tuple[list[str], list[str
     readings = ReadingCache(kept, options)
     outcomes = list(readings.run(lambda found: load(found, Loading(site=sites)), files, run))
     readings.save()
-    return names, [outcome.text.strip() for (outcome,) in outcomes if isinstance(outcome, Entry)]
+    return names, [outcome.text.strip() for (outcome,) in outcomes if isinstance(outcome, LoadedDocument)]
 
 
 def test_only_what_is_another_file_is_read_again(tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ def test_a_failure_that_may_pass_is_tried_again(cause: Exception, times: int, tm
         tried.append("a.bin")
         raise SourceUnreadable("cannot be read") from cause
 
-    def outcomes() -> tuple[Outcome, ...]:
+    def outcomes() -> tuple[LoadOutcome, ...]:
         reader: Reader = fails
         readings = ReadingCache(tmp_path / "kept.sqlite", "")
         (made,) = readings.run(lambda file: load(file, Loading(readers={".bin": reader})), [found], map)

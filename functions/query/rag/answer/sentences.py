@@ -17,10 +17,10 @@ _STOPPED = re.compile(r"[.!?\u2026\u3002\uff01\uff1f]\s*\Z")
 def split_sentences(run: Sequence[t.Inline]) -> Iterator[tuple[t.Inline, ...]]:
     """``run`` in its sentences; what stands in code or in a link is cut nowhere. A citation ends with its sentence."""
     from knowledge.cut import quotable  # late: it brings markdown-it
-    from knowledge.cut.boundaries import Source
+    from knowledge.cut.boundaries import SourceText
 
     opaque = "".join(map(_opaque, run))
-    starts = {start for start, _ in quotable.sentences(Source(opaque), (0, len(opaque)))} | set(_behind_marks(run))
+    starts = {start for start, _ in quotable.sentences(SourceText(opaque), (0, len(opaque)))} | set(_behind_marks(run))
     rest = list(run)
     done = 0
     first = len(opaque) - len(opaque.lstrip())

@@ -136,7 +136,7 @@ def _is_asking(sentence: str) -> bool:
 
 
 def _sentences(text: str) -> list[str]:
-    from knowledge.cut.boundaries import Source  # late: it brings markdown-it
+    from knowledge.cut.boundaries import SourceText  # late: it brings markdown-it
 
-    starts = (0, *Source(text).sentence_starts(0, len(text)), len(text))
+    starts = (0, *SourceText(text).sentence_starts(0, len(text)), len(text))
     return [text[start:end].strip() for start, end in pairwise(starts)]

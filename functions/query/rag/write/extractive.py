@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
-from knowledge.cut.units import END, KIND, LEAD_END, LEAD_START, START, Kind
+from knowledge.cut.units import END, KIND, LEAD_END, LEAD_START, START, UnitKind
 from rag.find.pack import cut_to
 from rag.find.refine import outdated_passages
 from rag.ports.models import Writing
@@ -127,7 +127,7 @@ def _name_bonus(passages: Sequence[Passage], units: Units, question: str) -> NDA
     """Return the bonus of each unit whose entry or row the ``question`` names, shape (n,)."""
     named = [is_named_entry(passage.text, question, is_best=not n) for n, passage in enumerate(passages)]
     bonus = np.where(np.array(named)[units.passage], NAMED + OPENING * ~units.goes_on, 0).astype(np.float32)
-    for row in np.flatnonzero((units.table[:, KIND] == Kind.ROW) & (bonus == 0)):
+    for row in np.flatnonzero((units.table[:, KIND] == UnitKind.ROW) & (bonus == 0)):
         text = passages[units.passage[row]].text
         bonus[row] = OPENING * is_named_row(text[units.table[row, START] : units.table[row, END]], question)
     return bonus
@@ -142,7 +142,7 @@ def _section(units: Units, first: int, last: int) -> Span:
         bottom += 1
     if units.chars(top, bottom) <= SECTION_CHARS:
         return top, bottom
-    while last < bottom and (units.announces[last] or units.table[last + 1, KIND] == Kind.CODE):
+    while last < bottom and (units.announces[last] or units.table[last + 1, KIND] == UnitKind.CODE):
         if units.chars(first, last + 1) > SECTION_CHARS:
             break
         last += 1

@@ -75,7 +75,7 @@ def units_of(passages: Sequence[Passage], without: Container[int] = ()) -> Units
     table = np.concatenate([match.units for match in matches]).astype(np.int64)
     passage = np.repeat(places, counts)
     ends = np.repeat([len(passages[place].text) for place in places], counts)
-    heading = table[:, column.KIND] == column.Kind.HEADING
+    heading = table[:, column.KIND] == column.UnitKind.HEADING
     kept = np.flatnonzero(~heading & (table[:, column.END] <= ends))
     kept = kept[[not one for one in _asides(passages, table[kept], passage[kept], _follows(kept, passage))]]
     if not len(kept):

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from knowledge.cut.quotable import quotable
-from knowledge.cut.units import Kind
+from knowledge.cut.quotable import quotable_units
+from knowledge.cut.units import UnitKind
 from knowledge.model.errors import IndexMismatch
 from knowledge.model.values import Chunk, Evidence, TokenEmbedder, VectorEngine, View, Where
-from knowledge.search.candidates import Sides, best_rows
+from knowledge.search.candidates import HybridIndex, best_rows
 from knowledge.search.columns import COLUMNS_FOLDER, Columns
 from knowledge.search.language import ENGLISH
 from knowledge.search.late_interaction import LateInteractionSearch
@@ -78,7 +78,7 @@ def calibrate(
     store = VectorStore(data, rows=len(rows), dimensions=embedder.dimensions)
     exact = cast(VectorEngine, _ExactEngine(vectors, rows))  # the columns answer the filters here
     columns = Columns(data / COLUMNS_FOLDER, rows=len(rows))
-    sides = Sides(Lexical(data / LEXICAL_FOLDER, lexical), store, rows, columns=columns)
+    sides = HybridIndex(Lexical(data / LEXICAL_FOLDER, lexical), store, rows, columns=columns)
     late_search = LateInteractionSearch.local(data, sides, exact, embedder)
     own = chunks if is_foreign(lexical) else ()
     return calibration_of(lambda text, where: late_search.search([View(text)], k=1, where=where).evidence, own)
@@ -112,7 +112,7 @@ def _sentences(chunks: Sequence[Chunk]) -> Iterator[tuple[str, Where | None]]:
         return
     for place in np.random.default_rng(0).permutation(len(chunks))[:OWN].tolist():
         chunk = chunks[place]
-        units = [unit for unit in quotable(chunk.text) if unit.kind is Kind.SENTENCE]
+        units = [unit for unit in quotable_units(chunk.text) if unit.kind is UnitKind.SENTENCE]
         if units:
             middle = units[len(units) // 2]
             yield chunk.text[middle.start : middle.end], {"doc_id": {"$ne": chunk.doc_id}}

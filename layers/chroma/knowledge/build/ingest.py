@@ -19,7 +19,7 @@ from knowledge.build.summary import PhaseClock, Summary, summarise
 from knowledge.build.write import remove_data, replace_provenance, write_index
 from knowledge.cut.chunking import MAX_CHARS, OVERLAP_CHARS
 from knowledge.model.errors import IndexMismatch, IndexMissing, SourceUnreadable
-from knowledge.model.manifest import RECIPE, UNKNOWN, Manifest, Provenance, Source
+from knowledge.model.manifest import NO_PROVENANCE, RECIPE, Manifest, Provenance, SourceRecord
 from knowledge.model.values import Document, Embedder, Failure
 from knowledge.open.index import DEFAULT_COLLECTION
 from knowledge.open.scratch import sweep
@@ -39,7 +39,7 @@ def ingest(
     max_removed_share: float = 1.0,
     dry_run: bool = False,
     run: Run = map,
-    made: Provenance = UNKNOWN,
+    made: Provenance = NO_PROVENANCE,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Summary:
     """Make the index in the folder ``target`` mirror ``documents`` exactly.
@@ -84,7 +84,7 @@ def ingest(
         old = old_index(target)
         before = old.manifest
         reusable = before if before is not None and IndexSettings.of(before) == settings else None
-        asked = [Source(path=d.path, digest=d.digest, doc_id=d.doc_id, chunks=0) for d in documents]
+        asked = [SourceRecord(path=d.path, digest=d.digest, doc_id=d.doc_id, chunks=0) for d in documents]
         if reusable is not None and _is_same(reusable.sources, asked):
             now = replace_provenance(target, reusable, made)
             return summarise(reusable.sources, reusable, clock, now=now)
@@ -230,8 +230,8 @@ class _Job:
         check_removals(removed, total=len(previous.chunks), max_share=self.max_removed_share)
 
 
-def _is_same(before: Iterable[Source], now: Iterable[Source]) -> bool:
-    def keys(sources: Iterable[Source]) -> list[tuple[str, str, str]]:
+def _is_same(before: Iterable[SourceRecord], now: Iterable[SourceRecord]) -> bool:
+    def keys(sources: Iterable[SourceRecord]) -> list[tuple[str, str, str]]:
         return sorted((source.doc_id, source.path, source.digest) for source in sources)
 
     return keys(before) == keys(now)

@@ -15,11 +15,11 @@ from urllib.parse import quote
 
 from knowledge.build.reading import KnownReadings
 from knowledge.build.removals import is_below, keep_emptied, owned_elsewhere
-from knowledge.cut.chunking import Piece, is_markdown, split, split_seed
+from knowledge.cut.chunking import TextPiece, is_markdown, split_seed, split_text
 from knowledge.embedding import embed_text
 from knowledge.engines.metadata import to_metadata
-from knowledge.model.errors import SourceUnreadable, unexpected
-from knowledge.model.manifest import RECIPE, SEED_RECIPE, Manifest, Source
+from knowledge.model.errors import SourceUnreadable, describe_unexpected
+from knowledge.model.manifest import RECIPE, SEED_RECIPE, Manifest, SourceRecord
 from knowledge.model.values import Chunk, Document, Embedder, Failure, TokenEmbedder
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ VERSION_CHARS = 12
 type Run = Callable[[Callable[[Document], Cut], Sequence[Document]], Iterable[Cut]]
 """Calls a function with each of many documents and gives the results in order, perhaps from several processes."""
 
-type Cut = tuple[Piece, ...] | str
+type Cut = tuple[TextPiece, ...] | str
 """A document's pieces, or the reason why there are none."""
 
 
@@ -72,13 +72,13 @@ class PreviousChunks:
     numbers: Mapping[tuple[str, str], Sequence[int]] = field(default_factory=dict)
     vectors: Mapping[bytes, Vector] = field(default_factory=dict)
     known: KnownReadings = field(default_factory=KnownReadings)
-    sources: Mapping[str, Source] = field(default_factory=dict)
+    sources: Mapping[str, SourceRecord] = field(default_factory=dict)
     chunks: Mapping[str, tuple[Chunk, ...]] = field(default_factory=dict)
     shared_titles: frozenset[str] = frozenset()
     same_cut: bool = False
 
     @classmethod
-    def of(cls, chunks: Iterable[Chunk], sources: Iterable[Source], next_number: int) -> PreviousChunks:
+    def of(cls, chunks: Iterable[Chunk], sources: Iterable[SourceRecord], next_number: int) -> PreviousChunks:
         """Group ``chunks``, by number, without vectors and readings."""
         numbers: dict[tuple[str, str], list[int]] = defaultdict(list)
         by_document: dict[str, list[Chunk]] = defaultdict(list)
@@ -112,7 +112,7 @@ class Plan:
 
     chunks: tuple[Chunk, ...]
     next_number: int
-    sources: tuple[Source, ...]
+    sources: tuple[SourceRecord, ...]
     kept: frozenset[str] = frozenset()
     failed: tuple[Failure, ...] = ()
     emptied: tuple[Failure, ...] = ()
@@ -194,7 +194,7 @@ class _PlanDraft:
         self._previous = previous
         self._free = {key: sorted(numbers, reverse=True) for key, numbers in previous.numbers.items()}
         self.chunks: list[Chunk] = []
-        self.sources: list[Source] = []
+        self.sources: list[SourceRecord] = []
         self.errors: dict[str, Failure] = {}
         self.next_number = previous.next_number
 
@@ -214,11 +214,11 @@ class _PlanDraft:
             else:
                 number, self.next_number = self.next_number, self.next_number + 1
             self.chunks.append(_make_chunk(stored, number, piece, index, len(cut)))
-        self.sources.append(Source(path=given.path, digest=given.digest, doc_id=given.doc_id, chunks=len(cut)))
+        self.sources.append(SourceRecord(path=given.path, digest=given.digest, doc_id=given.doc_id, chunks=len(cut)))
 
     def find_kept(
         self, lost: Collection[str], emptied: Mapping[str, Failure]
-    ) -> tuple[list[Source], tuple[Failure, ...]]:
+    ) -> tuple[list[SourceRecord], tuple[Failure, ...]]:
         """Return the previous sources that stay as they were, and failures for ``emptied`` places."""
         read = {source.doc_id for source in self.sources}
         kept, others = [], []
@@ -279,7 +279,7 @@ def _cut(document: Document, *, max_chars: int, overlap: int, recipe: int) -> Cu
     try:
         if recipe == SEED_RECIPE:
             return split_seed(document.text, max_chars=max_chars, overlap=overlap)
-        return split(
+        return split_text(
             document.text,
             title=document.title,
             max_chars=max_chars,
@@ -288,10 +288,10 @@ def _cut(document: Document, *, max_chars: int, overlap: int, recipe: int) -> Cu
             anchors=document.anchors or "github",
         )
     except Exception as exc:  # noqa: BLE001 - the other documents go on
-        return f"cannot be cut into chunks: {unexpected(exc)}"
+        return f"cannot be cut into chunks: {describe_unexpected(exc)}"
 
 
-def _make_chunk(document: Document, number: int, piece: Piece, index: int, count: int) -> Chunk:
+def _make_chunk(document: Document, number: int, piece: TextPiece, index: int, count: int) -> Chunk:
     """Return piece ``index`` (from 0) of the ``count`` of ``document`` as a chunk with that number."""
     # A section's own address, where the anchors of its site are known.
     has_anchors = document.url and document.anchors and "#" not in document.url

@@ -28,7 +28,7 @@ from knowledge.model.manifest import DATA_NAME, MANIFEST_NAME, Manifest, loads
 from knowledge.model.values import Chunk
 from knowledge.open.source import CHROMA_FOLDER, prepare, verify
 from knowledge.open.texts import TextStore
-from knowledge.search.candidates import number_in
+from knowledge.search.candidates import chunk_number
 from knowledge.search.columns import COLUMNS_FOLDER, Columns
 from knowledge.search.late_interaction import TOKENS_FOLDER
 from knowledge.search.lexical import LEXICAL_FOLDER, update_lexical
@@ -104,7 +104,7 @@ def load_vectors(
             closing(prepare(target, scratch_root=target)) as prepared,
             closing(Collection.open(prepared.chroma, manifest.collection)) as collection,
         ):
-            by_number = {number_in(record.id): record.vector for record in collection.scan(with_vectors=True)}
+            by_number = {chunk_number(record.id): record.vector for record in collection.scan(with_vectors=True)}
         vectors = [vector for chunk in chunks if (vector := by_number[chunk.number]) is not None]
     else:
         store = VectorStore(data, rows=len(chunks), dimensions=manifest.dimensions)

@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from knowledge.cut.chunking import is_markdown
-from knowledge.cut.quotable import quotable
+from knowledge.cut.quotable import quotable_units
 from knowledge.cut.units import unit_table
 from knowledge.embedding import embed_text
-from knowledge.model.errors import KnowledgeError, unexpected
+from knowledge.model.errors import KnowledgeError, describe_unexpected
 from knowledge.search import tokens as token_files
 from knowledge.search.arrays import Ragged, save_array, save_ragged
 from knowledge.search.tokens import ChunkTokens as ChunkTokens
 from knowledge.search.tokens import Projection
 
 if TYPE_CHECKING:
-    from knowledge.model.values import Chunk, Reading, TokenEmbedder, Vector
+    from knowledge.model.values import Chunk, TextEncoding, TokenEmbedder, Vector
 
 FIT_CHUNKS = 512
 """Chunks, chosen at random, that fit the projection: about 50,000 token vectors for 384 axes."""
@@ -109,10 +109,10 @@ def read_chunks(
     done = {key: known.chunks[key] for key in texts if key in known.chunks} if keep else {}
     pending = [key for key in texts if key not in done]
     projection, fitted_on = known.projection, known.fitted_on or len(texts)
-    sample: dict[bytes, Reading] = {}
+    sample: dict[bytes, TextEncoding] = {}
     failed: dict[bytes, str] = {}
 
-    def read(key: bytes) -> Reading | str:
+    def read(key: bytes) -> TextEncoding | str:
         return _attempt(lambda: embedder.read(texts[key].embed_text()))
 
     with _pool() as pool:
@@ -156,7 +156,7 @@ def _attempt[T](read: Callable[[], T]) -> T | str:
     except KnowledgeError:
         raise
     except Exception as exc:  # noqa: BLE001 - the other texts go on
-        return unexpected(exc)
+        return describe_unexpected(exc)
 
 
 @contextmanager
@@ -172,7 +172,7 @@ def _pool() -> Iterator[ThreadPoolExecutor]:
         pool.shutdown(cancel_futures=True)
 
 
-def fit_projection(sample: Collection[Reading]) -> Projection:
+def fit_projection(sample: Collection[TextEncoding]) -> Projection:
     """Return the projection for chunks like these, at least one."""
     return Projection.fit(np.concatenate([read.tokens for read in sample]))
 
@@ -222,12 +222,14 @@ def is_still_fitted(fitted_on: int, chunks: int) -> bool:
     return fitted_on <= REFIT_FACTOR * chunks and chunks <= REFIT_FACTOR * fitted_on
 
 
-def _encode_tokens(text: ChunkText, reading: Reading, projection: Projection, embedder: TokenEmbedder) -> ChunkTokens:
+def _encode_tokens(
+    text: ChunkText, reading: TextEncoding, projection: Projection, embedder: TokenEmbedder
+) -> ChunkTokens:
     offset = len(text.embed_text()) - len(text.text)
     vectors = token_files.window_vectors(reading.tokens) if len(reading.tokens) else reading.vector[np.newaxis]
     if text.alone and text.title:
         vectors = np.vstack([vectors, embedder.embed([text.title])])  # by itself: .767 on COVID FAQ, its tokens .759
-    packed, scales = token_files.pack(vectors)
+    packed, scales = token_files.pack_windows(vectors)
     pieces, order = np.unique(reading.pieces, return_inverse=True)
     counts = np.bincount(order, minlength=len(pieces))
     grouped = reading.tokens[np.argsort(order, kind="stable")]
@@ -239,5 +241,5 @@ def _encode_tokens(text: ChunkText, reading: Reading, projection: Projection, em
         codes=projection.codes(means.astype(np.float32)),
         order=order.astype(np.uint16),
         title_tokens=int(np.searchsorted(reading.spans[:, 0], offset)),
-        units=unit_table(quotable(text.text, markdown=text.markdown), reading.spans, offset),
+        units=unit_table(quotable_units(text.text, markdown=text.markdown), reading.spans, offset),
     )

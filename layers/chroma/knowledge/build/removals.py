@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from knowledge.model.errors import RemovalsRefused
-from knowledge.model.manifest import Source
+from knowledge.model.manifest import SourceRecord
 from knowledge.model.values import Chunk, Document, Failure
 
 SHOWN_REMOVALS = 5
@@ -20,7 +20,7 @@ def is_below(path: str, places: Collection[str]) -> bool:
 
 
 def owned_elsewhere(
-    documents: Sequence[Document], before: Mapping[str, Source], unread: Collection[str]
+    documents: Sequence[Document], before: Mapping[str, SourceRecord], unread: Collection[str]
 ) -> dict[str, str]:
     """Return the doc_ids of ``documents`` that belong to files of which nothing was read, with these files' paths.
 
@@ -57,15 +57,15 @@ def check_removals(removed: Sequence[str], *, total: int, max_share: float) -> N
 
 def keep_emptied(
     emptied: Mapping[str, Failure],
-    sources: Iterable[Source],
+    sources: Iterable[SourceRecord],
     chunks: Mapping[str, Sequence[Chunk]],
     texts: Collection[str],
-) -> tuple[list[Source], tuple[Failure, ...]]:
+) -> tuple[list[SourceRecord], tuple[Failure, ...]]:
     """Return those of ``sources`` whose places are now ``emptied`` (by path), and a failure for each such place.
 
     ``chunks`` are those of each doc_id. A document that moved is not kept: its text is among ``texts``, those read now.
     """
-    kept: dict[str, list[Source]] = defaultdict(list)
+    kept: dict[str, list[SourceRecord]] = defaultdict(list)
     for source in sources:
         place = _place_above(source.path, emptied)
         if place is not None and source.chunks and not has_moved(chunks.get(source.doc_id, ()), texts):

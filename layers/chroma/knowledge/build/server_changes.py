@@ -16,7 +16,7 @@ from knowledge.engines.collection import normalise
 from knowledge.engines.server.database import RESULTS, Database
 from knowledge.engines.server.records import StoredChunk, from_record
 from knowledge.model.errors import IndexUnavailable, IndexUnreachable, SourceUnreadable
-from knowledge.model.manifest import Manifest, Source
+from knowledge.model.manifest import Manifest, SourceRecord
 from knowledge.model.values import Document, Failure
 from knowledge.open.place import read_manifest
 from knowledge.search.signals import Calibration
@@ -32,7 +32,7 @@ class BaseVersion:
     database: Database
     manifest: Manifest
     facts: Path
-    sources: Mapping[str, Source] = field(default_factory=dict)
+    sources: Mapping[str, SourceRecord] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -90,9 +90,9 @@ class SourceChanges:
 
     documents: Sequence[Document]
     fresh: Sequence[int]
-    fresh_sources: Sequence[Source]
-    unchanged: Sequence[Source]
-    removed: Sequence[Source]
+    fresh_sources: Sequence[SourceRecord]
+    unchanged: Sequence[SourceRecord]
+    removed: Sequence[SourceRecord]
     kept: frozenset[str]
     emptied: tuple[Failure, ...]
     count_before: int
@@ -151,26 +151,26 @@ class SourceChanges:
         removed = [source.path for source in self.removed if source.chunks and source.digest not in new]
         check_removals(removed, total=self.count_before, max_share=max_removed_share)
 
-    def plan(self, sources: Sequence[Source], progress: IngestProgress | None = None) -> Plan:
+    def plan(self, sources: Sequence[SourceRecord], progress: IngestProgress | None = None) -> Plan:
         """Return the plan that ``summarise`` reports."""
         kept = self.kept | frozenset(progress.kept if progress else ())
         failed = tuple(progress.failed) if progress else ()
         return Plan(chunks=(), next_number=0, sources=tuple(sources), kept=kept, failed=failed, emptied=self.emptied)
 
 
-def _list_sources(documents: Iterable[Document]) -> tuple[list[Source], frozenset[str]]:
+def _list_sources(documents: Iterable[Document]) -> tuple[list[SourceRecord], frozenset[str]]:
     """Return the sources of ``documents``, read one at a time, and the titles that several have."""
-    sources: list[Source] = []
+    sources: list[SourceRecord] = []
     titles: Counter[str] = Counter()
     for document in documents:
-        sources.append(Source(path=document.path, digest=document.digest, doc_id=document.doc_id, chunks=0))
+        sources.append(SourceRecord(path=document.path, digest=document.digest, doc_id=document.doc_id, chunks=0))
         titles[document.title] += 1
     return sources, frozenset(title for title, count in titles.items() if count > 1)
 
 
-def _split(sources: Sequence[Source], before: Mapping[str, Source]) -> tuple[list[Source], list[int]]:
+def _split(sources: Sequence[SourceRecord], before: Mapping[str, SourceRecord]) -> tuple[list[SourceRecord], list[int]]:
     """Return the sources before that are unchanged, and the places of new and changed ``sources``."""
-    unchanged: list[Source] = []
+    unchanged: list[SourceRecord] = []
     fresh: list[int] = []
     for place, source in enumerate(sources):
         known = before.get(source.doc_id)
@@ -182,8 +182,8 @@ def _split(sources: Sequence[Source], before: Mapping[str, Source]) -> tuple[lis
 
 
 def _keep_unread(
-    others: Sequence[Source], lost: Collection[str], emptied: Mapping[str, Failure]
-) -> tuple[list[Source], tuple[Failure, ...]]:
+    others: Sequence[SourceRecord], lost: Collection[str], emptied: Mapping[str, Failure]
+) -> tuple[list[SourceRecord], tuple[Failure, ...]]:
     """Return those of ``others``, which were not read, that stay, and failures for emptied places."""
     kept = [source for source in others if is_below(source.path, lost)]
     of_emptied, failures = keep_emptied(emptied, (source for source in others if source not in kept), {}, ())

@@ -34,7 +34,7 @@ from knowledge.engines.server.connection import WRITE_POLICY, Connection
 from knowledge.engines.server.database import RESULTS, Database
 from knowledge.engines.server.passages import TABLE_CHUNKS
 from knowledge.model.errors import SourceUnreadable
-from knowledge.model.manifest import MANIFEST_NAME, RECIPE, UNKNOWN, Manifest, Provenance, Source, dumps
+from knowledge.model.manifest import MANIFEST_NAME, NO_PROVENANCE, RECIPE, Manifest, Provenance, SourceRecord, dumps
 from knowledge.model.values import Document, Embedder, Failure, TokenEmbedder, View
 from knowledge.open.index import DEFAULT_COLLECTION
 from knowledge.open.scratch import Scratch
@@ -68,7 +68,7 @@ def ingest_to_server(
     max_removed_share: float = 1.0,
     dry_run: bool = False,
     run: Run = map,
-    made: Provenance = UNKNOWN,
+    made: Provenance = NO_PROVENANCE,
     switch: bool = True,
     table_chunks: int = TABLE_CHUNKS,
     on_progress: Callable[[int, int], None] | None = None,
@@ -132,7 +132,7 @@ def ingest_to_server(
 def _version(settings: IndexSettings, made: Provenance, changes: SourceChanges, before: Manifest | None) -> str:
     """Return the new version's name, a hash of its content, so that a second try finds what the first one wrote."""
 
-    def keys(sources: Sequence[Source]) -> list[tuple[str, str, str]]:
+    def keys(sources: Sequence[SourceRecord]) -> list[tuple[str, str, str]]:
         return sorted((source.doc_id, source.path, source.digest) for source in sources)
 
     previous = before.version if before else ""

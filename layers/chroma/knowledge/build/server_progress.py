@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from knowledge.model.errors import IndexDamaged
-from knowledge.model.manifest import Source
+from knowledge.model.manifest import SourceRecord
 from knowledge.model.values import Failure
 from knowledge.search.arrays import save_array
 from knowledge.search.late_interaction import TOKENS_FOLDER
 from knowledge.search.tokens import IDF_NAME, idf_of
-from knowledge.search.vectors import rounded, save_moments
+from knowledge.search.vectors import round_vectors, save_moments
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -87,7 +87,7 @@ class ChunkTotals:
     def _sum(self, chunks: Sequence[StoredChunk], sign: int) -> None:
         if not chunks:
             return
-        vectors = rounded(np.stack([one.vector for one in chunks])).astype(np.float64)
+        vectors = round_vectors(np.stack([one.vector for one in chunks])).astype(np.float64)
         self.first += sign * vectors.sum(axis=0)
         self.second += sign * (vectors.T @ vectors)
         for one in chunks:
@@ -108,7 +108,7 @@ class IngestProgress:
     slabs: int = 0
     embedded: int = 0
     fields: dict[str, str] = field(default_factory=dict)
-    sources: list[Source] = field(default_factory=list)
+    sources: list[SourceRecord] = field(default_factory=list)
     failed: list[Failure] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
 
@@ -131,7 +131,7 @@ class IngestProgress:
         for place in (folder, folder.with_name(f"{folder.name}.new")):
             try:
                 state = json.loads((place / STATE_NAME).read_bytes())
-                state["sources"] = [Source(**source) for source in state["sources"]]
+                state["sources"] = [SourceRecord(**source) for source in state["sources"]]
                 state["failed"] = [Failure(*failure) for failure in state["failed"]]
                 return cls(ChunkTotals.load(place), **state)
             except (OSError, ValueError, KeyError, TypeError, IndexDamaged):

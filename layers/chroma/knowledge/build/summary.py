@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from knowledge.build.labels import labels_older
 from knowledge.build.plan import Plan
-from knowledge.model.manifest import Manifest, Source
+from knowledge.model.manifest import Manifest, SourceRecord
 from knowledge.model.values import Failure
 
 
@@ -60,7 +60,7 @@ class PhaseClock:
 
 
 def summarise(
-    sources: Sequence[Source],
+    sources: Sequence[SourceRecord],
     before: Manifest | None,
     clock: PhaseClock,
     *,
@@ -94,5 +94,5 @@ def summarise(
     )
 
 
-def _digests(sources: Iterable[Source]) -> dict[str, str]:
+def _digests(sources: Iterable[SourceRecord]) -> dict[str, str]:
     return {source.doc_id: source.digest for source in sources if source.chunks}

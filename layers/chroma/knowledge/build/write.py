@@ -27,7 +27,7 @@ from knowledge.build.reading import write_tokens
 from knowledge.embedding import embed_text
 from knowledge.engines.collection import SQLITE_NAME, Collection
 from knowledge.engines.metadata import merge_types, to_metadata
-from knowledge.model.manifest import UNKNOWN, FileRecord, Manifest, Provenance, Source, dumps
+from knowledge.model.manifest import NO_PROVENANCE, FileRecord, Manifest, Provenance, SourceRecord, dumps
 from knowledge.model.values import Chunk, Embedder, TokenEmbedder
 from knowledge.open.source import CHROMA_FOLDER, file_digest
 from knowledge.open.texts import write_texts
@@ -122,11 +122,11 @@ def bare_manifest(
     version: str,
     settings: IndexSettings,
     *,
-    sources: tuple[Source, ...],
+    sources: tuple[SourceRecord, ...],
     chunks: int,
     next_number: int,
     fields: Mapping[str, str],
-    made: Provenance = UNKNOWN,
+    made: Provenance = NO_PROVENANCE,
 ) -> Manifest:
     """Return the manifest of an index made now, without its files and their records; ``data`` is named by version."""
     return Manifest(

@@ -24,7 +24,7 @@ _VITEPRESS = re.compile(r"[\s~`!@#$%^&*()\-_+=\[\]{}|\\;:\"'“”‘’<>,.?/]+
 _NUMBERED = re.compile(r"(.*)_(\d+)")
 
 
-def take_off(lines: Sequence[str], headings: Iterable[Block]) -> tuple[list[str], dict[int, str]]:
+def remove_stated_ids(lines: Sequence[str], headings: Iterable[Block]) -> tuple[list[str], dict[int, str]]:
     """As many ``lines`` (of a Markdown text) without the ids that its ``headings`` state, and these by first line."""
     kept, ids = list(lines), {}
     for heading in headings:
@@ -45,7 +45,7 @@ def take_off(lines: Sequence[str], headings: Iterable[Block]) -> tuple[list[str]
     return kept, ids
 
 
-def ids_of(titles: Sequence[str], explicit: Sequence[str], *, algorithm: str = "github") -> Iterator[str]:
+def heading_ids(titles: Sequence[str], explicit: Sequence[str], *, algorithm: str = "github") -> Iterator[str]:
     """The id of each heading of a page, in their order: the explicit one, else one made of the title.
 
     Raises:

@@ -53,7 +53,7 @@ class Unit:
         return self.end - self.start
 
 
-class Source:
+class SourceText:
     """A text, the offsets of its lines, and the ways to take a span of it apart."""
 
     def __init__(self, text: str) -> None:

@@ -15,7 +15,7 @@ from itertools import takewhile
 from pathlib import PurePosixPath
 
 from knowledge.cut import anchors as ids
-from knowledge.cut.boundaries import Source
+from knowledge.cut.boundaries import SourceText
 from knowledge.cut.packing import Packer
 from knowledge.read import markdown as md
 
@@ -32,7 +32,7 @@ def is_markdown(path: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TextPiece:
     """A part of a text. ``section`` is its heading path below the title, ``""`` above the first ``##``.
 
     ``anchor`` is the id of the heading that it is under on the document's page, ``""`` where ``section`` is.
@@ -61,7 +61,7 @@ class _Section:
     below: list[_Section] = field(default_factory=list)
 
 
-def split(
+def split_text(
     text: str,
     *,
     title: str = "",
@@ -69,7 +69,7 @@ def split(
     overlap: int = OVERLAP_CHARS,
     markdown: bool = True,
     anchors: str = "github",
-) -> tuple[Piece, ...]:
+) -> tuple[TextPiece, ...]:
     """Cut ``text`` into pieces of 1 to ``max_chars`` characters, in the order of the text.
 
     A piece that goes on with its section begins with the end of the piece before: at most ``overlap`` characters from
@@ -88,33 +88,33 @@ def split(
         raise ValueError(f"overlap must be from 0 to less than max_chars, not {overlap!r} of {max_chars!r}")
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if not markdown:
-        source = Source(text)
+        source = SourceText(text)
         packer = Packer(source, max_chars=max_chars, overlap=overlap)
-        return tuple(Piece("", part) for part in packer.pack(source.paragraphs()))
+        return tuple(TextPiece("", part) for part in packer.pack(source.paragraphs()))
     text, blocks, anchor_of = _anchored(text, anchors)
-    source = Source(text)
+    source = SourceText(text)
     packer = Packer(source, max_chars=max_chars, overlap=overlap, blocks=blocks)
     root = _outline(source, blocks, title, anchor_of)
     if _has_text(source, root):
         return tuple(_pieces(packer, root, (), ""))
-    return tuple(Piece("", part) for part in packer.pack(source.from_blocks(blocks, 0, len(source.text))))
+    return tuple(TextPiece("", part) for part in packer.pack(source.from_blocks(blocks, 0, len(source.text))))
 
 
 def _anchored(text: str, algorithm: str) -> tuple[str, tuple[md.Block, ...], dict[int, str]]:
     """``text`` without the ids that its headings state, its blocks, and the anchors of headings by their first line."""
     blocks = md.parse(text)
     lines = text.split("\n")
-    kept, explicit = ids.take_off(lines, md.headings(blocks))
+    kept, explicit = ids.remove_stated_ids(lines, md.headings(blocks))
     if kept != lines:
         text = "\n".join(kept)
         blocks = md.parse(text)
     headings = list(md.headings(blocks))
     stated = [explicit.get(heading.first, "") for heading in headings]
-    made = ids.ids_of([heading.title for heading in headings], stated, algorithm=algorithm)
+    made = ids.heading_ids([heading.title for heading in headings], stated, algorithm=algorithm)
     return text, blocks, {heading.first: anchor for heading, anchor in zip(headings, made, strict=True)}
 
 
-def _outline(source: Source, blocks: tuple[md.Block, ...], title: str, anchor_of: Mapping[int, str]) -> _Section:
+def _outline(source: SourceText, blocks: tuple[md.Block, ...], title: str, anchor_of: Mapping[int, str]) -> _Section:
     """The tree of sections; a heading that is the document's title has none in it."""
     headline = _headline(blocks, title)
     root = _Section(0, "", 0, 0, len(source.text))
@@ -152,15 +152,15 @@ def _headline(blocks: tuple[md.Block, ...], title: str) -> md.Block | None:
     return next(same, headings[0] if headings and leads else None)
 
 
-def _has_own_text(source: Source, section: _Section) -> bool:
+def _has_own_text(source: SourceText, section: _Section) -> bool:
     return _TEXT.search(source.text, section.body, section.end) is not None
 
 
-def _has_text(source: Source, section: _Section) -> bool:
+def _has_text(source: SourceText, section: _Section) -> bool:
     return _has_own_text(source, section) or any(_has_text(source, below) for below in section.below)
 
 
-def _pieces(packer: Packer, section: _Section, path: tuple[str, ...], carried: str) -> Iterator[Piece]:
+def _pieces(packer: Packer, section: _Section, path: tuple[str, ...], carried: str) -> Iterator[TextPiece]:
     """The pieces of ``section`` and those below it; ``carried``: the headings above that had no text of their own."""
     source, max_chars = packer.source, packer.max_chars
     path = (*path, section.title) if section.title else path
@@ -172,12 +172,12 @@ def _pieces(packer: Packer, section: _Section, path: tuple[str, ...], carried: s
     whole = carried + source.text[section.start : _end(deeper[-1] if deeper else section)].strip()
     says = own or any(map(partial(_has_text, source), deeper))
     if says and len(whole) <= max_chars:
-        yield Piece(label, whole, section.anchor)
+        yield TextPiece(label, whole, section.anchor)
         deeper, carried = [], ""
     elif own:
         units = source.trimmed(section.start, section.body, "heading")
         units += source.from_blocks(section.blocks, section.body, section.end)
-        yield from (Piece(label, text, section.anchor) for text in packer.pack(units, prefix=carried))
+        yield from (TextPiece(label, text, section.anchor) for text in packer.pack(units, prefix=carried))
         carried = ""
     elif heading:
         carried += heading + "\n\n"
@@ -196,7 +196,7 @@ def _end(section: _Section) -> int:
 _HEADING = re.compile(r"^##[ \t]+(.*?)[ \t#]*$", re.MULTILINE)
 
 
-def split_seed(text: str, *, max_chars: int, overlap: int) -> tuple[Piece, ...]:
+def split_seed(text: str, *, max_chars: int, overlap: int) -> tuple[TextPiece, ...]:
     """``text`` in pieces of at most ``max_chars`` characters, in its order.
 
     A piece that goes on with its section begins with the last ``overlap`` characters of the one before.
@@ -205,10 +205,10 @@ def split_seed(text: str, *, max_chars: int, overlap: int) -> tuple[Piece, ...]:
     headings = list(_HEADING.finditer(text))
     starts = [0, *(heading.start() for heading in headings), len(text)]
     names = ["", *(heading[1] for heading in headings)]
-    pieces: list[Piece] = []
+    pieces: list[TextPiece] = []
     for name, start, end in zip(names, starts, starts[1:], strict=False):
         section = text[start:end].strip()
         last = max(1, len(section) - overlap)
         runs = (section[first : first + max_chars].strip() for first in range(0, last, max_chars - overlap))
-        pieces += [Piece(name, run) for run in runs if run]
+        pieces += [TextPiece(name, run) for run in runs if run]
     return tuple(pieces)

@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 
-from knowledge.cut.boundaries import CODE, LINES, Source, Unit
+from knowledge.cut.boundaries import CODE, LINES, SourceText, Unit
 from knowledge.read.markdown import Block
 
 _WHOLE = (*CODE, "code", "row")  # a heading rather stands alone than that one of these is cut
@@ -51,7 +51,7 @@ class _Draft:
 class Packer:
     """Packs units of ``source`` into texts of at most ``max_chars`` with at most ``overlap`` characters repeated."""
 
-    def __init__(self, source: Source, *, max_chars: int, overlap: int, blocks: Sequence[Block] = ()) -> None:
+    def __init__(self, source: SourceText, *, max_chars: int, overlap: int, blocks: Sequence[Block] = ()) -> None:
         self.source = source
         self.max_chars = max_chars
         self._overlap = overlap

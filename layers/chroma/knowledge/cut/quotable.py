@@ -10,14 +10,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from knowledge.cut.boundaries import Source
-from knowledge.cut.units import ITEM_MARKER, Kind
+from knowledge.cut.boundaries import SourceText
+from knowledge.cut.units import ITEM_MARKER, UnitKind
 from knowledge.read import markdown as md
 
 type Span = tuple[int, int]
 """First character and the one after the last."""
 
-NOWHERE: Span = (0, 0)
+NO_SPAN: Span = (0, 0)
 MAX_CHARS = 600
 """What is longer is cut between lines: nobody reads a longer quotation."""
 SHORT_BYTES = 30
@@ -41,12 +41,12 @@ _IMAGE = re.compile(r"!\[(?:\\.|[^\[\]\\])*\](?:\([^()]*\)|\[[^\[\]]*\])?")
 _LINK = re.compile(r"\[\s*\](?:\([^()]*\)|\[[^\[\]]*\])?")
 
 
-def holds_words(text: str, span: Span) -> bool:
+def has_words(text: str, span: Span) -> bool:
     """Whether a letter or digit is in it."""
     return _WORD.search(text, *span) is not None
 
 
-def trim(text: str, start: int, end: int, *, quoted: bool = False) -> Span:
+def trim_span(text: str, start: int, end: int, *, quoted: bool = False) -> Span:
     """The span without the white space around it, ``quoted``: nor the marks of a quotation before it."""
     while end > start and text[end - 1].isspace():
         end -= 1
@@ -58,7 +58,7 @@ def trim(text: str, start: int, end: int, *, quoted: bool = False) -> Span:
     return start, end
 
 
-def sentences(source: Source, span: Span, *, quoted: bool = False) -> list[Span]:
+def sentences(source: SourceText, span: Span, *, quoted: bool = False) -> list[Span]:
     """The sentences in ``span``; code, links and brackets are never cut, a very long sentence is, between lines."""
     text = source.text
     cuts = list(source.sentence_starts(*span))
@@ -67,17 +67,17 @@ def sentences(source: Source, span: Span, *, quoted: bool = False) -> list[Span]
         cuts = [cut for cut in cuts if not any(a < cut < b for a, b in whole)]
     found: list[Span] = []
     for a, b in pairwise((span[0], *cuts, span[1])):
-        start, end = trim(text, a, b, quoted=quoted)
+        start, end = trim_span(text, a, b, quoted=quoted)
         if start == end:
             continue
-        if found and (is_short(text[start:end]) or not holds_words(text, (start, end))):
+        if found and (is_short(text[start:end]) or not has_words(text, (start, end))):
             found[-1] = (found[-1][0], end)
         else:
             found.append((start, end))
-    return [part for sentence in found for part in lines(text, sentence, quoted=quoted)]
+    return [part for sentence in found for part in split_lines(text, sentence, quoted=quoted)]
 
 
-def lines(text: str, span: Span, *, quoted: bool = False) -> Iterator[Span]:
+def split_lines(text: str, span: Span, *, quoted: bool = False) -> Iterator[Span]:
     """``span`` itself, or as few runs of its lines of at most ``MAX_CHARS`` as it takes; a longer line stays whole."""
     start, end = span
     while end - start > MAX_CHARS:
@@ -86,28 +86,28 @@ def lines(text: str, span: Span, *, quoted: bool = False) -> Iterator[Span]:
             cut = text.find("\n", start + MAX_CHARS, end)
         if cut < 0:
             break
-        head = trim(text, start, cut, quoted=quoted)
+        head = trim_span(text, start, cut, quoted=quoted)
         if head[0] < head[1]:
             yield head
         start = cut + 1
-    start, end = trim(text, start, end, quoted=quoted)
+    start, end = trim_span(text, start, end, quoted=quoted)
     if start < end:
         yield start, end
 
 
-def read_of_paragraph(text: str, span: Span) -> Iterable[Span]:
+def visible_in_paragraph(text: str, span: Span) -> Iterable[Span]:
     """What a reader sees of a paragraph: all but the lines around it that name its container."""
-    if not is_read(text[span[0] : span[1]]):
+    if not has_visible_words(text[span[0] : span[1]]):
         return ()
     return _read(text, span, (_CONTAINER,)) if _CONTAINER.search(text, *span) else (span,)
 
 
-def read_of_html(text: str, span: Span) -> Iterator[Span]:
+def visible_in_html(text: str, span: Span) -> Iterator[Span]:
     """What a reader sees of a block of HTML: runs of lines that hold more than tags."""
     return _read(text, span, (_COMMENT, _UNREAD, _TAG))
 
 
-def is_read(paragraph: str) -> bool:
+def has_visible_words(paragraph: str) -> bool:
     """False where nothing is in it but images, tags of HTML or of a template, comments, and links around them."""
     if "`" not in paragraph and any(sign in paragraph for sign in ("<", "![", "{")):
         for hidden in (_COMMENT, _IMAGE, _LINK, _TAG, _TEMPLATE):
@@ -129,12 +129,12 @@ def _read(text: str, span: Span, hidden: Iterable[re.Pattern[str]]) -> Iterator[
         offset += len(line) + 1
     bounds.append((run, span[1]))
     for start, end in bounds:
-        part = trim(text, start, end)
+        part = trim_span(text, start, end)
         if part[0] < part[1]:
             yield part
 
 
-def runs(text: str, starts: Sequence[int], end: int) -> Iterator[Span]:
+def split_lines_at_gaps(text: str, starts: Sequence[int], end: int) -> Iterator[Span]:
     """The lines that begin at ``starts`` in runs of at most ``MAX_CHARS``, cut at an empty line if one is late enough.
 
     A longer line is a run of its own.
@@ -143,11 +143,11 @@ def runs(text: str, starts: Sequence[int], end: int) -> Iterator[Span]:
     for start, following in pairwise((*starts, end)):
         if following - first > MAX_CHARS and start > first:
             cut = gap if gap - first > MAX_CHARS // 2 else start
-            yield trim(text, first, cut)
+            yield trim_span(text, first, cut)
             first = cut
         if not text[start:following].strip():
             gap = following
-    yield trim(text, first, end)
+    yield trim_span(text, first, end)
 
 
 def is_short(sentence: str) -> bool:
@@ -163,7 +163,7 @@ _GOES_ON = re.compile(r"0*(?:[2-9]|1\d)\d*[.)]")  # an ordered list that begins 
 
 
 @dataclass(frozen=True, slots=True)
-class Quotable:
+class QuotableUnit:
     """Characters ``start`` to ``end`` of a chunk's text, and those of its lead; where these are the same it has none.
 
     Neither has white space around it. An item begins with its marker. Code has its fences (the part of a long block
@@ -174,22 +174,22 @@ class Quotable:
 
     start: int
     end: int
-    kind: Kind
+    kind: UnitKind
     lead_start: int = 0
     lead_end: int = 0
 
 
-def quotable(text: str, *, markdown: bool = True) -> tuple[Quotable, ...]:
+def quotable_units(text: str, *, markdown: bool = True) -> tuple[QuotableUnit, ...]:
     """The units of a chunk's ``text`` in their order; they do not overlap, and what is in none has no words to read.
 
     A lead may be a unit of its own, or the end of one. Left out: images, tags, comments, link definitions, rulers.
     """
     # The same number of characters, in the lines that markdown-it counts: for it a carriage return ends one too.
     text = text.replace("\r\n", " \n").replace("\r", "\n")
-    source = Source(text)
+    source = SourceText(text)
     if not markdown:
         spans = (part for block in source.paragraphs() for part in sentences(source, (block.start, block.end)))
-        return tuple(Quotable(*span, Kind.SENTENCE) for span in spans if holds_words(text, span))
+        return tuple(QuotableUnit(*span, UnitKind.SENTENCE) for span in spans if has_words(text, span))
     reader = _Reader(source)
     reader.walk(md.parse(text))
     return tuple(reader.units)
@@ -202,11 +202,11 @@ class _Reader:
     code.
     """
 
-    def __init__(self, source: Source) -> None:
-        self.units: list[Quotable] = []
+    def __init__(self, source: SourceText) -> None:
+        self.units: list[QuotableUnit] = []
         self._source = source
         self._text = source.text
-        self._intro = self._before = self._listed = NOWHERE
+        self._intro = self._before = self._listed = NO_SPAN
         self._quoted = False
 
     def walk(self, blocks: Sequence[md.Block]) -> None:
@@ -223,31 +223,31 @@ class _Reader:
             elif block.kind == "table":
                 self._table(block, span)
             elif block.kind in ("heading", "hr"):
-                self._add(span, Kind.HEADING)
-                self._intro = self._before = self._listed = NOWHERE
+                self._add(span, UnitKind.HEADING)
+                self._intro = self._before = self._listed = NO_SPAN
             else:
-                read = read_of_html if block.kind == "html_block" else read_of_paragraph
+                read = visible_in_html if block.kind == "html_block" else visible_in_paragraph
                 for part in read(self._text, span):
                     self._sentences(part)
 
     def _span(self, block: md.Block) -> Span:
         """Where ``block`` is, behind the units that there are (of a list's first line its item has the beginning)."""
         start = max(self._source.offset(block.first), self.units[-1].end if self.units else 0)
-        return trim(self._text, start, self._source.offset(block.end), quoted=self._quoted)
+        return trim_span(self._text, start, self._source.offset(block.end), quoted=self._quoted)
 
-    def _add(self, span: Span, kind: Kind, lead: Span = NOWHERE) -> None:
-        if holds_words(self._text, span):
-            self.units.append(Quotable(*span, kind, *lead))
+    def _add(self, span: Span, kind: UnitKind, lead: Span = NO_SPAN) -> None:
+        if has_words(self._text, span):
+            self.units.append(QuotableUnit(*span, kind, *lead))
 
     def _sentences(self, span: Span) -> None:
         """A line that ends with a colon leads the paragraph after it."""
         start, end = self._intro
         leads = self._text.endswith(":", start, end) and not self._text[end : span[0]].strip(" \n>")
-        lead = self._intro if leads else NOWHERE
+        lead = self._intro if leads else NO_SPAN
         for part in sentences(self._source, span, quoted=self._quoted):
-            self._add(part, Kind.SENTENCE, lead)
+            self._add(part, UnitKind.SENTENCE, lead)
             self._intro = self._before = part
-            lead = NOWHERE
+            lead = NO_SPAN
 
     def _list(self, block: md.Block) -> None:
         """A list that goes on counting, as behind a picture or in a later chunk, has the lead of the one before."""
@@ -265,16 +265,16 @@ class _Reader:
             own += 1
         if own:
             start, _ = self._span(item)
-            self._item_text(trim(self._text, start, self._source.offset(item.children[own - 1].end)))
+            self._item_text(trim_span(self._text, start, self._source.offset(item.children[own - 1].end)))
         self.walk(item.children[own:])
 
     def _item_text(self, span: Span) -> None:
         """An item whole; a long one by its sentences, with the first as the lead of the others."""
-        if not is_read(self._text[span[0] : span[1]]):
+        if not has_visible_words(self._text[span[0] : span[1]]):
             return
         parts = [span] if span[1] - span[0] <= MAX_CHARS else self._item_parts(span)
         for number, part in enumerate(parts):
-            self._add(part, Kind.ITEM, parts[0] if number else self._intro)
+            self._add(part, UnitKind.ITEM, parts[0] if number else self._intro)
         last = parts[-1]
         self._intro = self._before = last if last[1] - last[0] <= LEAD_CHARS else self._item_parts(last)[-1]
 
@@ -286,13 +286,13 @@ class _Reader:
 
     def _table(self, block: md.Block, span: Span) -> None:
         source = self._source
-        head = trim(self._text, span[0], source.offset(block.first + 2), quoted=self._quoted)
+        head = trim_span(self._text, span[0], source.offset(block.first + 2), quoted=self._quoted)
         rows = [source.offset(line) for line in range(block.first + 2, block.end)]
         before = len(self.units)
         for start, end in pairwise((*rows, span[1])):
-            self._add(trim(self._text, start, end, quoted=self._quoted), Kind.ROW, head)
+            self._add(trim_span(self._text, start, end, quoted=self._quoted), UnitKind.ROW, head)
         if len(self.units) == before:  # no row says anything
-            self._add(head, Kind.ROW)
+            self._add(head, UnitKind.ROW)
 
     def _code(self, block: md.Block, span: Span) -> None:
         source, text = self._source, self._text
@@ -300,12 +300,12 @@ class _Reader:
         if block.markup:
             start = text.find(block.markup, start, end)
         if end - start <= MAX_CHARS:
-            self._add((start, end), Kind.CODE, self._before)
+            self._add((start, end), UnitKind.CODE, self._before)
             return
         cuts = [start, *(source.offset(line) for line in range(block.first + 1, block.end))]
-        opening = trim(text, start, cuts[1])[1] if block.markup else 0
+        opening = trim_span(text, start, cuts[1])[1] if block.markup else 0
         lead = self._before
         adjacent = lead[1] > 0 and not text[lead[1] : start].strip()
         framed = (lead[0] if adjacent else start, opening) if opening else lead
-        for number, part in enumerate(runs(text, cuts, end)):
-            self._add(part, Kind.CODE, framed if number else lead)
+        for number, part in enumerate(split_lines_at_gaps(text, cuts, end)):
+            self._add(part, UnitKind.CODE, framed if number else lead)

@@ -17,13 +17,13 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from knowledge.cut.quotable import Quotable
+    from knowledge.cut.quotable import QuotableUnit
 
 START, END, LEAD_START, LEAD_END, KIND, FIRST_TOKEN, END_TOKEN, LEAD_FIRST_TOKEN, LEAD_END_TOKEN = range(9)
 COLUMNS = 9
 
 
-class Kind(IntEnum):
+class UnitKind(IntEnum):
     """What a unit is; a heading is no quotation itself, it stands above the units after it."""
 
     SENTENCE = 0
@@ -39,7 +39,7 @@ ITEM_MARKER = re.compile(r"(?:[-*+]|\d+[.)])\s+")
 LARGEST = np.iinfo(np.uint16).max
 
 
-def unit_table(units: Sequence[Quotable], spans: NDArray[np.int32], offset: int) -> NDArray[np.uint16]:
+def unit_table(units: Sequence[QuotableUnit], spans: NDArray[np.int32], offset: int) -> NDArray[np.uint16]:
     """The rows of ``units``, shape (units, COLUMNS); those beyond ``LARGEST`` characters are left out.
 
     Args:

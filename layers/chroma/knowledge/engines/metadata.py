@@ -11,7 +11,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from knowledge.model.values import Chunk, Scalar
-from knowledge.read.dates import stated_date
+from knowledge.read.dates import document_date
 
 TEXT_FIELDS = (
     "title",
@@ -82,7 +82,7 @@ def with_stated_date(chunk: Chunk) -> Chunk:
     """Date a ``chunk`` that was stored elsewhere, without a date, by what its other fields state."""
     if chunk.dated:
         return chunk
-    stated = stated_date(last_updated=chunk.last_updated, extra=chunk.extra, path=chunk.path, url=chunk.url)
+    stated = document_date(last_updated=chunk.last_updated, extra=chunk.extra, path=chunk.path, url=chunk.url)
     return replace(chunk, dated=stated) if stated else chunk
 
 

@@ -103,7 +103,7 @@ class SourceUnreadable(KnowledgeError):
         self.failed = failed
 
 
-def unexpected(error: Exception) -> str:
+def describe_unexpected(error: Exception) -> str:
     """What to say of an error that nobody expected, on one line; its traceback goes to the log, at DEBUG."""
     logger.debug("Unexpected error while a document was read or cut", exc_info=error)
     return " ".join(f"unexpected {type(error).__name__}: {error}".split())[:MAX_REASON_CHARS]

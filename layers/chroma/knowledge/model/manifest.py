@@ -31,7 +31,7 @@ def _parse_object(text: str | bytes) -> Object:
     """
     try:
         decoded = text if isinstance(text, str) else text.decode()  # json would take UTF-16, UTF-32 and a BOM too
-        body = json.loads(decoded, object_pairs_hook=_once, parse_constant=_refuse)
+        body = json.loads(decoded, object_pairs_hook=_unique_keys, parse_constant=_refuse)
     except WrongValue:
         raise
     except (ValueError, RecursionError) as exc:
@@ -58,7 +58,7 @@ def _object(body: Object, key: str) -> Object:
     """The object at ``key``."""
     value = body.get(key)
     if not isinstance(value, dict):
-        raise WrongValue(f"{key} is {_said(value)}, not an object")
+        raise WrongValue(f"{key} is {_describe(value)}, not an object")
     return value
 
 
@@ -89,7 +89,7 @@ def _list(body: Object, key: str) -> list[Any]:
     """The list at ``key``."""
     value = body.get(key)
     if not isinstance(value, list):
-        raise WrongValue(f"{key} is {_said(value)}, not a list")
+        raise WrongValue(f"{key} is {_describe(value)}, not a list")
     return value
 
 
@@ -97,7 +97,7 @@ def _text(body: Object, key: str) -> str:
     """The text at ``key``."""
     value = body.get(key)
     if not isinstance(value, str):
-        raise WrongValue(f"{key} is {_said(value)}, not text")
+        raise WrongValue(f"{key} is {_describe(value)}, not text")
     return value
 
 
@@ -105,7 +105,7 @@ def _count(body: Object, key: str) -> int:
     """The whole number >= 0 at ``key``."""
     value = body.get(key)
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise WrongValue(f"{key} is {_said(value)}, not a count")
+        raise WrongValue(f"{key} is {_describe(value)}, not a count")
     return value
 
 
@@ -119,7 +119,7 @@ def _time(body: Object, key: str) -> str:
     return value
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
         raise WrongValue("a key stands there twice")
@@ -130,7 +130,7 @@ def _refuse(constant: str) -> NoReturn:
     raise WrongValue(f"{constant} is no number")
 
 
-def _said(value: object) -> str:
+def _describe(value: object) -> str:
     return "missing" if value is None else repr(value)[:40]
 
 
@@ -150,7 +150,7 @@ _FIELD_TYPES = frozenset({"str", "int", "float", "bool", "mixed"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class SourceRecord:
     """One document of the index: ``digest`` is ``Document.digest``, ``chunks`` may be 0 (it held no text)."""
 
     path: str
@@ -184,7 +184,7 @@ class Provenance:
     tables: Mapping[str, str] = field(default_factory=dict)
 
 
-UNKNOWN = Provenance()
+NO_PROVENANCE = Provenance()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,12 +214,12 @@ class Manifest:
     chunks: int
     next_number: int
     fields: Mapping[str, str]
-    sources: tuple[Source, ...]
+    sources: tuple[SourceRecord, ...]
     files: Mapping[str, FileRecord]
     lexical: Mapping[str, object] = field(default_factory=dict)
     tokens: Mapping[str, object] | None = None
     calibration: Mapping[str, object] | None = None
-    made: Provenance = UNKNOWN
+    made: Provenance = NO_PROVENANCE
     updated: int = 0
 
 
@@ -306,12 +306,12 @@ def _manifest(body: Object) -> Manifest:
         lexical=_object(body, "lexical"),
         tokens=_object_or_null(body, "tokens"),
         calibration=_object_or_null(body, "calibration"),
-        made=_made(_object(body, "made")),
+        made=_provenance(_object(body, "made")),
         updated=_count(counts, "updated"),
     )
 
 
-def _made(made: Object) -> Provenance:
+def _provenance(made: Object) -> Provenance:
     tables = _object(made, "tables")
     return Provenance(
         profile=_text(made, "profile"),
@@ -323,8 +323,8 @@ def _made(made: Object) -> Provenance:
     )
 
 
-def _source(item: Object) -> Source:
-    return Source(
+def _source(item: Object) -> SourceRecord:
+    return SourceRecord(
         path=_text(item, "path"),
         digest=_text(item, "digest"),
         doc_id=_text(item, "doc_id"),

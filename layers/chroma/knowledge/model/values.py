@@ -115,7 +115,7 @@ class View:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Reading:
+class TextEncoding:
     """A text as the embedding model reads it.
 
     ``vector`` is the text's. ``tokens`` are the contextual vectors of its n word pieces, shape (n, dimensions), not
@@ -233,7 +233,7 @@ class Embedder(Protocol):
 class TokenEmbedder(Embedder, Protocol):
     """An embedder that also tells the vector of every token: what late interaction needs."""
 
-    def read(self, text: str) -> Reading:
+    def read(self, text: str) -> TextEncoding:
         """Read ``text``; the vector is the one that ``embed`` gives. Of a long text all tokens are there."""
         ...
 

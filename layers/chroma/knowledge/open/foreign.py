@@ -17,7 +17,7 @@ from knowledge.engines.metadata import merge_types
 from knowledge.model.errors import IndexMismatch, SearchFailed
 from knowledge.model.manifest import SPACE
 from knowledge.model.values import Embedder
-from knowledge.search.candidates import Sides
+from knowledge.search.candidates import HybridIndex
 from knowledge.search.lexical import LEXICAL_FOLDER, Lexical, write_lexical
 from knowledge.search.vectors import VectorStore, write_vectors
 
@@ -85,16 +85,16 @@ def survey(collection: Collection) -> Survey:
     return Survey(ids=by_number, documents=len(documents), fields=fields)
 
 
-def late_sides(collection: Collection, ids: Mapping[int, str], scratch: Path) -> Callable[[], Sides]:
+def late_sides(collection: Collection, ids: Mapping[int, str], scratch: Path) -> Callable[[], HybridIndex]:
     """Return a function that makes both sides of a collection below the folder ``scratch`` at its first call.
 
     ``ids`` maps chunk numbers to Chroma's ids. Safe to call from several threads: one makes them. As in our own
     indexes BM25 reads the text under its title.
     """
     lock = threading.Lock()
-    cached: list[Sides] = []
+    cached: list[HybridIndex] = []
 
-    def sides() -> Sides:
+    def sides() -> HybridIndex:
         with lock:
             if not cached:
                 cached.append(_make_sides(collection, ids, scratch))
@@ -103,7 +103,7 @@ def late_sides(collection: Collection, ids: Mapping[int, str], scratch: Path) ->
     return sides
 
 
-def _make_sides(collection: Collection, ids: Mapping[int, str], scratch: Path) -> Sides:
+def _make_sides(collection: Collection, ids: Mapping[int, str], scratch: Path) -> HybridIndex:
     numbers = sorted(ids)
     number_of = {chunk_id: number for number, chunk_id in ids.items()}
     row_of = {ids[number]: row for row, number in enumerate(numbers)}
@@ -122,7 +122,7 @@ def _make_sides(collection: Collection, ids: Mapping[int, str], scratch: Path) -
         write_vectors(folder, vectors)
     except OSError as exc:
         raise SearchFailed(f"No place for the BM25 side of the index: {exc}") from exc
-    return Sides(
+    return HybridIndex(
         Lexical(folder / LEXICAL_FOLDER, lexical),
         VectorStore(folder, rows=len(numbers), dimensions=DIMENSIONS),
         np.array(numbers, dtype=np.int64),

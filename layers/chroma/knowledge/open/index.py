@@ -18,7 +18,7 @@ from knowledge.open.opened import ChromaIndex, check_manifest, dense_hits
 from knowledge.open.place import folder_of
 from knowledge.open.source import PreparedIndex, prepare
 from knowledge.open.texts import TextStore
-from knowledge.search.candidates import CANDIDATES_PER_SIDE, Candidates, Sides
+from knowledge.search.candidates import CANDIDATES_PER_SIDE, Candidates, HybridIndex
 from knowledge.search.columns import Columns
 from knowledge.search.late_interaction import LateInteractionSearch
 from knowledge.search.lexical import Lexical
@@ -81,7 +81,7 @@ class EmbeddedIndex(ChromaIndex):
         collection: Collection,
         embedder: Embedder,
         texts: TextStore | None,
-        sides: Callable[[], Sides],
+        sides: Callable[[], HybridIndex],
         ids: Mapping[int, str],
         documents: int,
         fields: Mapping[str, str],
@@ -195,7 +195,7 @@ def _open_own(prepared: PreparedIndex, collection: Collection, embedder: Embedde
                 raise IndexDamaged(
                     f"The index has {count} {what} for {manifest.chunks} chunks. Run: ragctl ingest PATH"
                 )
-        sides = Sides.open(prepared.data, manifest, texts.numbers)
+        sides = HybridIndex.open(prepared.data, manifest, texts.numbers)
         late_search = None
         if manifest.tokens is not None and isinstance(embedder, TokenEmbedder):
             calibration = Calibration.load(manifest.calibration)

@@ -7,7 +7,7 @@ from urllib.parse import unquote, urlsplit
 
 from knowledge.engines.server.address import is_server
 from knowledge.model.errors import IndexDamaged, IndexMissing, IndexUnavailable
-from knowledge.model.manifest import MANIFEST_NAME, UNKNOWN, Manifest, Provenance, loads
+from knowledge.model.manifest import MANIFEST_NAME, NO_PROVENANCE, Manifest, Provenance, loads
 
 
 def folder_of(uri: str | Path) -> Path:
@@ -51,9 +51,9 @@ def read_manifest(folder: Path) -> Manifest | None:
 
 
 def read_provenance(uri: str | Path) -> Provenance:
-    """Return the provenance of the index at ``uri``, ``UNKNOWN`` where it is absent, damaged or made elsewhere."""
+    """Return the provenance of the index at ``uri``, ``NO_PROVENANCE`` if it is absent, damaged or made elsewhere."""
     try:
         manifest = read_manifest(folder_of(uri))
     except (IndexUnavailable, ValueError, OSError):  # such as a NUL in the path
-        return UNKNOWN
-    return manifest.made if manifest else UNKNOWN
+        return NO_PROVENANCE
+    return manifest.made if manifest else NO_PROVENANCE

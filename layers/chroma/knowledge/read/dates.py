@@ -23,7 +23,7 @@ _MOMENT = re.compile(
 )
 
 
-def iso(text: str) -> str:
+def to_iso(text: str) -> str:
     """A day or moment, whatever its zone is written like, as ISO 8601 has it; any other text as it is."""
     match = _MOMENT.fullmatch(text.strip())
     if not match:
@@ -47,7 +47,7 @@ def _zone(zone: str) -> str:
     return f"{zone[0]}{int(hours):02}:{minutes}"
 
 
-def stated_date(*, last_updated: str, extra: Mapping[str, object], path: str, url: str) -> int:
+def document_date(*, last_updated: str, extra: Mapping[str, object], path: str, url: str) -> int:
     """The date as the number yyyymmdd, 0 when nothing tells it.
 
     An unknown month or day counts as 00: a document of "2024" is older than one of January 2024.

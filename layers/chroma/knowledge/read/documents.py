@@ -17,27 +17,27 @@ from itertools import chain, count
 from pathlib import Path, PurePosixPath
 from typing import IO, overload
 
-from knowledge.model.errors import IndexNotWritten, unexpected
+from knowledge.model.errors import IndexNotWritten, describe_unexpected
 from knowledge.model.values import Document, Failure
-from knowledge.read.dates import stated_date
-from knowledge.read.file_names import stem, suffix
+from knowledge.read.dates import document_date
+from knowledge.read.file_names import strip_format, suffix
 from knowledge.read.loading import (
     AS_TEXT,
     CORPUS_NAME,
     CORPUS_SUFFIX,
     ConvertedText,
-    Entry,
-    LeftOut,
+    ExcludedDocument,
+    LoadedDocument,
     Loading,
-    Outcome,
+    LoadOutcome,
     is_corpus,
     load,
-    outcomes_of,
+    load_lazily,
 )
 from knowledge.read.selection import EVERYTHING, Selection
-from knowledge.read.walk import EmptyFolder, FoundFile, OtherPath, SkippedPath, find, readable
+from knowledge.read.walk import EmptyFolder, FoundFile, IgnoredPath, SkippedPath, find_files, printable_name
 
-type Place = tuple[int, int]
+type FileSlice = tuple[int, int]
 """The first byte of a text in its file, and how many there are."""
 
 
@@ -49,7 +49,7 @@ class TextFile:
         self._file = io.BytesIO() if file is None else file
         self._end = 0
 
-    def add(self, text: str) -> Place:
+    def add(self, text: str) -> FileSlice:
         """Keep ``text``.
 
         Raises:
@@ -65,16 +65,16 @@ class TextFile:
         self._end += len(data)
         return place
 
-    def read(self, place: Place) -> str:
+    def read(self, place: FileSlice) -> str:
         """The text that ``add`` was given."""
         self._file.seek(place[0])
         return self._file.read(place[1]).decode(errors="surrogatepass")
 
 
-class KeptDocuments(Sequence[Document]):
+class StoredDocuments(Sequence[Document]):
     """Documents in their order, each read from its file whenever it is asked for; the file must be open then."""
 
-    def __init__(self, texts: TextFile, bare: Sequence[Document], places: Sequence[Place]) -> None:
+    def __init__(self, texts: TextFile, bare: Sequence[Document], places: Sequence[FileSlice]) -> None:
         """``bare`` are the documents without their texts, which are at ``places``."""
         self._texts, self._bare, self._places = texts, bare, places
 
@@ -85,24 +85,24 @@ class KeptDocuments(Sequence[Document]):
     def __getitem__(self, at: int) -> Document: ...
 
     @overload
-    def __getitem__(self, at: slice) -> KeptDocuments: ...
+    def __getitem__(self, at: slice) -> StoredDocuments: ...
 
-    def __getitem__(self, at: int | slice) -> Document | KeptDocuments:
+    def __getitem__(self, at: int | slice) -> Document | StoredDocuments:
         if isinstance(at, slice):
-            return KeptDocuments(self._texts, self._bare[at], self._places[at])
+            return StoredDocuments(self._texts, self._bare[at], self._places[at])
         return replace(self._bare[at], text=self._texts.read(self._places[at]))
 
 
-def identified(files: Sequence[Entry | FoundFile]) -> Iterator[tuple[Entry, str | Failure]]:
+def assign_ids(files: Sequence[LoadedDocument | FoundFile]) -> Iterator[tuple[LoadedDocument, str | Failure]]:
     """Each entry with its doc_id, in order; a file without text now keeps the place of its own.
 
     Of files that claim the same id all but the first have one made of their path: Docusaurus' ``id`` is unique in its
     folder only (121 pages of two public sites). Of a corpus' records, which have no paths, all but the first fail.
     """
-    owners: dict[str, Entry] = {}
+    owners: dict[str, LoadedDocument] = {}
     roots: dict[str, set[Path]] = {}
     for file in files:
-        if isinstance(file, Entry) and file.fields.doc_id:
+        if isinstance(file, LoadedDocument) and file.fields.doc_id:
             owners.setdefault(file.fields.doc_id, file)
         found = file if isinstance(file, FoundFile) else file.found
         roots.setdefault(_derived(found), set()).add(found.root)
@@ -125,21 +125,23 @@ def identified(files: Sequence[Entry | FoundFile]) -> Iterator[tuple[Entry, str 
 
 
 def _derived(found: FoundFile) -> str:
-    return stem(found.path)
+    return strip_format(found.path)
 
 
 def _free(found: FoundFile, taken: Container[str], *, shared: bool) -> str:
     """An id made of the file's path that no other document has."""
     root = found.root.resolve()
-    front = f"{readable((root.parent if found.explicit else root).name)}/" if shared else ""
+    front = f"{printable_name((root.parent if found.explicit else root).name)}/" if shared else ""
     full = front + found.path
     numbered = (f"{full}-{number}" for number in count(2))
     return next(name for name in chain((front + _derived(found), full), numbered) if name not in taken)
 
 
-__all__ = ["ConvertedText", "Loading", "Reading", "Selection", "read"]
+__all__ = ["ConvertedText", "Loading", "ReadResult", "Selection", "read"]
 
-type Run = Callable[[Callable[[FoundFile], tuple[Outcome, ...]], Sequence[FoundFile]], Iterable[tuple[Outcome, ...]]]
+type Run = Callable[
+    [Callable[[FoundFile], tuple[LoadOutcome, ...]], Sequence[FoundFile]], Iterable[tuple[LoadOutcome, ...]]
+]
 """Calls a function with each of many files and gives the results in order, perhaps from several processes."""
 
 type OnFiles = Callable[[int, int], None]
@@ -147,7 +149,7 @@ type OnFiles = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class ReadResult:
     """What a read found.
 
     What ``failed`` names is not among the documents; ``warnings`` are caveats about those that are, and links that were
@@ -177,7 +179,7 @@ def read(
     run: Run = map,
     texts: IO[bytes] | None = None,
     on_progress: OnFiles | None = None,
-) -> Reading:
+) -> ReadResult:
     """Read the documents in ``paths``: files, and folders with all that is in them and that ``selection`` takes.
 
     Folders give ``SUFFIXES`` and ``corpus.jsonl``, and the suffixes that ``loading`` has readers for (one given there
@@ -196,13 +198,15 @@ def read(
     """
     files: list[FoundFile] = []
     outcomes = _Outcomes(TextFile(texts))
-    for item in find(paths, wanted=lambda name: name == CORPUS_NAME or loading.kind(name) != "", selection=selection):
+    for item in find_files(
+        paths, wanted=lambda name: name == CORPUS_NAME or loading.kind(name) != "", selection=selection
+    ):
         if isinstance(item, FoundFile):
             files.append(item)
-        elif isinstance(item, OtherPath):
+        elif isinstance(item, IgnoredPath):
             outcomes.skipped[item.kind] += 1
         elif isinstance(item, EmptyFolder):
-            outcomes.emptied.setdefault(item.path, Failure(readable(item.place), "is a folder without files"))
+            outcomes.emptied.setdefault(item.path, Failure(printable_name(item.place), "is a folder without files"))
         else:
             outcomes.unread(item)
     files += fetched
@@ -214,11 +218,11 @@ def read(
     return reading if texts is not None else replace(reading, documents=tuple(reading.documents))
 
 
-def _loaded(files: Sequence[FoundFile], loading: Loading, run: Run) -> Iterator[Iterable[Outcome]]:
+def _loaded(files: Sequence[FoundFile], loading: Loading, run: Run) -> Iterator[Iterable[LoadOutcome]]:
     """What is in each of ``files``; the documents of a corpus one by one, in this process."""
     others = iter(run(partial(load, loading=loading), [found for found in files if not is_corpus(found, loading)]))
     for found in files:
-        yield outcomes_of(found, loading) if is_corpus(found, loading) else next(others)
+        yield load_lazily(found, loading) if is_corpus(found, loading) else next(others)
 
 
 class _Outcomes:
@@ -226,28 +230,28 @@ class _Outcomes:
 
     def __init__(self, texts: TextFile) -> None:
         self._texts = texts
-        self._places: list[Place] = []
+        self._places: list[FileSlice] = []
         """Of the texts of the entries among the files."""
         self.skipped: Counter[str] = Counter()
         self.emptied: dict[str, Failure] = {}
         self._left_out: Counter[str] = Counter()
-        self._files: list[Entry | FoundFile] = []
+        self._files: list[LoadedDocument | FoundFile] = []
         self._failed: list[Failure] = []
         self._warnings: list[Failure] = []
         self._lost: set[str] = set()
 
     def unread(self, item: SkippedPath) -> None:
-        (self._failed if item.lost else self._warnings).append(Failure(readable(item.file), item.reason))
+        (self._failed if item.lost else self._warnings).append(Failure(printable_name(item.file), item.reason))
         if item.lost:
             self._lost.add(item.path)
 
-    def take(self, found: FoundFile, results: Iterable[Outcome]) -> None:
+    def take(self, found: FoundFile, results: Iterable[LoadOutcome]) -> None:
         for outcome in results:
             match outcome:
-                case Entry():
+                case LoadedDocument():
                     self._files.append(replace(outcome, text=""))
                     self._places.append(self._texts.add(outcome.text))
-                case LeftOut():
+                case ExcludedDocument():
                     self._left_out[outcome.reason] += 1
                     self._warnings.append(said := Failure(outcome.shown, outcome.reason))
                     if outcome.empty:
@@ -262,10 +266,10 @@ class _Outcomes:
         if suffix(found.path) != CORPUS_SUFFIX:  # whose records have ids of their own
             self._files.append(found)
 
-    def reading(self) -> Reading:
+    def reading(self) -> ReadResult:
         documents: list[Document] = []
-        places: list[Place] = []
-        for (entry, doc_id), place in zip(identified(self._files), self._places, strict=True):
+        places: list[FileSlice] = []
+        for (entry, doc_id), place in zip(assign_ids(self._files), self._places, strict=True):
             if isinstance(doc_id, Failure):
                 self._failed.append(doc_id)
                 continue
@@ -273,12 +277,12 @@ class _Outcomes:
                 documents.append(replace(_document(entry, doc_id, self._texts.read(place)), text=""))
                 places.append(place)
             except Exception as exc:  # noqa: BLE001 - the other documents go on
-                self._failed.append(Failure(entry.shown, unexpected(exc)))
+                self._failed.append(Failure(entry.shown, describe_unexpected(exc)))
                 self._lost.add(entry.found.path)
                 continue
             self._warnings += [Failure(entry.shown, caveat) for caveat in entry.caveats]
-        return Reading(
-            documents=KeptDocuments(self._texts, documents, places),
+        return ReadResult(
+            documents=StoredDocuments(self._texts, documents, places),
             failed=tuple(self._failed),
             warnings=tuple(self._warnings),
             lost=frozenset(self._lost),
@@ -288,7 +292,7 @@ class _Outcomes:
         )
 
 
-def _document(entry: Entry, doc_id: str, text: str) -> Document:
+def _document(entry: LoadedDocument, doc_id: str, text: str) -> Document:
     fields = entry.fields
     folders = PurePosixPath(entry.found.path).parts[:-1]
     document = Document(
@@ -303,7 +307,9 @@ def _document(entry: Entry, doc_id: str, text: str) -> Document:
         source_type=fields.source_type,
         jurisdiction=fields.jurisdiction,
         last_updated=fields.last_updated,
-        dated=stated_date(last_updated=fields.last_updated, extra=fields.extra, path=entry.found.path, url=fields.url),
+        dated=document_date(
+            last_updated=fields.last_updated, extra=fields.extra, path=entry.found.path, url=fields.url
+        ),
         url=fields.url,
         anchors=entry.anchors,
         extra=fields.extra,

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from knowledge.model.values import KEYWORDS, Scalar
 from knowledge.read import markdown as md
-from knowledge.read.dates import iso, newest_date
+from knowledge.read.dates import newest_date, to_iso
 
 # Chunk fields that no document may set.
 _OWN = ("section", "chunk_index", "chunk_count", "chunk_number", "path", "dated")
@@ -83,10 +83,10 @@ def parse_fields(meta: Mapping[Any, Any]) -> Fields:
         own.setdefault(_name(str(key)), value)
     known, urls, extra = _sorted(meta)
     source = known.get("source_org", "")
-    if is_web(source):  # "source: https://..." names a page, not an organisation
+    if is_web_url(source):  # "source: https://..." names a page, not an organisation
         known["source_org"] = ""
         urls = urls or (source,)
-    url = next((found for found in (known.get("url", ""), *urls) if is_web(found)), "")
+    url = next((found for found in (known.get("url", ""), *urls) if is_web_url(found)), "")
     known |= {"url": url, "title": _title(known.get("title", ""))}
     known |= {"last_updated": _iso(known.get("last_updated", "")), "description": _description(own)}
     joined = {name.replace("_", ""): value for name, value in own.items()}
@@ -123,7 +123,7 @@ def _sorted(meta: Mapping[Any, Any]) -> tuple[dict[str, str], tuple[str, ...], d
     return aliased | {name: text for name, text in texts.items() if text}, urls, extra
 
 
-def left_out(stated: Fields, today: date) -> str:
+def exclusion_reason(stated: Fields, today: date) -> str:
     """Why a site would not show the document on the day ``today``, in words; ``""``: it would."""
     now = newest_date(today.isoformat())
     if stated.draft:
@@ -177,7 +177,7 @@ def _scalar(value: object) -> Scalar | None:
     if isinstance(value, date | time):  # datetime is a date too
         return value.isoformat()
     if isinstance(value, str):
-        return iso(value.replace("\0", " ").strip()) or None
+        return to_iso(value.replace("\0", " ").strip()) or None
     if isinstance(value, bool) or (isinstance(value, float) and math.isfinite(value)):
         return value
     if isinstance(value, int):
@@ -198,7 +198,7 @@ def _urls(value: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(part for part in stripped if part and part.upper() != "N/A"))
 
 
-def is_web(url: str) -> bool:
+def is_web_url(url: str) -> bool:
     """Whether ``url`` is an address on the web, with a host."""
     try:
         parts = urlsplit(url)
@@ -217,7 +217,7 @@ _BLANK = re.compile(r"[ \t]*\n")
 _MAX_HEADING_CHARS = 2000  # in which a heading at the beginning ends
 
 
-def with_preamble(fields: Fields, body: str) -> str:
+def add_preamble(fields: Fields, body: str) -> str:
     """``body`` (Markdown) with what ``fields`` say of it: description, keywords and other names, a paragraph each.
 
     They stand below the title that the body begins with, if it does, so that a chunk has them under its title. A

@@ -20,14 +20,14 @@ def suffix(name: str) -> str:
     return PurePosixPath(name).suffix.lower()
 
 
-def without_template(name: str) -> str:
+def strip_template_suffixes(name: str) -> str:
     """A file's name or path without the suffixes of templates, where another suffix stands before them."""
     while suffix(name) in TEMPLATE_SUFFIXES and suffix(name[: -len(suffix(name))]):
         name = name[: -len(suffix(name))]
     return name
 
 
-def kind_of(name: str, known: Container[str], formats: Mapping[str, str]) -> str:
+def format_suffix(name: str, known: Container[str], formats: Mapping[str, str]) -> str:
     """The suffix, one of ``known``, that the file ``name`` is read as; ``""``: nothing reads it.
 
     ``formats`` is what a user said: the suffix to read as, by the end of a name; the longest end counts.
@@ -35,14 +35,14 @@ def kind_of(name: str, known: Container[str], formats: Mapping[str, str]) -> str
     ends = [end for end in formats if name.lower().endswith(end)]
     if ends:
         return formats[max(ends, key=len)]
-    made = without_template(name)
+    made = strip_template_suffixes(name)
     found = suffix(made)
     return found if found in known and not (made != name and found in _DATA) else ""
 
 
-def stem(path: str) -> str:
+def strip_format(path: str) -> str:
     """A path without what says the format: ``a/page`` of ``a/page.html.md.erb``."""
-    plain = PurePosixPath(without_template(path)).with_suffix("")
+    plain = PurePosixPath(strip_template_suffixes(path)).with_suffix("")
     return (plain.with_suffix("") if plain.suffix.lower() == _PAGE else plain).as_posix()
 
 
@@ -60,27 +60,27 @@ MOST_ALIKE = 2
 """Headings of the title's level, itself with them, where the title begins the text and is not of level 1."""
 
 
-def title_of(path: str) -> str:
+def title_from_name(path: str) -> str:
     """The words of a file's name (``path`` with forward slashes), without what only sorts it.
 
     A file that stands for its folder has the folder's name, where ``path`` has one.
     """
     place = PurePosixPath(path)
-    own = PurePosixPath(stem(path)).name
+    own = PurePosixPath(strip_format(path)).name
     named = place.parent.name if own.lower() in INDEX_NAMES and place.parent.name else own
     named = _EXPORTED.sub("", named) or named
-    name = without_order(_DATED.sub("", named, count=1) if _DATED.match(named) else named)
+    name = strip_sort_number(_DATED.sub("", named, count=1) if _DATED.match(named) else named)
     name = name if " " in name.strip() else name.replace("-", " ").replace("_", " ")  # "Drag-and-drop files" is words
     return " ".join(name.split()) or named
 
 
-def without_order(name: str) -> str:
+def strip_sort_number(name: str) -> str:
     """A file's or folder's name without the number that sorts it: ``1.getting-started``, ``02-install``."""
     match = _NUMBERED.match(name)
     return name[match.end() :] if match else name
 
 
-def headline(text: str) -> str:
+def title_heading(text: str) -> str:
     """The words of the first heading, if it is a title: of level 1 or where the text begins, and alone of its level.
 
     Where the text begins there may be one more of its level ("Summary"), as in the Rust book.

@@ -17,7 +17,7 @@ from ruamel.yaml.constructor import SafeConstructor
 from ruamel.yaml.error import MarkedYAMLError
 from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
-from knowledge.read.dates import iso
+from knowledge.read.dates import to_iso
 
 MAX_DEPTH = 50
 MAX_ALIASES = 16
@@ -97,7 +97,7 @@ class _Constructor(SafeConstructor):
 
     def timestamp(self, node: ScalarNode) -> str:
         # ruamel's own knows few forms of zones, and fails in many ways on the others.
-        return iso(str(node.value))
+        return to_iso(str(node.value))
 
     def untagged(self, suffix: str, node: Any) -> object:
         del suffix

@@ -13,19 +13,19 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any, Protocol
 
-from knowledge.model.errors import SourceUnreadable, unexpected
+from knowledge.model.errors import SourceUnreadable, describe_unexpected
 from knowledge.model.values import Failure
 from knowledge.read.decoding import decode, file_bytes
-from knowledge.read.fields import Fields, left_out, parse_fields, with_preamble
-from knowledge.read.file_names import headline, kind_of, suffix, title_of
+from knowledge.read.fields import Fields, add_preamble, exclusion_reason, parse_fields
+from knowledge.read.file_names import format_suffix, suffix, title_from_name, title_heading
 from knowledge.read.frontmatter import split_front_matter
-from knowledge.read.walk import FoundFile, readable
+from knowledge.read.walk import FoundFile, printable_name
 
 type Meta = Mapping[Any, Any]
 """What a front matter holds."""
 
 
-class NoText(ValueError):
+class EmptyFile(ValueError):
     """A file that is as it should be, and in which there is nothing to read."""
 
 
@@ -69,7 +69,7 @@ class SiteRules(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class CorpusRecord:
     """A line (from 1) that holds a document; ``fields.doc_id`` is its ``_id``, ``fields.title`` is never empty."""
 
     line: int
@@ -78,14 +78,14 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class BadLine:
+class InvalidLine:
     """A line (from 1) that holds none, and why."""
 
     line: int
     error: str
 
 
-def records(text: str) -> Iterator[Record | BadLine]:
+def parse_corpus(text: str) -> Iterator[CorpusRecord | InvalidLine]:
     """Read the lines of ``text``, blank ones left out.
 
     ``metadata`` is read as front matter would be, and so are other keys beside ``_id``, ``title`` and ``text``.
@@ -96,9 +96,9 @@ def records(text: str) -> Iterator[Record | BadLine]:
             try:
                 yield _record(number, line)
             except ValueError as exc:
-                yield BadLine(number, str(exc))
+                yield InvalidLine(number, str(exc))
             except Exception as exc:  # noqa: BLE001 - the other lines go on
-                yield BadLine(number, unexpected(exc))
+                yield InvalidLine(number, describe_unexpected(exc))
 
 
 def _lines(text: str) -> Iterator[str]:
@@ -110,7 +110,7 @@ def _lines(text: str) -> Iterator[str]:
     yield text[start:]
 
 
-def _record(number: int, line: str) -> Record:
+def _record(number: int, line: str) -> CorpusRecord:
     try:
         found = json.loads(line)
     except ValueError as exc:
@@ -130,7 +130,7 @@ def _record(number: int, line: str) -> Record:
     text = text.replace("\0", " ").replace("\r\n", "\n").replace("\r", "\n").strip() or meta.title
     if not text:
         raise ValueError("has no 'text'")
-    return Record(number, text, replace(meta, doc_id=doc_id, title=meta.title or doc_id))
+    return CorpusRecord(number, text, replace(meta, doc_id=doc_id, title=meta.title or doc_id))
 
 
 CORPUS_NAME = "corpus.jsonl"
@@ -164,7 +164,7 @@ class Loading:
 
     def kind(self, name: str) -> str:
         """The suffix that the file ``name`` is read as; ``""``: in folders it is passed over."""
-        return kind_of(name, {*SUFFIXES, *self.readers}, self.formats)
+        return format_suffix(name, {*SUFFIXES, *self.readers}, self.formats)
 
 
 AS_TEXT = Loading()
@@ -172,7 +172,7 @@ AS_TEXT = Loading()
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LoadedDocument:
     """A document before its identity is settled: ``fields.doc_id`` may be ``""``, ``fields.title`` is not.
 
     ``shown`` is what messages call it; ``caveats`` say what was not as it should be. ``anchors``: see ``Document``.
@@ -187,7 +187,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class ExcludedDocument:
     """A document that is not to be read, and why: it is a draft, or it is ``empty`` and holds no text."""
 
     shown: str
@@ -195,32 +195,32 @@ class LeftOut:
     empty: bool = False
 
 
-type Outcome = Entry | LeftOut | Failure
+type LoadOutcome = LoadedDocument | ExcludedDocument | Failure
 
 
-def shown_as(found: FoundFile) -> str:
+def display_name(found: FoundFile) -> str:
     """What messages call a file: the address that it was fetched from, else its path."""
-    return found.url or readable(found.file)
+    return found.url or printable_name(found.file)
 
 
-def load(found: FoundFile, loading: Loading) -> tuple[Outcome, ...]:
-    """``outcomes_of`` all at once, as another process gives them."""
-    return tuple(outcomes_of(found, loading))
+def load(found: FoundFile, loading: Loading) -> tuple[LoadOutcome, ...]:
+    """``load_lazily`` all at once, as another process gives them."""
+    return tuple(load_lazily(found, loading))
 
 
-def outcomes_of(found: FoundFile, loading: Loading) -> Iterator[Outcome]:
+def load_lazily(found: FoundFile, loading: Loading) -> Iterator[LoadOutcome]:
     """The documents in a file, of which a corpus has many. Whatever reading it raises is this file's failure."""
-    shown = shown_as(found)
+    shown = display_name(found)
     try:
         yield from _documents(found, shown, loading)
     except OSError as exc:
         yield Failure(shown, f"cannot be read: {exc.strerror or exc}")
-    except NoText as exc:
-        yield LeftOut(shown, str(exc), empty=True)
+    except EmptyFile as exc:
+        yield ExcludedDocument(shown, str(exc), empty=True)
     except (ValueError, SourceUnreadable) as exc:
         yield Failure(shown, str(exc), lasting=_is_lasting(exc))
     except Exception as exc:  # noqa: BLE001 - the other files go on
-        yield Failure(shown, unexpected(exc))
+        yield Failure(shown, describe_unexpected(exc))
 
 
 def _is_lasting(error: BaseException | None) -> bool:
@@ -241,11 +241,11 @@ def _kind(found: FoundFile, loading: Loading) -> str:
     return loading.kind(found.file.name) or suffix(found.file.name)
 
 
-def _documents(found: FoundFile, shown: str, loading: Loading) -> Iterator[Outcome]:
+def _documents(found: FoundFile, shown: str, loading: Loading) -> Iterator[LoadOutcome]:
     kind = _kind(found, loading)
     data = file_bytes(found.file)
     if not data.strip():
-        yield LeftOut(shown, "is empty", empty=True)
+        yield ExcludedDocument(shown, "is empty", empty=True)
         return
     converted = kind in loading.readers and not (kind in PAGE_SUFFIXES and _FRONT_MATTER.match(data))
     with _step("cannot be converted", "Save it in another format, or --exclude it"):
@@ -268,7 +268,7 @@ def _step(trouble: str, way_out: str) -> Iterator[None]:
     except (OSError, ValueError, SourceUnreadable):
         raise
     except Exception as exc:
-        raise SourceUnreadable(f"{trouble}: {unexpected(exc)}. {way_out}") from exc
+        raise SourceUnreadable(f"{trouble}: {describe_unexpected(exc)}. {way_out}") from exc
 
 
 def _decoded(data: bytes, kind: str, loading: Loading) -> ConvertedText:
@@ -288,19 +288,19 @@ def _decoded(data: bytes, kind: str, loading: Loading) -> ConvertedText:
     return ConvertedText(text, (caveat,) if caveat else ())
 
 
-def _corpus(found: FoundFile, shown: str, text: str, caveats: tuple[str, ...]) -> Iterator[Outcome]:
-    for record in records(text):
+def _corpus(found: FoundFile, shown: str, text: str, caveats: tuple[str, ...]) -> Iterator[LoadOutcome]:
+    for record in parse_corpus(text):
         line = f"{shown}:{record.line}"
-        if isinstance(record, BadLine):
+        if isinstance(record, InvalidLine):
             yield Failure(line, record.error, lasting=True)
         else:
-            yield Entry(found, line, record.fields, record.text, caveats)
+            yield LoadedDocument(found, line, record.fields, record.text, caveats)
             caveats = ()  # said once a file
 
 
 def _single(
     found: FoundFile, shown: str, text: str, caveats: tuple[str, ...], loading: Loading, *, written: bool, plain: bool
-) -> Outcome:
+) -> LoadOutcome:
     """The document of a file; ``written``: somebody wrote it as Markdown, so that it holds what no reader sees.
 
     ``plain`` text has no front matter and no headings.
@@ -308,25 +308,25 @@ def _single(
     with _step("has front matter that cannot be read", "Mend it, or --exclude the file"):
         meta, body, problem = ({}, text, "") if plain else split_front_matter(text)
         fields = parse_fields(meta)
-    if loading.today and (reason := left_out(fields, loading.today)):
-        return LeftOut(shown, reason)
+    if loading.today and (reason := exclusion_reason(fields, loading.today)):
+        return ExcludedDocument(shown, reason)
     if written and loading.site:
         with _step("has markup that cannot be read", "Mend it, or --exclude the file"):
             body = loading.site.as_read(body, found, meta)
     title = _title(found, fields, "" if plain else body, loading.site)
     if not plain:
-        body = with_preamble(fields, body)
+        body = add_preamble(fields, body)
     if not body.strip():
-        return LeftOut(shown, "has front matter but no text" if text.strip() else "holds no text", empty=True)
+        return ExcludedDocument(shown, "has front matter but no text" if text.strip() else "holds no text", empty=True)
     url = _address(found, meta, loading.site) or fields.url
     anchors = loading.site.anchors(found) if loading.site and url else ""
     caveats = (*caveats, problem) if problem else caveats
-    return Entry(found, shown, replace(fields, title=title, url=url), body, caveats, anchors)
+    return LoadedDocument(found, shown, replace(fields, title=title, url=url), body, caveats, anchors)
 
 
 def _title(found: FoundFile, fields: Fields, markdown: str, site: SiteRules | None) -> str:
-    named = "" if site and site.named(found) else headline(markdown)
-    return fields.title or named or title_of(_place(found))
+    named = "" if site and site.named(found) else title_heading(markdown)
+    return fields.title or named or title_from_name(_place(found))
 
 
 def _address(found: FoundFile, meta: Mapping[str, Any], site: SiteRules | None) -> str:

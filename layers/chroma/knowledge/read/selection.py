@@ -113,7 +113,7 @@ class IgnoreRules:
         return False
 
 
-def of_programs(folder: Path, beside: Sequence[str]) -> str:
+def generated_folder_reason(folder: Path, beside: Sequence[str]) -> str:
     """Why ``folder`` holds no documents, ``""``: it may; by its name, the names ``beside`` it, or what it holds."""
     if folder.name in ANTORA_PARTS and "pages" in beside and folder.parent.parent.name == "modules":
         return "templates"
@@ -126,7 +126,7 @@ def of_programs(folder: Path, beside: Sequence[str]) -> str:
     return ""
 
 
-def is_part_of_a_table(name: str, beside: Sequence[str]) -> bool:
+def is_partial_table(name: str, beside: Sequence[str]) -> bool:
     """Whether the file ``name`` is a table as Notion shows it, and all of it is ``beside``.
 
     Of four such pairs of one export each had its rows and columns in the other, two none at all.

@@ -9,7 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from knowledge.model.errors import SourceUnreadable
-from knowledge.read.selection import EVERYTHING, IGNORE_NAME, IgnoreRules, Selection, is_part_of_a_table, of_programs
+from knowledge.read.selection import (
+    EVERYTHING,
+    IGNORE_NAME,
+    IgnoreRules,
+    Selection,
+    generated_folder_reason,
+    is_partial_table,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +60,15 @@ class EmptyFolder:
 
 
 @dataclass(frozen=True, slots=True)
-class OtherPath:
+class IgnoredPath:
     """A file or folder that nobody asked for: ``kind`` is a suffix (``".png"``), or why it was left out, in words."""
 
     kind: str
 
 
-def find(
+def find_files(
     paths: Sequence[Path], *, wanted: Callable[[str], bool], selection: Selection = EVERYTHING
-) -> Iterator[FoundFile | SkippedPath | EmptyFolder | OtherPath]:
+) -> Iterator[FoundFile | SkippedPath | EmptyFolder | IgnoredPath]:
     """The files given, and those in the folders given whose name is ``wanted`` and that ``selection`` takes.
 
     Of folders without files only the highest are given.
@@ -83,10 +90,10 @@ def find(
         if path.is_dir():
             yield from walk.folder(path)
         elif walk.is_new(path):
-            yield FoundFile(path, path, readable(path.name), explicit=True)
+            yield FoundFile(path, path, printable_name(path.name), explicit=True)
 
 
-def readable(name: str | os.PathLike[str]) -> str:
+def printable_name(name: str | os.PathLike[str]) -> str:
     """A file name as text that can be stored: bytes that are not UTF-8 become U+FFFD."""
     return os.fsencode(name).decode(errors="replace")
 
@@ -113,7 +120,7 @@ class _Walk:
         self._seen.add(real)
         return new
 
-    def folder(self, root: Path) -> Iterator[FoundFile | SkippedPath | EmptyFolder | OtherPath]:
+    def folder(self, root: Path) -> Iterator[FoundFile | SkippedPath | EmptyFolder | IgnoredPath]:
         folders = [_Folder(root, IgnoreRules())] if self.is_new(root) else []
         links: list[_Folder] = []
         self._bare = {}
@@ -150,7 +157,7 @@ class _Walk:
 
     def _look_into(
         self, folder: _Folder, root: Path
-    ) -> tuple[list[_Folder], list[_Folder], list[FoundFile | SkippedPath | OtherPath]]:
+    ) -> tuple[list[_Folder], list[_Folder], list[FoundFile | SkippedPath | IgnoredPath]]:
         """The folders and the links in ``folder``, and its files that are read or named."""
         ignored = folder.ignored.below(folder.place, _relative(folder.place, root))
         with os.scandir(folder.place) as scan:
@@ -158,20 +165,22 @@ class _Walk:
         names = [entry.name for entry in entries]
         below: list[_Folder] = []
         links: list[_Folder] = []
-        files: list[FoundFile | SkippedPath | OtherPath] = []
+        files: list[FoundFile | SkippedPath | IgnoredPath] = []
         for entry in entries:
             place = folder.place / entry.name
             path = _relative(place, root)
             is_link, is_folder = entry.is_symlink(), entry.is_dir(follow_symlinks=False)
             leads = is_link and place.is_dir()
             if reason := self._left_out(place, path, names, ignored, is_folder=is_folder or leads):
-                files.append(OtherPath(reason))
+                files.append(IgnoredPath(reason))
             elif is_link:
                 links.append(_Folder(place, ignored))
             elif is_folder:
                 below += [_Folder(place, ignored)] if self.is_new(place) else []
             elif not self._wanted(entry.name):
-                files.append(OtherPath(PurePosixPath(readable(entry.name)).suffix.lower() or "without a suffix"))
+                files.append(
+                    IgnoredPath(PurePosixPath(printable_name(entry.name)).suffix.lower() or "without a suffix")
+                )
             elif self.is_new(place):
                 files.append(FoundFile(place, root, path, explicit=False))
         self._bare[folder.place] = True
@@ -188,8 +197,8 @@ class _Walk:
         if not (self._selection.enters(path) if is_folder else self._selection.takes(path)):
             return "excluded"
         if is_folder:
-            return of_programs(place, beside)
-        return "part of a table that is beside it" if is_part_of_a_table(place.name, beside) else ""
+            return generated_folder_reason(place, beside)
+        return "part of a table that is beside it" if is_partial_table(place.name, beside) else ""
 
     def _linked(self, link: _Folder, root: Path) -> _Folder | FoundFile | SkippedPath | None:
         """What a link leads to: a folder to look into (under the link's name), a file, or nothing new."""
@@ -216,5 +225,5 @@ class _Walk:
 
 
 def _relative(place: Path, root: Path) -> str:
-    path = readable(place.relative_to(root).as_posix())
+    path = printable_name(place.relative_to(root).as_posix())
     return "" if path == "." else path

@@ -68,12 +68,12 @@ class Candidates:
         return len(self.numbers)
 
 
-def number_in(chunk_id: str) -> int:
+def chunk_number(chunk_id: str) -> int:
     """The number of the chunk whose id in one of our own collections is ``chunk_id``."""
     return int(chunk_id.removeprefix("id_"))
 
 
-class Sides:
+class HybridIndex:
     """The dense and the lexical side of an index, with the same chunks in the same rows. Safe in several threads."""
 
     def __init__(
@@ -81,7 +81,7 @@ class Sides:
         lexical: Lexical,
         vectors: VectorStore,
         numbers: NDArray[np.int64],
-        number_of: Callable[[str], int] = number_in,
+        number_of: Callable[[str], int] = chunk_number,
         columns: Columns | None = None,
     ) -> None:
         """Check that the parts belong together.

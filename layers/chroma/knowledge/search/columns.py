@@ -107,7 +107,7 @@ class Columns:
         found: dict[str, Scalar] = {}
         for name, number in self._numbers.items():
             if code := int(self._codes[number, row]):
-                values = self._known(name)
+                values = self._load_values(name)
                 if code > len(values):
                     raise _unfit()
                 found[name] = values[code - 1]
@@ -115,7 +115,7 @@ class Columns:
 
     def values(self, name: str) -> Sequence[Scalar]:
         """The different values of the field ``name``; none of a field that no chunk has."""
-        return self._known(name) if name in self._numbers else ()
+        return self._load_values(name) if name in self._numbers else ()
 
     def _mask(self, where: Mapping[str, Any]) -> NDArray[np.bool_] | None:
         ((name, wanted),) = where.items()
@@ -139,12 +139,12 @@ class Columns:
         number = self._numbers.get(name)
         if number is None:
             return np.zeros(self._rows, dtype=np.bool_)
-        found = np.array([False, *map(admits, self._known(name))])
+        found = np.array([False, *map(admits, self._load_values(name))])
         if int(self._codes[number].max(initial=0)) >= len(found):
             raise _unfit()
         return np.asarray(found[self._codes[number]])
 
-    def _known(self, name: str) -> Sequence[Scalar]:
+    def _load_values(self, name: str) -> Sequence[Scalar]:
         if (values := self._values.get(name)) is None:
             start, end = self._places[name]
             try:

@@ -45,7 +45,7 @@ _NAMES = dict(pair.split(":") for pair in _LANGUAGES.split())
 """ISO 639 codes and their English names; what has none here is of no known language."""
 
 
-def language_of(texts: Iterable[str]) -> str:
+def detect_language(texts: Iterable[str]) -> str:
     """The English name of the language that most of ``texts`` are in, ``""`` where that is not certain."""
     shares = language_shares(list(texts))
     best = max(shares, key=lambda name: shares[name], default="")
@@ -71,7 +71,7 @@ def is_latin(texts: Sequence[str]) -> bool:
     return latin_share(_sample(texts)) >= MOST
 
 
-def stop_words_of(language: str) -> Sequence[str]:
+def load_stop_words(language: str) -> Sequence[str]:
     """The stop words of texts in ``language``, sorted; where that is ``""`` those of English."""
     from bm25s import stopwords  # late: `import bm25s` takes 150 ms, and only an ingest needs it
 

@@ -20,13 +20,13 @@ import numpy as np
 
 from knowledge.embedding import embed_text, question_text
 from knowledge.model.values import Chunk, Claim, ClaimSupport, Evidence, Match, TokenEmbedder, VectorEngine, View, Where
-from knowledge.search.candidates import LEAST_STD, Sides
+from knowledge.search.candidates import LEAST_STD, HybridIndex
 from knowledge.search.lexical import LEXICAL_FOLDER
-from knowledge.search.passage import ChunkView, met_words, scored_units, units_of
-from knowledge.search.pool import LocalPassages, PassageSource, Pool
-from knowledge.search.ranking import Blend, DeepCandidates, EncodedText, TextScores, rank
+from knowledge.search.passage import ChunkView, matched_words, score_units, unscored_units
+from knowledge.search.pool import LocalPassageSource, PassageSource, Pool
+from knowledge.search.ranking import DeepCandidates, EncodedText, TextScores, ViewWeights, rank
 from knowledge.search.signals import Calibration
-from knowledge.search.support import ClaimComparison, Letters
+from knowledge.search.support import ChunkWording, ClaimComparison
 from knowledge.search.terms import WordStatistics
 from knowledge.search.tokens import CodeStore, QuestionCodes, WindowStore
 from knowledge.search.words import Words
@@ -94,13 +94,13 @@ class LateInteractionSearch:
         self._embedder = embedder
         self._calibration = calibration
         # The best chunks of a subject come again with every question about it; 64 of them hold some 5 MB.
-        self._letters = lru_cache(maxsize=LETTERS)(Letters.of)
+        self._letters = lru_cache(maxsize=LETTERS)(ChunkWording.of)
 
     @classmethod
     def local(
         cls,
         data: Path,
-        sides: Sides,
+        sides: HybridIndex,
         engine: VectorEngine,
         embedder: TokenEmbedder,
         calibration: Calibration | None = None,
@@ -113,7 +113,7 @@ class LateInteractionSearch:
         folder, rows = data / TOKENS_FOLDER, len(sides.numbers)
         codes = CodeStore.open(folder, rows=rows)
         windows = WindowStore.open(folder, rows=rows, dimensions=embedder.dimensions)
-        source = LocalPassages(sides, codes, windows, engine)
+        source = LocalPassageSource(sides, codes, windows, engine)
         return cls(source, data, sides.lexical, embedder, calibration)
 
     def search(self, views: Sequence[View], *, k: int, where: Where | None) -> RankedHits:
@@ -129,7 +129,7 @@ class LateInteractionSearch:
         views += self._respelt(views[0])
         asked = self._ask(views)
         pool = self._source.pool({text: one.question.asked.vector for text, one in asked.items()}, views, where)
-        blend = Blend(views, pool.admitted)
+        blend = ViewWeights(views, pool.admitted)
         scores = {text: _score(one, pool, text, self._bm25_weight) for text, one in asked.items()}
 
         base = blend({text: score.base for text, score in scores.items()})
@@ -139,8 +139,8 @@ class LateInteractionSearch:
         late = {text: interaction.best() @ interaction.weights for text, interaction in met.items()}
         deep = DeepCandidates(places=places, asked=asked, scores=scores, late=late)
 
-        readings = [rank(deep, one, k, self._calibration, self._lexical.attainable) for one in blend.readings()]
-        best = max(readings, key=lambda one: one.known)
+        readings = [rank(deep, one, k, self._calibration, self._lexical.max_score) for one in blend.readings()]
+        best = max(readings, key=lambda one: one.evidence_score)
         chosen = best.chosen
         return RankedHits(
             numbers=pool.numbers[places[chosen]],
@@ -157,7 +157,7 @@ class LateInteractionSearch:
 
     def language_unlike(self, text: str) -> str:
         """See ``ChromaIndex.language_unlike``."""
-        return self._lexical.language if self._words.foreign(text) else ""
+        return self._lexical.language if self._words.is_foreign(text) else ""
 
     def pieces(self, text: str) -> int:
         """How many word pieces ``text`` has."""
@@ -176,7 +176,7 @@ class LateInteractionSearch:
         stored = self._source.tokens([chunk.number])
         codes, row = stored.codes, int(stored.rows[0])
         if question is None:
-            return ChunkView(chunk, units_of(codes.units.row(row)))
+            return ChunkView(chunk, unscored_units(codes.units.row(row)))
         question = question_text(question)
         reading = self._embedder.read(question)
         asked = self._questions.ask(question, reading)
@@ -186,8 +186,8 @@ class LateInteractionSearch:
         held = self._embedder.read(whole)
         own = held.spans[:, 0] >= before
         idf = self._questions.idf
-        words = met_words(match, idf[reading.pieces], idf[held.pieces[own]], held.spans[own] - before)
-        return ChunkView(chunk, scored_units(match, asked.asked.weights), words)
+        words = matched_words(match, idf[reading.pieces], idf[held.pieces[own]], held.spans[own] - before)
+        return ChunkView(chunk, score_units(match, asked.asked.weights), words)
 
     def comparison(self, claims: Sequence[Claim], chunks: Sequence[Chunk], question: str = "") -> ClaimComparison:
         """Compare ``claims`` with ``chunks``, at least one."""
@@ -204,11 +204,11 @@ class LateInteractionSearch:
         )
 
     def _with_language(self, evidence: Evidence | None, question: str) -> Evidence | None:
-        foreign, language = self._words.foreign(question), self._lexical.language
+        foreign, language = self._words.is_foreign(question), self._lexical.language
         return replace(evidence, foreign=foreign, language=language) if evidence else None
 
     def _respelt(self, asked: View) -> Iterator[View]:
-        text = self._words.respelt(asked.text)
+        text = self._words.correct_spelling(asked.text)
         if text != asked.text:
             yield View(text, RESPELT_WEIGHT, respelt=True)
 
@@ -217,7 +217,7 @@ class LateInteractionSearch:
         weights: dict[str, float] = {}
         for view in views:
             weights[view.text] = weights.get(view.text, 0.0) + (view.weight if view.where is None else 0.0)
-        ask, read, unknown = self._questions.ask, self._embedder.read, self._words.unknown
+        ask, read, unknown = self._questions.ask, self._embedder.read, self._words.find_unknown
         return {text: EncodedText(ask(text, read(text), unknown(text)), weight) for text, weight in weights.items()}
 
 

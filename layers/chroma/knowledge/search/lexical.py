@@ -18,8 +18,8 @@ import numpy as np
 
 from knowledge.model.errors import IndexDamaged
 from knowledge.search.arrays import load_array, save_array
-from knowledge.search.language import is_latin, language_of, stop_words_of
-from knowledge.search.terms import COMPOUNDING, Terms, stemmer_of
+from knowledge.search.language import detect_language, is_latin, load_stop_words
+from knowledge.search.terms import COMPOUNDING, Terms, stemmer_name
 from knowledge.search.words import count_words, load_words, save_words
 
 if TYPE_CHECKING:
@@ -49,8 +49,8 @@ def write_lexical(
     ``language`` is their language's English name, ``""`` where nobody knows; None: ``texts`` tell it.
     """
     texts = list(texts)
-    language = language_of(texts) if language is None else language
-    stop_words, stemmer = stop_words_of(language), stemmer_of(language)
+    language = detect_language(texts) if language is None else language
+    stop_words, stemmer = load_stop_words(language), stemmer_name(language)
     terms, compounds = Terms(stop_words, stemmer), language in COMPOUNDING
     if compounds:
         terms = Terms(stop_words, stemmer, compounds={term for text in texts for term in terms(text)})
@@ -156,7 +156,7 @@ class Lexical:
         """The highest of ``scores``."""
         return float(self.scores(text).max(initial=0))
 
-    def attainable(self, text: str) -> float:
+    def max_score(self, text: str) -> float:
         """See ``WordStatistics``."""
         return sum(map(self.idf, self.terms(text)))
 
@@ -201,7 +201,7 @@ def update_lexical(
         IndexDamaged: a file of the index before cannot be used.
     """
     terms = Terms.of(record)
-    old = _terms_of(before)
+    old = _terms_by_chunk(before)
     try:
         vocabulary: dict[str, int] = json.loads((before / VOCABULARY_NAME).read_bytes())
     except (OSError, ValueError) as exc:
@@ -224,7 +224,7 @@ def update_lexical(
     return {**record, "rows": len(numbers), "terms": max(1, len(kept))}
 
 
-def _terms_of(folder: Path) -> dict[int, list[int]]:
+def _terms_by_chunk(folder: Path) -> dict[int, list[int]]:
     """The terms of each chunk by its number, as the vocabulary numbers them, repeated as they are there."""
     numbers = load_array(folder / NUMBERS_NAME, dtype=np.int64, shape=(None,))
     starts = load_array(folder / STARTS_NAME, dtype=np.int64, shape=(None,))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from knowledge.cut.units import END, END_TOKEN, FIRST_TOKEN, KIND, START, Kind
+from knowledge.cut.units import END, END_TOKEN, FIRST_TOKEN, KIND, START, UnitKind
 from knowledge.model.values import Chunk
 from knowledge.search.support import MET
 
@@ -48,22 +48,22 @@ class ChunkView:
     matches: tuple[Span, ...] = ()
 
 
-def units_of(table: NDArray[np.uint16]) -> tuple[Span, ...]:
+def unscored_units(table: NDArray[np.uint16]) -> tuple[Span, ...]:
     """The units of a chunk that nothing was asked of; ``table`` as ``knowledge.cut.units`` has it."""
-    return tuple(Span(int(row[START]), int(row[END]), 0.0) for row in table if row[KIND] != Kind.HEADING)
+    return tuple(Span(int(row[START]), int(row[END]), 0.0) for row in table if row[KIND] != UnitKind.HEADING)
 
 
-def scored_units(match: Match, weights: NDArray[np.float32]) -> tuple[Span, ...]:
+def score_units(match: Match, weights: NDArray[np.float32]) -> tuple[Span, ...]:
     """The units of a chunk with their scores; ``weights`` are those of the question's pieces, shape (m,)."""
     spans = []
     for row in match.units.astype(np.int64):
-        if row[KIND] != Kind.HEADING:
+        if row[KIND] != UnitKind.HEADING:
             met = match.similarities[:, row[FIRST_TOKEN] : row[END_TOKEN]].max(axis=1, initial=0)
             spans.append(Span(int(row[START]), int(row[END]), round(float(met.clip(0) @ weights), 4)))
     return tuple(spans)
 
 
-def met_words(
+def matched_words(
     match: Match, asked: NDArray[np.float32], held: NDArray[np.float32], spans: NDArray[np.int32]
 ) -> tuple[Span, ...]:
     """The words of a chunk's text that the question's pieces meet.
@@ -79,11 +79,13 @@ def met_words(
         return ()
     rarity = np.minimum(asked[:, np.newaxis], held) / np.maximum(asked.max(), np.finfo(np.float32).tiny)
     best = np.where(met >= MET, met * rarity, 0).max(axis=0)
-    words = _joined((int(start), int(end), float(weight)) for (start, end), weight in zip(spans, best, strict=True))
+    words = _join_adjacent(
+        (int(start), int(end), float(weight)) for (start, end), weight in zip(spans, best, strict=True)
+    )
     return tuple(Span(word.start, word.end, round(word.score, 4)) for word in words if word.score >= LEAST_WEIGHT)
 
 
-def _joined(pieces: Iterable[tuple[int, int, float]]) -> list[Span]:
+def _join_adjacent(pieces: Iterable[tuple[int, int, float]]) -> list[Span]:
     """Pieces that touch each other are one word, which weighs what its best piece does."""
     words: list[Span] = []
     for start, end, weight in pieces:

@@ -1,7 +1,7 @@
 """The chunks that a search compares, and the port that finds them.
 
-An embedded index has arrays of all chunks (``LocalPassages``); an index on Chroma's server loads those of the chunks
-found (``knowledge.engines.server``).
+An embedded index has arrays of all chunks (``LocalPassageSource``); an index on Chroma's server loads the arrays of the
+chunks found (``knowledge.engines.server``).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from knowledge.search.candidates import Sides, Signal
+from knowledge.search.candidates import HybridIndex, Signal
 
 if TYPE_CHECKING:
     import numpy as np
@@ -71,10 +71,10 @@ POOL = 50
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LocalPassages:
+class LocalPassageSource:
     """A ``PassageSource``: both sides of an index, the stores of its tokens, and the engine that finds what is near."""
 
-    sides: Sides
+    sides: HybridIndex
     codes: CodeStore
     windows: WindowStore
     engine: VectorEngine

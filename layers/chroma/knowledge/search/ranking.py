@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from knowledge.model.values import EncodedQuestion, Evidence, View
-from knowledge.search.signals import BEST_COSINE, Calibration, measure
+from knowledge.search.signals import BEST_COSINE, Calibration, collect_signals
 from knowledge.search.tokens import ProjectedQuestion
 
 if TYPE_CHECKING:
@@ -37,19 +37,19 @@ class TextScores:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Blend:
+class ViewWeights:
     """The views of a query, each with what it admits of the pool (``Pool.admitted``), and how their scores are one."""
 
     views: Sequence[View]
     admitted: Sequence[NDArray[np.bool_] | None]
 
-    def readings(self) -> Iterator[Blend]:
+    def readings(self) -> Iterator[ViewWeights]:
         """With all views; without the optional ones; by the respelt one: where there are such."""
         yield self
         kinds = ([not view.optional for view in self.views], [view.respelt for view in self.views])
         for places in ([place for place, kept in enumerate(kind) if kept] for kind in kinds):
             if 0 < len(places) < len(self.views):
-                yield Blend([self.views[place] for place in places], [self.admitted[place] for place in places])
+                yield ViewWeights([self.views[place] for place in places], [self.admitted[place] for place in places])
 
     def __call__(
         self, scores: Mapping[str, NDArray[np.float32]], places: NDArray[np.int64] | None = None
@@ -59,12 +59,12 @@ class Blend:
         blended = np.zeros(len(scores[self.views[0].text]), dtype=np.float32)
         for view, admitted in zip(self.views, self.admitted, strict=True):
             some = admitted[places] if admitted is not None and places is not None else admitted
-            blended += np.float32(view.weight / total) * _leaning(scores[view.text], some)
+            blended += np.float32(view.weight / total) * _floor_excluded(scores[view.text], some)
         return blended
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Whole:
+class BlendedQuestion:
     """Texts of a query as one question: what they say together, each by its share of the weight.
 
     A blend of cosines is the cosine with the blended vector times that vector's length, by which it is divided: a
@@ -96,11 +96,11 @@ class Whole:
         bm25 = self.blended({text: one.bm25 for text, one in self.scores.items()})
         return {"dense": np.clip(dense, -1, 1), "window": np.clip(window, -1, 1), "bm25": bm25}
 
-    def share(self, place: int, attainable: Callable[[str], float]) -> float:
+    def lexical_share(self, place: int, max_score: Callable[[str], float]) -> float:
         """What the words of the texts score at ``place`` of the pool, of what they could score at most."""
         found = 0.0
         for text, share in self.shares.items():
-            most = attainable(text)
+            most = max_score(text)
             found += float(share * self.scores[text].bm25[place]) / most if most > 0 else 0.0
         return found
 
@@ -121,7 +121,7 @@ class Whole:
         )
 
 
-def _leaning(scores: NDArray[np.float32], admitted: NDArray[np.bool_] | None) -> NDArray[np.float32]:
+def _floor_excluded(scores: NDArray[np.float32], admitted: NDArray[np.bool_] | None) -> NDArray[np.float32]:
     """``scores``, the lowest of them for what is not ``admitted``."""
     if admitted is None or not len(scores):
         return scores
@@ -157,30 +157,34 @@ class Ranking:
     evidence: Evidence | None
 
     @property
-    def known(self) -> float:
+    def evidence_score(self) -> float:
         """How much the index knows of the question; minus infinity where nothing was found."""
         return self.evidence.score if self.evidence else -np.inf
 
 
 def rank(
-    deep: DeepCandidates, blend: Blend, k: int, calibration: Calibration | None, attainable: Callable[[str], float]
+    deep: DeepCandidates,
+    blend: ViewWeights,
+    k: int,
+    calibration: Calibration | None,
+    max_score: Callable[[str], float],
 ) -> Ranking:
-    """The ``k`` best of ``deep`` by the views of ``blend``; ``attainable`` is that of ``knowledge.search.lexical``."""
+    """The ``k`` best of ``deep`` by the views of ``blend``; ``max_score`` is that of ``knowledge.search.lexical``."""
     total = {text: one.base[deep.places] + LATE_WEIGHT * deep.late[text] for text, one in deep.scores.items()}
     blended = blend(total, deep.places)
     chosen = np.lexsort((deep.places, -blended))[:k]
     texts = {view.text for view in blend.views}
-    whole = Whole.of({text: one for text, one in deep.asked.items() if text in texts}, deep.scores)
+    whole = BlendedQuestion.of({text: one for text, one in deep.asked.items() if text in texts}, deep.scores)
     late, parts = whole.blended(deep.late), whole.parts()
     evidence = None
     if len(chosen):
         best = int(chosen[0])
-        signals = measure(
+        signals = collect_signals(
             dense=parts["dense"],
             window=parts["window"],
             late=float(late[best]),
             score=float(whole.blended(total)[best] / whole.length / _PARTS),
-            lexical_share=whole.share(int(deep.places[best]), attainable),
+            lexical_share=whole.lexical_share(int(deep.places[best]), max_score),
         )
         evidence = _evidence(whole, deep.asked, signals, calibration)
     return Ranking(
@@ -192,7 +196,7 @@ def rank(
 
 
 def _evidence(
-    whole: Whole, asked: Mapping[str, EncodedText], signals: Mapping[str, float], known: Calibration | None
+    whole: BlendedQuestion, asked: Mapping[str, EncodedText], signals: Mapping[str, float], known: Calibration | None
 ) -> Evidence:
     question = whole.question(asked)
     if known is None:

@@ -44,7 +44,7 @@ QUANTILE, DOUBT_QUANTILE = 0.95, 0.8
 """Shares of the background questions that stay below the bar, and below the one from which there is doubt."""
 
 
-def measure(
+def collect_signals(
     *,
     dense: NDArray[np.float32],
     window: NDArray[np.float32],

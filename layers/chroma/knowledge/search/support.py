@@ -20,10 +20,20 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from knowledge.cut.units import END, END_TOKEN, FIRST_TOKEN, KIND, START, Kind
+from knowledge.cut.units import END, END_TOKEN, FIRST_TOKEN, KIND, START, UnitKind
 from knowledge.model.values import ChunkSupport, Claim, ClaimSupport
-from knowledge.search.verbatim import Place, is_verbatim, nearest, places_of
-from knowledge.search.wording import NOT, REACH, Pair, Wording, calculated, names, numbers, other_spellings, wording
+from knowledge.search.verbatim import UnitWording, is_verbatim, nearest_unit, unit_wordings
+from knowledge.search.wording import (
+    NOT,
+    REACH,
+    Pair,
+    Wording,
+    find_names,
+    find_numbers,
+    find_results,
+    other_spellings,
+    parse_wording,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,7 +71,7 @@ def probability(signals: Mapping[str, float]) -> float:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ReadClaim:
+class ParsedClaim:
     """A claim as it is compared with chunks.
 
     ``tokens`` are its own among those of all claims, ``idf`` theirs, ``heavy`` the places of the heavier half. Each
@@ -82,7 +92,7 @@ class ReadClaim:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Letters:
+class ChunkWording:
     """The letters of a chunk: its wording with title and section, which are the first ``head`` characters.
 
     ``words`` are all of its words with their stems and other spellings, ``pairs`` the stems in reach of each other.
@@ -96,7 +106,7 @@ class Letters:
     @classmethod
     def of(cls, head: str, text: str, terms: Terms) -> Self:
         """Read a chunk; ``head`` is title and section, each with a line end."""
-        read = wording(head + text, terms)
+        read = parse_wording(head + text, terms)
         return cls(read, len(head), known_words(head + text, read), read.pairs(REACH))
 
     def together(self, pair: Pair) -> bool:
@@ -117,13 +127,13 @@ class ComparedChunk:
     of its tokens in their order, (tokens, m); ``table`` has its u units.
     """
 
-    read: Callable[[], Letters]
+    read: Callable[[], ChunkWording]
     best: NDArray[np.float32]
     met: NDArray[np.float32]
     table: NDArray[np.int64]
 
     @cached_property
-    def letters(self) -> Letters:
+    def letters(self) -> ChunkWording:
         """Its letters, read when a claim is first compared with it."""
         return self.read()
 
@@ -136,9 +146,9 @@ class ComparedChunk:
         return np.maximum.reduceat(padded, self.table[:, [FIRST_TOKEN, END_TOKEN]].ravel(), axis=0)[::2]
 
     @cached_property
-    def places(self) -> Sequence[Place]:
+    def places(self) -> Sequence[UnitWording]:
         """Its units by their words."""
-        return places_of(self.letters.wording, self.letters.head, self.table)
+        return unit_wordings(self.letters.wording, self.letters.head, self.table)
 
 
 class ClaimComparison:
@@ -153,7 +163,7 @@ class ClaimComparison:
         lexical: WordStatistics,
         *,
         embedder: TokenEmbedder,
-        letters: Callable[[str, str, Terms], Letters] = Letters.of,
+        letters: Callable[[str, str, Terms], ChunkWording] = ChunkWording.of,
         question: str = "",
     ) -> None:
         """``stored`` is what is kept of ``chunks``, at least one; ``letters`` may know some already."""
@@ -164,9 +174,9 @@ class ClaimComparison:
         firsts = np.cumsum([0, *(len(claim.text) + 1 for claim in claims)])
         cuts = np.searchsorted(reading.spans[:, 0], firsts).tolist()
         idf, codes = questions.idf[reading.pieces], stored.codes
-        asked = known_words(question, wording(question, lexical.terms))
+        asked = known_words(question, parse_wording(question, lexical.terms))
         self._read = [
-            _read(claim.text, slice(*bounds), idf, lexical, asked)
+            _parse_claim(claim.text, slice(*bounds), idf, lexical, asked)
             for claim, bounds in zip(claims, pairwise(cuts), strict=True)
         ]
         met = codes.interact(questions.ask(joined, reading), stored.rows)
@@ -184,7 +194,7 @@ class ClaimComparison:
         for number, claim in enumerate(self._claims):
             cited = sorted({place[chunk] for chunk in claim.chunks})
             each = tuple(self._alone(number, one) for one in every)
-            known = self._known(every)
+            known = self._words_at(every)
             one = self._read[number]
             missing = [
                 *self._missing_numbers(number, every),
@@ -218,7 +228,7 @@ class ClaimComparison:
           for a negation there that it does not have
         """
         one, chunks = self._read[number], [self._chunks[place] for place in places]
-        words, years = self._known(places), {self._years[place] for place in places}
+        words, years = self._words_at(places), {self._years[place] for place in places}
         apart = [pair for pair in one.pairs if not any(chunk.letters.together(pair) for chunk in chunks)]
         best = reduce(np.maximum, (chunk.best[one.heavy] for chunk in chunks))
         return {
@@ -228,7 +238,7 @@ class ClaimComparison:
             "differences": -float(_differences(one, [unit for chunk in chunks for unit in chunk.places], years)),
         }
 
-    def _known(self, places: Iterable[int]) -> frozenset[str]:
+    def _words_at(self, places: Iterable[int]) -> frozenset[str]:
         return frozenset().union(*(self._chunks[place].letters.words for place in places))
 
     def _missing_numbers(self, number: int, places: Iterable[int]) -> list[str]:
@@ -245,11 +255,11 @@ class ClaimComparison:
     def _alone(self, number: int, place: int) -> ChunkSupport:
         one, chunk = self._read[number], self._chunks[place]
         keys = one.wording.keys
-        verbatim = bool(keys and chunk.places) and is_verbatim(keys, nearest(keys, chunk.places))
+        verbatim = bool(keys and chunk.places) and is_verbatim(keys, nearest_unit(keys, chunk.places))
         start, end = self._nearest_unit(one, chunk)
         return ChunkSupport(self._numbers[place], self.chance(number, [place]), start, end, verbatim)
 
-    def _nearest_unit(self, one: ReadClaim, chunk: ComparedChunk) -> tuple[int, int]:
+    def _nearest_unit(self, one: ParsedClaim, chunk: ComparedChunk) -> tuple[int, int]:
         """Return the characters of the unit that covers most of the claim's idf; none where there are no units.
 
         A heading is no unit to quote, unless there is nothing else.
@@ -257,23 +267,23 @@ class ClaimComparison:
         if not len(chunk.table):
             return 0, 0
         scores = chunk.near[:, one.tokens] @ one.idf
-        quotable = chunk.table[:, KIND] != Kind.HEADING
+        quotable = chunk.table[:, KIND] != UnitKind.HEADING
         unit = int(np.where(quotable, scores, -np.inf if quotable.any() else scores).argmax())
         start, end = chunk.table[unit, [START, END]].tolist()
         return start, end
 
 
-def _read(
+def _parse_claim(
     text: str, tokens: slice, idf: NDArray[np.float32], lexical: WordStatistics, asked: frozenset[str]
-) -> ReadClaim:
-    read, own = wording(text, lexical.terms), idf[tokens]
+) -> ParsedClaim:
+    read, own = parse_wording(text, lexical.terms), idf[tokens]
     heavy = np.flatnonzero(own >= np.median(own)) + tokens.start if len(own) else np.zeros(0, dtype=np.int64)
     pairs = {pair: min(map(lexical.idf, pair)) for pair in read.pairs()}
-    return ReadClaim(
+    return ParsedClaim(
         wording=read,
         stems=frozenset(stem for stem in read.stems if stem and stem != NOT),
-        names=frozenset(name for name in names(text, lexical.terms) if asked.isdisjoint(name)),
-        numbers=numbers(text, lexical.terms) - asked - calculated(text),
+        names=frozenset(name for name in find_names(text, lexical.terms) if asked.isdisjoint(name)),
+        numbers=find_numbers(text, lexical.terms) - asked - find_results(text),
         tokens=tokens,
         idf=own,
         heavy=heavy,
@@ -286,7 +296,7 @@ def _share(stems: frozenset[str], words: frozenset[str]) -> float:
     return len(stems & words) / len(stems) if stems else 1.0
 
 
-def _differences(one: ReadClaim, places: Sequence[Place], years: Set[str]) -> int:
+def _differences(one: ParsedClaim, places: Sequence[UnitWording], years: Set[str]) -> int:
     numbers = one.numbers - years
     if not places:
         return len(numbers)

@@ -19,9 +19,9 @@ import numpy as np
 
 from knowledge.model.errors import IndexDamaged
 from knowledge.search.arrays import load_array, save_array
-from knowledge.search.language import is_latin, language_of, stop_words_of
+from knowledge.search.language import detect_language, is_latin, load_stop_words
 from knowledge.search.lexical import K1, B
-from knowledge.search.terms import Terms, stemmer_of
+from knowledge.search.terms import Terms, stemmer_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -38,8 +38,8 @@ def write_term_counts(folder: Path, sample: Sequence[str], texts: Iterable[str])
 
     ``sample`` are some of them, which tell the language.
     """
-    language = language_of(sample)
-    stop_words, stemmer = stop_words_of(language), stemmer_of(language)
+    language = detect_language(sample)
+    stop_words, stemmer = load_stop_words(language), stemmer_name(language)
     terms = Terms(stop_words, stemmer)
     holders: Counter[int] = Counter()
     rows = length = 0
@@ -91,20 +91,20 @@ class TermCounts:
     def has(self, word: str) -> bool:
         """See ``WordStatistics``."""
         terms = self.terms(word)
-        return not terms or any(map(self._held_by, terms))
+        return not terms or any(map(self._count_holders, terms))
 
     def idf(self, term: str) -> float:
         """See ``WordStatistics``."""
-        holders = self._held_by(term)
+        holders = self._count_holders(term)
         return math.log1p((self._rows - holders + 0.5) / (holders + 0.5))
 
-    def attainable(self, text: str) -> float:
+    def max_score(self, text: str) -> float:
         """See ``WordStatistics``."""
         return sum(map(self.idf, self.terms(text)))
 
     def best_score(self, text: str) -> float:
         """See ``WordStatistics``: the idf of the words that the index has."""
-        return sum(self.idf(term) for term in self.terms(text) if self._held_by(term))
+        return sum(self.idf(term) for term in self.terms(text) if self._count_holders(term))
 
     def scores(self, text: str, of: Sequence[str]) -> NDArray[np.float32]:
         """The BM25 scores of the texts ``of`` for the question ``text``: shape (len(of),)."""
@@ -125,12 +125,12 @@ class TermCounts:
         """
         mean = variance = 0.0
         for term, repeated in Counter(self.terms(text)).items():
-            share, score = self._held_by(term) / max(1, self._rows), repeated * self.idf(term) / (1 + K1)
+            share, score = self._count_holders(term) / max(1, self._rows), repeated * self.idf(term) / (1 + K1)
             mean += share * score
             variance += share * (1 - share) * score**2
         return mean, variance**0.5
 
-    def _held_by(self, term: str) -> int:
+    def _count_holders(self, term: str) -> int:
         wanted = np.uint64(_hash(term))
         place = int(np.searchsorted(self._hashes, wanted))
         found = place < len(self._hashes) and self._hashes[place] == wanted

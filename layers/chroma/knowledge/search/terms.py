@@ -87,14 +87,14 @@ class Terms:
                 return first, second
         return ()
 
-    def each(self, words: Sequence[str]) -> list[str]:
+    def stems(self, words: Sequence[str]) -> list[str]:
         """The stem of each of ``words``, all in lower case; "" for a stop word."""
         with self._lock:
             stems = self._stemmer.stemWords(words)
         return ["" if word in self._stop_words else stem for word, stem in zip(words, stems, strict=True)]
 
 
-def stemmer_of(language: str) -> str:
+def stemmer_name(language: str) -> str:
     """The name of the stemmer of ``language``; where there is none that of English, whose words are in many texts."""
     name = language.lower()
     return name if name in Stemmer.algorithms() else STEMMER
@@ -131,7 +131,7 @@ class WordStatistics(Protocol):
         """How rare ``term`` is in the chunks, >= 0: BM25's idf; highest for an unknown one."""
         ...
 
-    def attainable(self, text: str) -> float:
+    def max_score(self, text: str) -> float:
         """The most that a chunk could score for the question ``text``: the idf of its terms in sum, unknown ones too.
 
         The score of a term is its idf times a saturated frequency below 1.

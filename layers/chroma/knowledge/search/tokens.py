@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from knowledge.model.values import Matrix, Reading, Vector
+    from knowledge.model.values import Matrix, TextEncoding, Vector
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -67,7 +67,7 @@ def window_vectors(tokens: NDArray[np.float32], length: int = WINDOW_TOKENS) -> 
     return np.asarray(sums / np.linalg.norm(sums, axis=1, keepdims=True), dtype=np.float32)
 
 
-def pack(vectors: Matrix) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
+def pack_windows(vectors: Matrix) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
     """``vectors``, of an even number of dimensions, in half a byte each, and what each row is multiplied with after.
 
     The first half of the dimensions is in the upper four bits, with 8 added.
@@ -195,7 +195,7 @@ class QuestionCodes:
         idf = load_array(folder / IDF_NAME, dtype=np.float32, shape=(vocabulary,))
         return cls(Projection.load(folder, dimensions), idf)
 
-    def ask(self, text: str, reading: Reading, unknown: tuple[tuple[int, int], ...] = ()) -> ProjectedQuestion:
+    def ask(self, text: str, reading: TextEncoding, unknown: tuple[tuple[int, int], ...] = ()) -> ProjectedQuestion:
         """The question ``text``, read, as it is compared with codes; ``unknown`` as ``EncodedQuestion`` has it."""
         idf = self.idf[reading.pieces]
         total = float(idf.sum())

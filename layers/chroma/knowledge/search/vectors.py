@@ -32,7 +32,7 @@ BLOCK_ROWS = 1024
 
 def write_vectors(folder: Path, vectors: Matrix) -> None:
     """Write the unit ``vectors``, at least one, as a store in ``folder``; those that are read from it are the same."""
-    steps, scales = to_steps(vectors)
+    steps, scales = quantise(vectors)
     save_array(folder / VECTORS_NAME, steps)
     save_array(folder / SCALES_NAME, scales)
     vectors = steps * scales[:, np.newaxis]
@@ -44,13 +44,13 @@ def write_vectors(folder: Path, vectors: Matrix) -> None:
     save_moments(folder, mean, covariance / len(vectors))
 
 
-def rounded(vectors: Matrix) -> Matrix:
+def round_vectors(vectors: Matrix) -> Matrix:
     """The unit ``vectors`` as a store gives them back, float32."""
-    steps, scales = to_steps(vectors)
+    steps, scales = quantise(vectors)
     return np.asarray(steps * scales[:, np.newaxis], dtype=np.float32)
 
 
-def to_steps(vectors: Matrix) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+def quantise(vectors: Matrix) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
     """Rows of ``vectors`` in whole steps, -127 to 127, and how long a step of each is, shape (rows,)."""
     scales = (np.abs(vectors).max(axis=1) / STEPS).astype(np.float32)
     return np.rint(vectors / scales[:, np.newaxis]).astype(np.int8), scales

@@ -14,7 +14,7 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from knowledge.cut.units import END, KIND, LEAD_END, LEAD_START, START, Kind
+from knowledge.cut.units import END, KIND, LEAD_END, LEAD_START, START, UnitKind
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class UnitWording:
     """A unit: a ``key`` a word, whether it is ``light`` (a stop word, no negation), whether a clause ``ends`` there.
 
     ``around`` are the keys of what introduces and heads it.
@@ -36,13 +36,13 @@ class Place:
     around: frozenset[str]
 
 
-def nearest(own: Sequence[str], places: Sequence[Place]) -> Place:
+def nearest_unit(own: Sequence[str], places: Sequence[UnitWording]) -> UnitWording:
     """That of ``places`` (at least one) which has most of the words ``own``; of equals the shortest."""
     words = set(own)
     return max(places, key=lambda place: (len(words.intersection(place.keys)), -len(place.keys)))
 
 
-def places_of(said: Wording, head: int, table: NDArray[np.int64]) -> Sequence[Place]:
+def unit_wordings(said: Wording, head: int, table: NDArray[np.int64]) -> Sequence[UnitWording]:
     """The units that ``table`` has of a chunk, whose title and section are the first ``head`` characters ``said``."""
     keys, light = said.keys, [not stem for stem in said.stems]
 
@@ -50,16 +50,16 @@ def places_of(said: Wording, head: int, table: NDArray[np.int64]) -> Sequence[Pl
         return slice(bisect_left(said.starts, first + head), bisect_left(said.starts, end + head))
 
     rows = table.tolist()
-    headings = [row for row in rows if row[KIND] == Kind.HEADING]
+    headings = [row for row in rows if row[KIND] == UnitKind.HEADING]
     above = frozenset(keys[words(-head, 0)]).union(*(keys[words(row[START], row[END])] for row in headings))
     made = []
-    for row in [row for row in rows if row[KIND] != Kind.HEADING] or headings:
+    for row in [row for row in rows if row[KIND] != UnitKind.HEADING] or headings:
         own, lead = words(row[START], row[END]), keys[words(row[LEAD_START], row[LEAD_END])]
-        made.append(Place(keys[own], light[own], [*said.ends[own][:-1], True], above.union(lead)))
+        made.append(UnitWording(keys[own], light[own], [*said.ends[own][:-1], True], above.union(lead)))
     return made
 
 
-def is_verbatim(own: Sequence[str], place: Place) -> bool:
+def is_verbatim(own: Sequence[str], place: UnitWording) -> bool:
     """Whether the words ``own`` are those of ``place``, with nothing left out but whole clauses and stop words.
 
     A word's key is its stem, or itself where it is a stop word.
@@ -70,16 +70,18 @@ def is_verbatim(own: Sequence[str], place: Place) -> bool:
     if not at or any(n not in at and key not in place.around for n, key in enumerate(own)):
         return False
     gaps = list(_gaps(sorted(at.values()), len(place.keys)))
-    return all(_idle(place, *gap) for gap in gaps) and not _moved(own, place, at, gaps)
+    return all(_is_omissible(place, *gap) for gap in gaps) and not _is_word_swapped(own, place, at, gaps)
 
 
-def _aligned(own: Sequence[str], place: Place) -> dict[int, int]:
+def _aligned(own: Sequence[str], place: UnitWording) -> dict[int, int]:
     """Where in ``place`` each word stands that was taken from there."""
     blocks = SequenceMatcher(None, place.keys, own, autojunk=False).get_matching_blocks()
     return {here + step: there + step for there, here, size in blocks for step in range(size)}
 
 
-def _moved(own: Sequence[str], place: Place, at: Mapping[int, int], gaps: Sequence[tuple[int, int]]) -> bool:
+def _is_word_swapped(
+    own: Sequence[str], place: UnitWording, at: Mapping[int, int], gaps: Sequence[tuple[int, int]]
+) -> bool:
     """Whether a word of a heading was put in that the place leaves out elsewhere, as where two names are exchanged."""
     left = {place.keys[n] for first, end in gaps for n in range(first, end) if not place.light[n]}
     return any(n not in at and key in left for n, key in enumerate(own))
@@ -92,7 +94,7 @@ def _gaps(taken: Sequence[int], size: int) -> Iterator[tuple[int, int]]:
     yield taken[-1] + 1, size
 
 
-def _idle(place: Place, first: int, end: int) -> bool:
+def _is_omissible(place: UnitWording, first: int, end: int) -> bool:
     """Whether the words from ``first`` to ``end`` can be left out: stop words, the heading's, or whole clauses."""
     if all(place.light[n] or place.keys[n] in place.around for n in range(first, end)):
         return True

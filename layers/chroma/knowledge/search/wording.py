@@ -77,22 +77,24 @@ class Wording:
         return frozenset().union(*(zip(stems, stems[step:], strict=False) for step in range(1, reach + 1)))
 
 
-def wording(text: str, terms: Terms) -> Wording:
+def parse_wording(text: str, terms: Terms) -> Wording:
     """``text`` in letters; ``terms`` are the index's own. Offsets hold where NFKC and lower case keep its length."""
     text = unicodedata.normalize("NFKC", text).lower()
     tokens = [(token.start() + at, piece) for token in _TOKEN.finditer(text) for at, piece in parts(token[0])]
     found = [word for _, word in tokens]
-    words = _by_24_hours([word if word.isalpha() and word not in _NUMBERS else _plain(word) for word in found])
+    words = _by_24_hours(
+        [word if word.isalpha() and word not in _NUMBERS else _normalise_number(word) for word in found]
+    )
     stems = [
         NOT if word in _NEGATIONS or word.endswith(_CONTRACTED) else stem
-        for word, stem in zip(words, terms.each(words), strict=True)
+        for word, stem in zip(words, terms.stems(words), strict=True)
     ]
     starts = [start for start, _ in tokens]
     ends = [_CLAUSE_END.search(text, at + len(one), then) is not None for (at, one), (then, _) in pairwise(tokens)]
     return Wording(words, stems, starts, [*ends, True][: len(words)])
 
 
-def names(text: str, terms: Terms) -> frozenset[frozenset[str]]:
+def find_names(text: str, terms: Terms) -> frozenset[frozenset[str]]:
     """Return the words with a capital that begin no sentence and are no stop words, each with its stem.
 
     A label in title case ("Market Fluctuations: ...") has no names: there capitals tell nothing. Of MTRAG's faithful
@@ -103,15 +105,15 @@ def names(text: str, terms: Terms) -> frozenset[frozenset[str]]:
     words = [
         match[0].lower() for match in _capitals(text) if not any(start <= match.start() < end for start, end in labels)
     ]
-    return frozenset(frozenset(pair) for pair in zip(words, terms.each(words), strict=True) if pair[1])
+    return frozenset(frozenset(pair) for pair in zip(words, terms.stems(words), strict=True) if pair[1])
 
 
-def numbers(text: str, terms: Terms) -> frozenset[str]:
+def find_numbers(text: str, terms: Terms) -> frozenset[str]:
     """Return the numbers of a text, each in one spelling, without those of steps and of references in code."""
-    return frozenset(word for word in wording(_ORDER.sub("", text), terms).words if word[0].isdigit())
+    return frozenset(word for word in parse_wording(_ORDER.sub("", text), terms).words if word[0].isdigit())
 
 
-def calculated(text: str) -> frozenset[str]:
+def find_results(text: str) -> frozenset[str]:
     """Return the results of the right calculations in a text, such as ``108`` of "3 × 36 EUR = 108 EUR".
 
     The prompt asks for sums, differences and products that are shown. None of 261 rated answers has one; six of a
@@ -119,7 +121,7 @@ def calculated(text: str) -> frozenset[str]:
     """
     results = set()
     for match in _CALCULATION.finditer(text):
-        *parts, _, result = map(_plain, _PART.findall(match[0]))
+        *parts, _, result = map(_normalise_number, _PART.findall(match[0]))
         with suppress(InvalidOperation, ValueError):  # "1.2.3", or an "x" within a word
             if _value(parts[::2], parts[1::2]) == Decimal(result):
                 results.add(result)
@@ -147,7 +149,7 @@ def _value(values: Sequence[str], signs: Sequence[str]) -> Decimal:
 
 def _is_title_case(label: str, terms: Terms) -> bool:
     words = [word for word in _TOKEN.findall(label) if word[0].isalpha()]
-    content = [word for word, stem in zip(words, terms.each([word.lower() for word in words]), strict=True) if stem]
+    content = [word for word, stem in zip(words, terms.stems([word.lower() for word in words]), strict=True) if stem]
     return all(word[0].isupper() for word in content)
 
 
@@ -169,7 +171,7 @@ def _by_24_hours(words: list[str]) -> list[str]:
     return words
 
 
-def _plain(word: str) -> str:
+def _normalise_number(word: str) -> str:
     """Return one spelling of a number: digits, no comma between thousands, no noughts before or after."""
     if not word[0].isdigit():
         return _NUMBERS.get(word, word)

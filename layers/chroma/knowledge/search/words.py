@@ -50,19 +50,19 @@ _CODE = re.compile(r"[^\W\d_]+(?:[-./]?\d+)+")
 _DIGIT = re.compile(r"\d")
 _APART = re.compile(r"[-./]")
 
-type Place = tuple[int, int]
+type WordSpan = tuple[int, int]
 """The first character of a word in a text, and the one behind it."""
 
 
-def words_of(text: str) -> Iterator[tuple[Place, str]]:
+def find_words(text: str) -> Iterator[tuple[WordSpan, str]]:
     """The words of ``text`` with their places, codes as one, pieces of scripts without blanks one by one.
 
     Contractions and single letters are left out.
     """
-    return ((place, _plain(word)) for place, word in _written_words(text))
+    return ((place, _normalise_word(word)) for place, word in _written_words(text))
 
 
-def _written_words(text: str) -> Iterator[tuple[Place, str]]:
+def _written_words(text: str) -> Iterator[tuple[WordSpan, str]]:
     for group in _GROUP.finditer(text):
         if _CODE.fullmatch(group[0]):
             yield group.span(), group[0]
@@ -80,7 +80,7 @@ def count_words(texts: Iterable[str]) -> Counter[str]:
         written.update({word for _, word in _written_words(text)}.union(_PART.findall(text)))
     words: Counter[str] = Counter()
     for word, count in written.items():
-        if not is_unspaced(plain := _plain(word)):  # BM25's vocabulary has them as they are
+        if not is_unspaced(plain := _normalise_word(word)):  # BM25's vocabulary has them as they are
             words[plain] += count
     return words
 
@@ -129,13 +129,13 @@ class Words:
         self._is_piece = is_piece
         self._nearly = lru_cache(maxsize=REMEMBERED)(self._spelt_nearly)
 
-    def foreign(self, text: str) -> bool:
+    def is_foreign(self, text: str) -> bool:
         """Whether ``text`` is in another language than the index, by the words that the index lacks.
 
         Codes and numbers are of no language. Where half of what it lacks is spelt nearly as a word of its own, the text
         is misspelt.
         """
-        words = [word for _, word in words_of(text) if not _DIGIT.search(word)]
+        words = [word for _, word in find_words(text) if not _DIGIT.search(word)]
         lacking = [word for word in words if not self._has(word)]
         if self._lexical.language == ENGLISH:
             common = sum(word in COMMON_WORDS for word in words)
@@ -144,17 +144,17 @@ class Words:
             may_be = len(lacking) >= LACKING and len(lacking) > (1 - KNOWN) * len(words)
         return may_be and 2 * sum(bool(self._nearly(word)) for word in lacking) < len(lacking)
 
-    def unknown(self, text: str) -> tuple[Place, ...]:
+    def find_unknown(self, text: str) -> tuple[WordSpan, ...]:
         """Where in ``text`` the words of three letters or more are that the index neither has nor spells otherwise."""
-        words = [(at, word) for at, word in words_of(text) if len(word) >= SHORTEST and not is_unspaced(word)]
+        words = [(at, word) for at, word in find_words(text) if len(word) >= SHORTEST and not is_unspaced(word)]
         return tuple(place for place, word in words if not self._has(word) and not self._nearly(word))
 
-    def respelt(self, text: str) -> str:
+    def correct_spelling(self, text: str) -> str:
         """``text`` with each word that is a letter from one of the index's spelt as that.
 
         Of several the one counts with which some chunk scores best by BM25, times how alike the two are in letters.
         """
-        for (start, end), word in () if self.foreign(text) else reversed(list(words_of(text))):
+        for (start, end), word in () if self.is_foreign(text) else reversed(list(find_words(text))):
             if not self._has(word) and (alike := self._nearly(word)):
                 texts = {near: f"{text[:start]}{near}{text[end:]}" for near in alike}
                 text = texts[max(alike, key=lambda near: alike[near] * self._lexical.best_score(texts[near]))]
@@ -195,5 +195,5 @@ class Words:
         return found
 
 
-def _plain(word: str) -> str:
+def _normalise_word(word: str) -> str:
     return _APART.sub("", unicodedata.normalize("NFKC", word).lower())

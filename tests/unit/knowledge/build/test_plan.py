@@ -13,11 +13,11 @@ from knowledge.build.plan import Plan, PreviousChunks, content_version, plan
 from knowledge.build.server_progress import ChunkTotals, IngestProgress
 from knowledge.build.server_writer import VersionWriter
 from knowledge.cut import chunking
-from knowledge.cut.chunking import Piece
+from knowledge.cut.chunking import TextPiece
 from knowledge.embedding import embed_text
 from knowledge.engines.metadata import to_metadata
 from knowledge.model.errors import SourceUnreadable
-from knowledge.model.manifest import Source
+from knowledge.model.manifest import SourceRecord
 from knowledge.model.values import Document, Failure
 
 
@@ -205,10 +205,10 @@ def test_a_document_that_cannot_be_embedded_stays_as_it_was_and_a_new_one_is_lef
 
 
 def cutting_all_but(title: str) -> Any:
-    def split(text: str, **options: Any) -> tuple[Piece, ...]:
+    def split(text: str, **options: Any) -> tuple[TextPiece, ...]:
         if options["title"] == title:
             raise LookupError("no such page")
-        return chunking.split(text, **options)
+        return chunking.split_text(text, **options)
 
     return split
 
@@ -228,7 +228,7 @@ def test_a_document_does_not_take_the_id_of_one_that_cannot_be_read_now() -> Non
 # An ingest to a server that is tried again
 
 
-WRITTEN = Source(path="a.md", digest="1", doc_id="a", chunks=2)
+WRITTEN = SourceRecord(path="a.md", digest="1", doc_id="a", chunks=2)
 
 
 def test_reading_documents_again_keeps_what_is_written_of_others(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from knowledge.cut.anchors import ALGORITHMS, ids_of
-from knowledge.cut.chunking import Piece, split, split_seed
+from knowledge.cut.anchors import ALGORITHMS, heading_ids
+from knowledge.cut.chunking import TextPiece, split_seed, split_text
 from knowledge.read.documents import read
 
 SHARED_DATA = Path(__file__).parents[5] / "shared" / "data"
@@ -22,7 +22,7 @@ def sentences(count: int, *, start: int = 1) -> str:
 
 
 def sections(text: str, **options: int | str | bool) -> list[str]:
-    return [piece.section for piece in split(text, **options)]  # type: ignore[arg-type]
+    return [piece.section for piece in split_text(text, **options)]  # type: ignore[arg-type]
 
 
 def bare(text: str) -> str:
@@ -35,10 +35,10 @@ def bare(text: str) -> str:
 def test_second_level_headings_cut_even_a_short_text() -> None:
     text = "# Guide\n\nIntro.\n\n## Permits\n\nAsk first.\n\n### Strategic goods\n\nAsk twice.\n\n## Fees\n\nNone."
 
-    assert split(text, title="Guide") == (
-        Piece("", "# Guide\n\nIntro."),
-        Piece("Permits", "## Permits\n\nAsk first.\n\n### Strategic goods\n\nAsk twice.", "permits"),
-        Piece("Fees", "## Fees\n\nNone.", "fees"),
+    assert split_text(text, title="Guide") == (
+        TextPiece("", "# Guide\n\nIntro."),
+        TextPiece("Permits", "## Permits\n\nAsk first.\n\n### Strategic goods\n\nAsk twice.", "permits"),
+        TextPiece("Fees", "## Fees\n\nNone.", "fees"),
     )
 
 
@@ -48,7 +48,7 @@ def test_deeper_headings_cut_only_a_section_that_is_too_long() -> None:
         f"### Food\n\n{sentences(12, start=9)}\n\n## Fees\n\nNone.\n\n### Late\n\nTwice."
     )
 
-    pieces = split(text, max_chars=300, overlap=0)
+    pieces = split_text(text, max_chars=300, overlap=0)
 
     assert [(piece.section, piece.text.partition("\n")[0]) for piece in pieces] == [
         ("Permits", "## Permits"),
@@ -64,24 +64,24 @@ def test_an_entry_below_a_heading_of_code_is_a_piece_however_short() -> None:
     text = "## Settings\n\n### Notes\n\nRead.\n\n### `a_b`, `c`\n\nOne.\n\n### `d` and more\n\nTwo.\n\n#### `e()`\n\nA."
 
     assert sections(text) == ["Settings", "Settings > a_b, c", "Settings > d and more", "Settings > d and more > e()"]
-    assert split(text)[1].text == "### `a_b`, `c`\n\nOne."
-    assert split("## Settings\n\n### `a`\n\nOne.")[0].text == "## Settings\n\n### `a`\n\nOne."
+    assert split_text(text)[1].text == "### `a_b`, `c`\n\nOne."
+    assert split_text("## Settings\n\n### `a`\n\nOne.")[0].text == "## Settings\n\n### `a`\n\nOne."
 
 
 def test_a_heading_without_text_goes_on_top_of_the_next_piece_below_it() -> None:
-    assert split("# Guide\n\n## Permits\n\n### Food\n\nYes.", title="Guide", max_chars=40, overlap=0) == (
-        Piece("Permits", "# Guide\n\n## Permits\n\n### Food\n\nYes.", "permits"),
+    assert split_text("# Guide\n\n## Permits\n\n### Food\n\nYes.", title="Guide", max_chars=40, overlap=0) == (
+        TextPiece("Permits", "# Guide\n\n## Permits\n\n### Food\n\nYes.", "permits"),
     )
     long = "# Guide\n\n## Permits\n\n### Food\n\n" + sentences(60) + "\n\n## Fees\n\nNone."
-    first, *_, last = split(long, title="Guide", overlap=0)
+    first, *_, last = split_text(long, title="Guide", overlap=0)
     assert first.text.startswith("# Guide\n\n## Permits\n\n### Food\n\nThis is the sentence number 1.")
     assert first.section == "Permits > Food"
-    assert last == Piece("Fees", "## Fees\n\nNone.", "fees")
+    assert last == TextPiece("Fees", "## Fees\n\nNone.", "fees")
 
 
 def test_a_heading_that_nothing_follows_is_left_out_but_not_a_text_of_headings() -> None:
     assert sections("## Soon\n\n## Later\n\n---\n\n## Now\n\nText.") == ["Now"]
-    assert split("# Title\n\n## Only\n\n## Headings") == (Piece("", "# Title\n\n## Only\n\n## Headings"),)
+    assert split_text("# Title\n\n## Only\n\n## Headings") == (TextPiece("", "# Title\n\n## Only\n\n## Headings"),)
 
 
 def test_the_title_is_no_part_of_the_path_but_other_top_headings_are() -> None:
@@ -104,7 +104,7 @@ def test_the_title_is_no_part_of_the_path_but_other_top_headings_are() -> None:
     ],
 )
 def test_section_names_are_the_headings_without_markup(heading: str, section: str) -> None:
-    assert [(p.section, p.text) for p in split(f"{heading}\n\nText.")] == [(section, f"{heading}\n\nText.")]
+    assert [(p.section, p.text) for p in split_text(f"{heading}\n\nText.")] == [(section, f"{heading}\n\nText.")]
 
 
 @pytest.mark.parametrize(
@@ -121,11 +121,11 @@ def test_section_names_are_the_headings_without_markup(heading: str, section: st
     ],
 )
 def test_what_only_looks_like_a_heading_cuts_nothing(text: str) -> None:
-    assert split(text) == (Piece("", text),)
+    assert split_text(text) == (TextPiece("", text),)
 
 
 def test_hash_signs_in_plain_text_are_text() -> None:
-    assert split("# one\n\n## two\n\nthree", markdown=False) == (Piece("", "# one\n\n## two\n\nthree"),)
+    assert split_text("# one\n\n## two\n\nthree", markdown=False) == (TextPiece("", "# one\n\n## two\n\nthree"),)
 
 
 # Long sections
@@ -134,10 +134,10 @@ def test_hash_signs_in_plain_text_are_text() -> None:
 def test_paragraphs_come_before_sentences_and_sentences_before_words() -> None:
     first, second, third = sentences(5), sentences(5, start=6), sentences(12, start=11)
 
-    pieces = [piece.text for piece in split(f"{first}\n\n{second}\n\n{third}", max_chars=330, overlap=0)]
+    pieces = [piece.text for piece in split_text(f"{first}\n\n{second}\n\n{third}", max_chars=330, overlap=0)]
 
     assert pieces == [f"{first}\n\n{second}", sentences(10, start=11), sentences(2, start=21)]
-    words = [piece.text for piece in split("many words without end " * 20, max_chars=100, overlap=0)]
+    words = [piece.text for piece in split_text("many words without end " * 20, max_chars=100, overlap=0)]
     assert all(re.fullmatch(r"(many|words|without|end| )+", text) for text in words)
     assert " ".join(words) == ("many words without end " * 20).strip()
 
@@ -145,23 +145,23 @@ def test_paragraphs_come_before_sentences_and_sentences_before_words() -> None:
 def test_abbreviations_and_initials_do_not_end_a_sentence() -> None:
     text = "See e.g. Annex 4 of the rules. Ask Dr. J. Tan about it. " * 10
 
-    for piece in split(text, max_chars=150, overlap=0):
+    for piece in split_text(text, max_chars=150, overlap=0):
         assert re.fullmatch(r"(See e\.g\. Annex 4 of the rules\. ?|Ask Dr\. J\. Tan about it\. ?)+", piece.text)
 
 
 def test_a_word_that_is_too_long_is_cut_hard() -> None:
-    assert [len(piece.text) for piece in split("x" * 5000, overlap=0)] == [1600, 1600, 1600, 200]
+    assert [len(piece.text) for piece in split_text("x" * 5000, overlap=0)] == [1600, 1600, 1600, 200]
 
 
 def test_the_overlap_is_the_end_of_the_piece_before_from_a_sentence_on() -> None:
-    first, second, *_ = (piece.text for piece in split(sentences(100), max_chars=400, overlap=100))
+    first, second, *_ = (piece.text for piece in split_text(sentences(100), max_chars=400, overlap=100))
 
     assert first == sentences(12)
     assert second.startswith(sentences(3, start=10) + " This is the sentence number 13.")
 
 
 def test_the_overlap_of_an_endless_sentence_begins_at_a_word() -> None:
-    first, second, *_ = (piece.text for piece in split("alpha beta gamma " * 60, max_chars=200, overlap=40))
+    first, second, *_ = (piece.text for piece in split_text("alpha beta gamma " * 60, max_chars=200, overlap=40))
 
     overlap = next(second[:n] for n in range(40, 0, -1) if first.endswith(second[:n].rstrip()))
     assert 30 <= len(overlap) <= 40
@@ -179,7 +179,7 @@ def test_the_overlap_of_an_endless_sentence_begins_at_a_word() -> None:
     ids=["no spaces", "commas only", "Thai"],
 )
 def test_the_overlap_of_an_endless_word_begins_at_a_character(text: str, markdown: bool) -> None:
-    pieces = [piece.text for piece in split(text, markdown=markdown)]
+    pieces = [piece.text for piece in split_text(text, markdown=markdown)]
 
     assert len(pieces) > 4
     assert all(len(piece) <= 1600 for piece in pieces)
@@ -195,7 +195,7 @@ def test_the_overlap_of_an_endless_word_begins_at_a_character(text: str, markdow
 def test_no_overlap_begins_inside_a_sentence_where_the_piece_begins_with_one() -> None:
     long = f"You can use the {'very ' * 30}new Thunderbolt port."
 
-    pieces = [piece.text for piece in split(f"{long} {long} {sentences(4)}", max_chars=240, overlap=100)]
+    pieces = [piece.text for piece in split_text(f"{long} {long} {sentences(4)}", max_chars=240, overlap=100)]
 
     assert pieces == [long, f"{long} {sentences(1)}", f"{sentences(4)}"]
 
@@ -203,7 +203,7 @@ def test_no_overlap_begins_inside_a_sentence_where_the_piece_begins_with_one() -
 def test_the_overlap_of_a_quotation_is_one_too() -> None:
     text = f"> {sentences(3)} This is\n> a new sentence. {sentences(3, start=4)}"
 
-    first, second = (piece.text for piece in split(text, max_chars=130, overlap=40))
+    first, second = (piece.text for piece in split_text(text, max_chars=130, overlap=40))
 
     assert first == f"> {sentences(3)} This is\n> a new sentence."
     assert second == f"> This is\n> a new sentence. {sentences(3, start=4)}"
@@ -212,7 +212,7 @@ def test_the_overlap_of_a_quotation_is_one_too() -> None:
 def test_no_overlap_reaches_over_a_section_or_repeats_its_heading() -> None:
     text = f"## One\n\nShort and sweet.\n\n{sentences(9)}\n\n## Two\n\n{sentences(9, start=20)}"
 
-    pieces = split(text, max_chars=300, overlap=200)
+    pieces = split_text(text, max_chars=300, overlap=200)
 
     assert [piece.text for piece in pieces] == [
         "## One\n\nShort and sweet.",
@@ -224,7 +224,7 @@ def test_no_overlap_reaches_over_a_section_or_repeats_its_heading() -> None:
 def test_lists_are_cut_between_items() -> None:
     items = [f"- {sentences(2, start=n)}" for n in range(1, 21, 2)]
 
-    pieces = split("\n".join(items), max_chars=300, overlap=0)
+    pieces = split_text("\n".join(items), max_chars=300, overlap=0)
 
     assert len(pieces) > 1
     assert [line for piece in pieces for line in piece.text.split("\n")] == items
@@ -238,7 +238,7 @@ def test_a_code_block_that_fits_a_piece_is_never_cut() -> None:
     assert 1400 < len(block) < 1600
 
     for before in range(1, 60, 7):
-        pieces = split(f"## Code\n\n{sentences(before)}\n\n{block}\n\nAfter.")
+        pieces = split_text(f"## Code\n\n{sentences(before)}\n\n{block}\n\nAfter.")
         assert sum(block in piece.text for piece in pieces) == 1
         assert sum("```" in piece.text for piece in pieces) == 1
 
@@ -247,7 +247,7 @@ def test_a_longer_code_block_is_cut_at_line_ends_and_each_part_is_a_block() -> N
     lines = [f"    value_{n} = {n}" for n in range(200)]
 
     pieces = [
-        piece.text for piece in split("Intro.\n\n```python\n" + "\n".join(lines) + "\n```\n\nEnd.", max_chars=500)
+        piece.text for piece in split_text("Intro.\n\n```python\n" + "\n".join(lines) + "\n```\n\nEnd.", max_chars=500)
     ]
 
     assert pieces[0].startswith("Intro.\n\n```python\n    value_0 = 0\n")
@@ -260,7 +260,7 @@ def test_a_longer_table_is_cut_between_rows_and_repeats_its_header() -> None:
     header = "| Port | Code |\n| --- | --- |"
     rows = [f"| Port number {n} | P{n} |" for n in range(100)]
 
-    pieces = [piece.text for piece in split(f"Ports:\n\n{header}\n" + "\n".join(rows), max_chars=400)]
+    pieces = [piece.text for piece in split_text(f"Ports:\n\n{header}\n" + "\n".join(rows), max_chars=400)]
 
     assert pieces[0].startswith(f"Ports:\n\n{header}\n{rows[0]}\n")
     assert all(text.startswith(f"{header}\n| Port number") for text in pieces[1:])
@@ -270,7 +270,7 @@ def test_a_longer_table_is_cut_between_rows_and_repeats_its_header() -> None:
 def test_no_overlap_begins_inside_code() -> None:
     block = "```\n" + "\n".join(f"a long line of code with the number {n}" for n in range(20)) + "\n```"
 
-    pieces = [piece.text for piece in split(f"{sentences(20)}\n\n{block}\n\n{sentences(40, start=30)}")]
+    pieces = [piece.text for piece in split_text(f"{sentences(20)}\n\n{block}\n\n{sentences(40, start=30)}")]
 
     assert sum("line of code" in text for text in pieces) == 1
     assert all(text.startswith(("This is", "```")) for text in pieces)
@@ -280,17 +280,17 @@ def test_no_overlap_begins_inside_code() -> None:
 
 
 def test_empty_texts_have_no_pieces() -> None:
-    assert split("") == split(" \n\t\n") == split("", markdown=False) == ()
+    assert split_text("") == split_text(" \n\t\n") == split_text("", markdown=False) == ()
 
 
 def test_line_ends_of_any_kind_are_read() -> None:
-    assert split("## A\r\n\r\none\rtwo") == (Piece("A", "## A\n\none\ntwo", "a"),)
+    assert split_text("## A\r\n\r\none\rtwo") == (TextPiece("A", "## A\n\none\ntwo", "a"),)
 
 
 @pytest.mark.parametrize(("max_chars", "overlap"), [(100, 100), (100, -1), (0, 0)])
 def test_impossible_sizes_are_refused(max_chars: int, overlap: int) -> None:
     with pytest.raises(ValueError, match="overlap must be"):
-        split("text", max_chars=max_chars, overlap=overlap)
+        split_text("text", max_chars=max_chars, overlap=overlap)
 
 
 TEXTS = st.text(alphabet=st.sampled_from("ab.! \n#-`|>*1é字。x"), max_size=400) | st.text(max_size=300)
@@ -299,10 +299,10 @@ TEXTS = st.text(alphabet=st.sampled_from("ab.! \n#-`|>*1é字。x"), max_size=40
 @given(text=TEXTS, max_chars=st.integers(1, 60), markdown=st.booleans())
 @settings(max_examples=400)
 def test_any_text_gives_pieces_of_allowed_size(text: str, max_chars: int, markdown: bool) -> None:
-    pieces = split(text, max_chars=max_chars, overlap=max_chars // 3, markdown=markdown)
+    pieces = split_text(text, max_chars=max_chars, overlap=max_chars // 3, markdown=markdown)
 
     assert all(1 <= len(piece.text) <= max_chars and piece.text.strip() for piece in pieces)
-    assert pieces == split(text, max_chars=max_chars, overlap=max_chars // 3, markdown=markdown)
+    assert pieces == split_text(text, max_chars=max_chars, overlap=max_chars // 3, markdown=markdown)
     assert bool(pieces) == bool(text.strip())
 
 
@@ -311,7 +311,7 @@ def test_any_text_gives_pieces_of_allowed_size(text: str, max_chars: int, markdo
 @settings(max_examples=600)
 def test_plain_text_loses_nothing_and_repeats_only_the_overlap(text: str, max_chars: int, share: int) -> None:
     overlap = max_chars // share if share else 0
-    pieces = split(text, max_chars=max_chars, overlap=overlap, markdown=False)
+    pieces = split_text(text, max_chars=max_chars, overlap=overlap, markdown=False)
 
     wanted = bare(text)
     reached = {0}  # how much of the text the pieces so far may stand for
@@ -354,7 +354,7 @@ def markdown_texts(draw: st.DrawFn) -> str:
 @given(text=markdown_texts(), max_chars=st.integers(40, 400))
 @settings(max_examples=300)
 def test_every_word_of_a_markdown_text_is_kept_once_and_in_order(text: str, max_chars: int) -> None:
-    pieces = split(text, max_chars=max_chars, overlap=0)
+    pieces = split_text(text, max_chars=max_chars, overlap=0)
 
     assert all(len(piece.text) <= max_chars for piece in pieces)
     assert re.findall(r"w\d+", " ".join(piece.text for piece in pieces)) == re.findall(r"w\d+", text)
@@ -364,7 +364,7 @@ def test_every_word_of_a_markdown_text_is_kept_once_and_in_order(text: str, max_
 @settings(max_examples=200)
 def test_overlaps_only_repeat_the_words_just_before(text: str, max_chars: int) -> None:
     seen = 0
-    for piece in split(text, max_chars=max_chars, overlap=50):
+    for piece in split_text(text, max_chars=max_chars, overlap=50):
         numbers = [int(word) for word in re.findall(r"w(\d+)", piece.text)]
         assert len(piece.text) <= max_chars
         if numbers:
@@ -380,15 +380,15 @@ def test_real_pages_keep_their_words_and_their_fences() -> None:
     if not pages.is_dir():
         pytest.skip("needs ../shared/data/docs_handbook")
     for document in read([pages]).documents:
-        pieces = split(document.text, title=document.title)
+        pieces = split_text(document.text, title=document.title)
         assert all(0 < len(piece.text) <= 1600 for piece in pieces)
-        kept = split(document.text, title=document.title, overlap=0)
+        kept = split_text(document.text, title=document.title, overlap=0)
         assert len(re.findall(r"\w+", document.text)) - len(re.findall(r"\w+", " ".join(p.text for p in kept))) < 30
         assert all(len(re.findall(r"^\s*```", piece.text, re.MULTILINE)) % 2 == 0 for piece in pieces)
 
 
 def test_a_first_heading_of_any_level_that_is_the_title_is_no_part_of_a_section() -> None:
-    pieces = split("## Installation\n\nGet it.\n\n### On Linux\n\n" + "Use curl. " * 200, title="Installation")
+    pieces = split_text("## Installation\n\nGet it.\n\n### On Linux\n\n" + "Use curl. " * 200, title="Installation")
 
     assert {piece.section for piece in pieces} == {"", "On Linux"}
 
@@ -399,9 +399,9 @@ def test_a_first_heading_of_any_level_that_is_the_title_is_no_part_of_a_section(
 def test_it_cuts_at_chapters_and_nowhere_else_what_fits() -> None:
     text = "# Timer\n\nAbout it.\n\n## Start ##\n\nPress.\n\n### On a phone\n\nTap.\n\n## Stop\n\nPress again.\n"
     assert split_seed(text, max_chars=100, overlap=10) == (
-        Piece("", "# Timer\n\nAbout it."),
-        Piece("Start", "## Start ##\n\nPress.\n\n### On a phone\n\nTap."),
-        Piece("Stop", "## Stop\n\nPress again."),
+        TextPiece("", "# Timer\n\nAbout it."),
+        TextPiece("Start", "## Start ##\n\nPress.\n\n### On a phone\n\nTap."),
+        TextPiece("Stop", "## Stop\n\nPress again."),
     )
 
 
@@ -434,7 +434,7 @@ TITLES = ["What's new in 2.0?", "Café & `go_build` -- now", "2 steps", "2 steps
     ],
 )
 def test_each_tool_makes_ids_in_its_own_way(algorithm: str, ids: list[str]) -> None:
-    assert list(ids_of(TITLES, [""] * len(TITLES), algorithm=algorithm)) == ids
+    assert list(heading_ids(TITLES, [""] * len(TITLES), algorithm=algorithm)) == ids
 
 
 @pytest.mark.parametrize(
@@ -451,7 +451,7 @@ def test_each_tool_makes_ids_in_its_own_way(algorithm: str, ids: list[str]) -> N
     ],
 )
 def test_the_id_that_a_heading_states_is_its_anchor_and_no_text(heading: str, anchor: str) -> None:
-    (piece,) = split(f"{heading}\n\nNone.")
+    (piece,) = split_text(f"{heading}\n\nNone.")
 
     assert (piece.section, piece.anchor) == ("Fees and taxes", anchor)
     assert not any(sign in piece.text for sign in ("{", "name=", "#fees"))
@@ -461,30 +461,38 @@ def test_the_id_that_a_heading_states_is_its_anchor_and_no_text(heading: str, an
 def test_ids_in_code_and_inside_a_heading_are_text() -> None:
     text = "## The {#id} of a `{#heading}` tag\n\n```\n## Title {#id}\n```"
 
-    assert [(piece.anchor, piece.text) for piece in split(text)] == [("the-id-of-a-heading-tag", text)]
+    assert [(piece.anchor, piece.text) for piece in split_text(text)] == [("the-id-of-a-heading-tag", text)]
 
 
 def test_a_piece_has_the_anchor_of_the_nearest_heading_and_none_under_the_title() -> None:
     text = "# Guide\n\nIntro.\n\n## Permits\n\n### Food\n\n" + "Ask us first. " * 40 + "\n\n## Permits\n\nNone."
 
-    pieces = split(text, title="Guide", max_chars=300, overlap=0)
+    pieces = split_text(text, title="Guide", max_chars=300, overlap=0)
 
     assert [piece.anchor for piece in pieces] == ["", "food", "food", "permits-1"]
 
 
 def test_equal_headings_are_numbered_as_mkdocs_does_it_however_many() -> None:
     titles = ["a", "a_1", "a", "a_1", "!", "!", "a"]
-    assert list(ids_of(titles, [""] * 7, algorithm="python-markdown")) == ["a", "a_1", "a_2", "a_3", "_1", "_2", "a_4"]
-    assert list(ids_of(["a"] * 50_000, [""] * 50_000, algorithm="python-markdown"))[-1] == "a_49999"
+    assert list(heading_ids(titles, [""] * 7, algorithm="python-markdown")) == [
+        "a",
+        "a_1",
+        "a_2",
+        "a_3",
+        "_1",
+        "_2",
+        "a_4",
+    ]
+    assert list(heading_ids(["a"] * 50_000, [""] * 50_000, algorithm="python-markdown"))[-1] == "a_49999"
 
 
 @given(st.lists(st.text(max_size=20), max_size=6), st.sampled_from(sorted(ALGORITHMS)))
 def test_no_two_headings_have_one_id(titles: list[str], algorithm: str) -> None:
-    made = list(ids_of(titles, [""] * len(titles), algorithm=algorithm))
+    made = list(heading_ids(titles, [""] * len(titles), algorithm=algorithm))
 
     assert len(set(made)) == len(titles)
 
 
 @given(st.text(alphabet=st.sampled_from("#{}:.*/ab -=\n`<>"), max_size=80))
 def test_whatever_headings_state_the_text_is_cut(text: str) -> None:
-    split(text)
+    split_text(text)

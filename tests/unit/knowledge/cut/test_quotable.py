@@ -8,9 +8,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from knowledge.cut.chunking import split
-from knowledge.cut.quotable import MAX_CHARS, Quotable, quotable
-from knowledge.cut.units import Kind, unit_table
+from knowledge.cut.chunking import split_text
+from knowledge.cut.quotable import MAX_CHARS, QuotableUnit, quotable_units
+from knowledge.cut.units import UnitKind, unit_table
 
 SAMPLES = Path(__file__).parents[4] / "samples"
 _BODY = re.compile(r"---\n.*?\n---\n", re.DOTALL)
@@ -57,7 +57,7 @@ winget install freight
 
 def cut(text: str, *, markdown: bool = True) -> list[tuple[str, str, str]]:
     """Kind, unit and lead of every unit."""
-    units = quotable(text, markdown=markdown)
+    units = quotable_units(text, markdown=markdown)
     return [(u.kind.name, text[u.start : u.end], text[u.lead_start : u.lead_end]) for u in units]
 
 
@@ -148,7 +148,9 @@ def test_long_code_is_cut_between_lines_and_keeps_its_opening_fence() -> None:
 
 def test_of_the_samples_every_word_is_in_a_unit_or_a_lead() -> None:
     read = [path for path in SAMPLES.rglob("*.md") if path.is_file()]
-    pieces = [piece.text for path in read for piece in split(_BODY.sub("", path.read_text(encoding="utf-8"), count=1))]
+    pieces = [
+        piece.text for path in read for piece in split_text(_BODY.sub("", path.read_text(encoding="utf-8"), count=1))
+    ]
     lost = [word for text in pieces for word in _uncovered(text, text)]
     assert len(pieces) > 300
     assert lost == []
@@ -179,7 +181,7 @@ LINES = st.lists(
 def test_units_are_in_order_trimmed_and_apart(lines: list[str], markdown: bool) -> None:
     text = "\n".join(lines)
     end = 0
-    for unit in quotable(text, markdown=markdown):
+    for unit in quotable_units(text, markdown=markdown):
         assert end <= unit.start < unit.end <= len(text)
         assert text[unit.start : unit.end] == text[unit.start : unit.end].strip()
         assert 0 <= unit.lead_start <= unit.lead_end <= unit.start
@@ -208,7 +210,7 @@ def test_every_word_that_a_reader_sees_is_in_a_unit_or_a_lead(lines: list[str]) 
 def _uncovered(text: str, visible: str) -> list[str]:
     """The words of ``visible`` (``text`` with blanks for what is left out) that no unit and no lead covers."""
     covered: set[int] = set()
-    for unit in quotable(text):
+    for unit in quotable_units(text):
         covered |= {*range(unit.start, unit.end), *range(unit.lead_start, unit.lead_end)}
     return [m[0] for m in re.finditer(r"\w+", visible) if not covered.issuperset(range(*m.span()))]
 
@@ -216,7 +218,7 @@ def _uncovered(text: str, visible: str) -> list[str]:
 @pytest.mark.parametrize("sentences", SENTENCES)
 def test_sentences_end_as_their_script_ends_them(sentences: list[str]) -> None:
     text = "".join(sentences)
-    assert [text[unit.start : unit.end] for unit in quotable(text)] == [one.strip() for one in sentences]
+    assert [text[unit.start : unit.end] for unit in quotable_units(text)] == [one.strip() for one in sentences]
 
 
 # The table of units
@@ -225,7 +227,7 @@ def test_sentences_end_as_their_script_ends_them(sentences: list[str]) -> None:
 def test_a_unit_has_the_tokens_whose_first_character_is_in_it() -> None:
     # "Fees\nOne. Two three."  with the title's five characters in front of the text
     spans = np.array([(0, 4), (5, 8), (10, 13), (14, 19)], dtype=np.int32)
-    units = (Quotable(0, 4, Kind.SENTENCE), Quotable(5, 15, Kind.ITEM, 0, 4))
+    units = (QuotableUnit(0, 4, UnitKind.SENTENCE), QuotableUnit(5, 15, UnitKind.ITEM, 0, 4))
     table = unit_table(units, spans, 5).tolist()
     assert table == [[0, 4, 0, 0, 0, 1, 2, 1, 1], [5, 15, 0, 4, 1, 2, 4, 1, 2]]
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from manifests import damages, signed
 
 from knowledge.model.errors import IndexDamaged, IndexMismatch
-from knowledge.model.manifest import FORMAT, FileRecord, Manifest, Provenance, Source, dumps, loads
+from knowledge.model.manifest import FORMAT, FileRecord, Manifest, Provenance, SourceRecord, dumps, loads
 
 MANIFEST = Manifest(
     version="0123456789ab",
@@ -27,8 +27,8 @@ MANIFEST = Manifest(
     next_number=7,
     fields={"title": "str", "year": "int"},
     sources=(
-        Source(path="a/café.md", digest="d1", doc_id="a", chunks=2),
-        Source(path="b.md", digest="d2", doc_id="b", chunks=0),
+        SourceRecord(path="a/café.md", digest="d1", doc_id="a", chunks=2),
+        SourceRecord(path="b.md", digest="d2", doc_id="b", chunks=0),
     ),
     files={"chroma/chroma.sqlite3": FileRecord(sha256="ab" * 32, bytes=10)},
     lexical={"rows": 2},
@@ -44,12 +44,12 @@ COUNT = st.integers(0, 2**53)
 @given(
     model=TEXT,
     counts=st.tuples(COUNT, COUNT, COUNT),
-    sources=st.lists(st.builds(Source, path=TEXT, digest=TEXT, doc_id=TEXT, chunks=COUNT)).map(tuple),
+    sources=st.lists(st.builds(SourceRecord, path=TEXT, digest=TEXT, doc_id=TEXT, chunks=COUNT)).map(tuple),
     fields=st.dictionaries(TEXT, st.sampled_from(["str", "int", "float", "bool", "mixed"])),
     lexical=st.dictionaries(TEXT, COUNT | TEXT),
 )
 def test_every_manifest_is_read_back_as_it_was_written(
-    model: str, counts: tuple[int, int, int], sources: tuple[Source, ...], fields: dict[str, str], lexical: Any
+    model: str, counts: tuple[int, int, int], sources: tuple[SourceRecord, ...], fields: dict[str, str], lexical: Any
 ) -> None:
     manifest = replace(
         MANIFEST,

@@ -13,7 +13,7 @@ from made_files import write_files as write
 from knowledge.model.errors import IndexNotWritten, SourceUnreadable
 from knowledge.model.values import Document, Failure
 from knowledge.read import loading
-from knowledge.read.documents import Loading, Reading, Selection, read
+from knowledge.read.documents import Loading, ReadResult, Selection, read
 from knowledge.read.fields import Fields
 from knowledge.read.walk import FoundFile
 
@@ -29,7 +29,7 @@ def errors(found: tuple[Failure, ...], folder: Path) -> dict[str, str]:
     return {Path(failure.path).relative_to(folder).as_posix(): failure.error for failure in found}
 
 
-def ids(reading: Reading) -> list[str]:
+def ids(reading: ReadResult) -> list[str]:
     return [document.doc_id for document in reading.documents]
 
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knowledge.read.dates import iso, newest_date, stated_date
-from knowledge.read.fields import Fields, left_out, parse_fields, with_preamble
-from knowledge.read.file_names import title_of
+from knowledge.read.dates import document_date, newest_date, to_iso
+from knowledge.read.fields import Fields, add_preamble, exclusion_reason, parse_fields
+from knowledge.read.file_names import title_from_name
 from knowledge.read.frontmatter import split_front_matter
 
 BODY = "# Title\n\nText."
@@ -86,7 +86,7 @@ def test_no_block_raises_or_takes_the_text_with_it(block: str, fence: str) -> No
     ],
 )
 def test_dates_with_zones_of_every_form_are_iso(written: str, read: str) -> None:
-    assert iso(written) == read
+    assert to_iso(written) == read
     assert parse_fields(split_front_matter(f"---\ndate: {written}\n---\n{BODY}")[0]).extra == {"date": read}
 
 
@@ -129,7 +129,7 @@ def test_what_a_page_says_of_itself_has_fields_whatever_the_tool_calls_it() -> N
     ],
 )
 def test_pages_that_their_site_would_not_show_are_left_out(meta: dict[str, object], why: str) -> None:
-    assert left_out(parse_fields(meta), TODAY) == why
+    assert exclusion_reason(parse_fields(meta), TODAY) == why
 
 
 def test_the_preamble_stands_below_the_heading_and_repeats_nothing() -> None:
@@ -141,12 +141,12 @@ def test_the_preamble_stands_below_the_heading_and_repeats_nothing() -> None:
     )
     said = "A sentence of its own.\n\nKeywords: one, two\n\nAlso called: push"
 
-    assert with_preamble(stated, "# Append\n\nText here.\n") == f"# Append\n\n{said}\n\nText here.\n"
-    assert with_preamble(stated, "\nAppend\n===\nText here.\n") == f"Append\n===\n\n{said}\n\nText here.\n"
-    assert with_preamble(stated, "## Use\n\nText here.") == f"{said}\n\n## Use\n\nText here."
-    assert with_preamble(stated, "## Append\n\nText here.") == f"## Append\n\n{said}\n\nText here."
-    assert with_preamble(stated, "Text here.\n\n# Append\n") == f"{said}\n\nText here.\n\n# Append\n"
-    assert with_preamble(Fields(title="Append"), "\nText") == "\nText"
+    assert add_preamble(stated, "# Append\n\nText here.\n") == f"# Append\n\n{said}\n\nText here.\n"
+    assert add_preamble(stated, "\nAppend\n===\nText here.\n") == f"Append\n===\n\n{said}\n\nText here.\n"
+    assert add_preamble(stated, "## Use\n\nText here.") == f"{said}\n\n## Use\n\nText here."
+    assert add_preamble(stated, "## Append\n\nText here.") == f"## Append\n\n{said}\n\nText here."
+    assert add_preamble(stated, "Text here.\n\n# Append\n") == f"{said}\n\nText here.\n\n# Append\n"
+    assert add_preamble(Fields(title="Append"), "\nText") == "\nText"
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_the_preamble_stands_below_the_heading_and_repeats_nothing() -> None:
     ],
 )
 def test_a_file_s_name_as_a_title_is_without_what_only_sorts_it(path: str, title: str) -> None:
-    assert title_of(path) == title
+    assert title_from_name(path) == title
 
 
 # Dates
@@ -190,7 +190,7 @@ def test_dates_in_front_matter_and_names(text: str, number: int) -> None:
 
 def test_front_matter_wins_over_the_file_name_and_that_over_the_page() -> None:
     def dated(last_updated: str = "", date: object = None, path: str = "2026_policy.md", url: str = "") -> int:
-        return stated_date(last_updated=last_updated, extra={"date": date} if date else {}, path=path, url=url)
+        return document_date(last_updated=last_updated, extra={"date": date} if date else {}, path=path, url=url)
 
     assert dated("2025-02-01", "2024-06-30", url="https://x.org/2027") == 20250201
     assert dated(date="2024-06-30") == 20240630

@@ -9,15 +9,15 @@ import pytest
 from made_files import write_files
 
 from knowledge.read import decoding
-from knowledge.read.documents import Reading, Selection, read
-from knowledge.read.walk import FoundFile, find
+from knowledge.read.documents import ReadResult, Selection, read
+from knowledge.read.walk import FoundFile, find_files
 
 
 def write(folder: Path, *names: str) -> Path:
     return write_files(folder, dict.fromkeys(names, "Some words."))
 
 
-def paths(reading: Reading) -> list[str]:
+def paths(reading: ReadResult) -> list[str]:
     return [document.path for document in reading.documents]
 
 
@@ -103,7 +103,7 @@ def test_a_folder_whose_ragignore_cannot_be_read_is_lost_not_read(tmp_path: Path
 def test_of_a_table_that_notion_exports_twice_the_whole_is_read(tmp_path: Path) -> None:
     page = "0123456789abcdef" * 2
     write(tmp_path, f"Tasks {page}.csv", f"Tasks {page}_all.csv", "Fees.csv", "Fees_all.csv")
-    found = find([tmp_path], wanted=lambda name: name.endswith(".csv"))
+    found = find_files([tmp_path], wanted=lambda name: name.endswith(".csv"))
 
     assert sorted(place.path for place in found if isinstance(place, FoundFile)) == [
         "Fees.csv",

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from knowledge.model.errors import IndexDamaged
-from knowledge.search.language import language_of, language_shares, stop_words_of
+from knowledge.search.language import detect_language, language_shares, load_stop_words
 from knowledge.search.lexical import K1, B, Lexical, update_lexical, write_lexical
 from knowledge.search.term_counts import HOLDERS_NAME, TermCounts, write_term_counts
 from knowledge.search.terms import Terms
@@ -121,9 +121,9 @@ def test_no_chunk_can_score_more_than_the_questions_words_are_worth(tmp_path: Pa
     question = "terminal unicorn"
     expected = math.log(1 + (4 - 3 + 0.5) / 3.5) + math.log(1 + 4.5 / 0.5)  # three texts hold one, none the other
 
-    assert lexical.attainable(question) == pytest.approx(expected)
-    assert lexical.scores("terminal").max() < lexical.attainable("terminal")
-    assert lexical.attainable("the of") == 0
+    assert lexical.max_score(question) == pytest.approx(expected)
+    assert lexical.scores("terminal").max() < lexical.max_score("terminal")
+    assert lexical.max_score("the of") == 0
 
 
 @pytest.mark.parametrize(("question", "best"), [("Plan D", 1), ("c++", 3), ("C# SDK", 4)])
@@ -286,7 +286,7 @@ def table_and_counts(tmp_path: Path) -> tuple[Lexical, TermCounts]:
 def test_the_scores_are_those_of_the_table(table_and_counts: tuple[Lexical, TermCounts], question: str) -> None:
     table, counts = table_and_counts
     assert counts.scores(question, COUNTED) == pytest.approx(table.scores(question), abs=1e-5)
-    assert counts.attainable(question) == pytest.approx(table.attainable(question), abs=1e-5)
+    assert counts.max_score(question) == pytest.approx(table.max_score(question), abs=1e-5)
     assert counts.best_score(question) >= table.best_score(question)
     assert (counts.best_score(question) > 0) == (table.best_score(question) > 0)
 
@@ -338,7 +338,7 @@ def words(folder: Path, texts: Sequence[str] = WORD_TEXTS) -> Words:
 
 
 def named(of: Words, text: str) -> list[str]:
-    return [text[start:end] for start, end in of.unknown(text)]
+    return [text[start:end] for start, end in of.find_unknown(text)]
 
 
 @pytest.mark.parametrize(
@@ -369,23 +369,23 @@ def test_what_the_index_does_not_have(question: str, unknown: list[str], tmp_pat
     ],
 )
 def test_misspelt_words_are_spelt_as_the_index_does(question: str, respelt: str, tmp_path: Path) -> None:
-    assert words(tmp_path).respelt(question) == respelt
+    assert words(tmp_path).correct_spelling(question) == respelt
 
 
 def test_of_several_spellings_the_one_counts_whose_chunk_has_the_other_words(tmp_path: Path) -> None:
     of = words(tmp_path)
-    assert of.respelt("prnce of the terminal") == "prince of the terminal"
-    assert of.respelt("prnce of the standard plan") == "price of the standard plan"
+    assert of.correct_spelling("prnce of the terminal") == "prince of the terminal"
+    assert of.correct_spelling("prnce of the standard plan") == "price of the standard plan"
 
 
 def test_another_language_is_told_by_the_share_of_known_words(tmp_path: Path) -> None:
     of = words(tmp_path)
-    assert not of.foreign("What is the price of demurrage")
-    assert of.foreign("Was kostet der Container am Tag?")
-    assert not of.foreign("GC-999 GC-998 GC-997")  # codes are of no language
-    assert not of.foreign("Kosten Tag")  # too little to tell
-    assert of.foreign("Comment ajouter un container")  # no word of English grammar, and two that the index lacks
-    assert not of.foreign("Where is my frobnicator")
+    assert not of.is_foreign("What is the price of demurrage")
+    assert of.is_foreign("Was kostet der Container am Tag?")
+    assert not of.is_foreign("GC-999 GC-998 GC-997")  # codes are of no language
+    assert not of.is_foreign("Kosten Tag")  # too little to tell
+    assert of.is_foreign("Comment ajouter un container")  # no word of English grammar, and two that the index lacks
+    assert not of.is_foreign("Where is my frobnicator")
 
 
 CHINESE = ["员工请假需要在系统中提前三天申请，由主管批准。", "费用报销应在一个月内提交发票。"]
@@ -393,11 +393,11 @@ CHINESE = ["员工请假需要在系统中提前三天申请，由主管批准�
 
 def test_a_script_without_blanks_is_known_by_its_pieces(tmp_path: Path) -> None:
     of = words(tmp_path, CHINESE)
-    assert not of.foreign("请假需要主管批准")
-    assert of.foreign("What is the price of demurrage in the terminal?")
-    assert words(tmp_path / "english").foreign("请假需要主管批准")
+    assert not of.is_foreign("请假需要主管批准")
+    assert of.is_foreign("What is the price of demurrage in the terminal?")
+    assert words(tmp_path / "english").is_foreign("请假需要主管批准")
     assert named(of, "请假需要什么手续？") == []  # pieces are no words to name
-    assert of.respelt("请假需要什么手续？") == "请假需要什么手续？"
+    assert of.correct_spelling("请假需要什么手续？") == "请假需要什么手续？"
     assert "员工" not in (tmp_path / WORDS_NAME).read_text(encoding="utf-8")
 
 
@@ -409,8 +409,8 @@ def test_without_the_file_nothing_is_unknown(tmp_path: Path) -> None:
         Words(tmp_path, lexical, WHOLE.__contains__)
     (tmp_path / WORDS_NAME).unlink()
     silent = Words(tmp_path, lexical, WHOLE.__contains__)
-    assert silent.unknown("GC-999 llama") == ()
-    assert silent.respelt("pirce") == "pirce"
+    assert silent.find_unknown("GC-999 llama") == ()
+    assert silent.correct_spelling("pirce") == "pirce"
 
 
 # Languages
@@ -434,13 +434,13 @@ GERMAN = "Der Urlaub wird im Portal beantragt und von der Leitung genehmigt. Wer
     ],
 )
 def test_the_language_of_a_text(text: str, language: str) -> None:
-    assert language_of([text]) == language
+    assert detect_language([text]) == language
 
 
 def test_stop_words_are_those_of_the_language() -> None:
-    assert {"der", "und"} <= set(stop_words_of("German"))
-    assert {"the", "i"} <= set(stop_words_of(""))
-    assert stop_words_of("Thai") == []
+    assert {"der", "und"} <= set(load_stop_words("German"))
+    assert {"the", "i"} <= set(load_stop_words(""))
+    assert load_stop_words("Thai") == []
 
 
 def test_the_shares_are_those_of_the_texts() -> None:

@@ -22,7 +22,7 @@ from knowledge.search.signals import (
     LEXICAL_SHARE,
     WEIGHTS,
     Calibration,
-    measure,
+    collect_signals,
 )
 from knowledge.search.support import MET, PARTIAL, SUPPORTED, probability
 from knowledge.search.support import WEIGHTS as SUPPORT_WEIGHTS
@@ -40,7 +40,7 @@ def observed(count: int = 400) -> list[Mapping[str, float]]:
 
 def test_signals_are_the_best_of_the_candidates_and_the_first_ones_share() -> None:
     dense, window = np.array([0.3, 0.5]), np.array([0.6, 0.4])
-    found = measure(dense=dense, window=window, late=0.7, score=0.65, lexical_share=0.25)
+    found = collect_signals(dense=dense, window=window, late=0.7, score=0.65, lexical_share=0.25)
 
     assert found == {BEST_COSINE: 0.5, BEST_WINDOW: 0.6, LATE: 0.7, FIRST_SCORE: 0.65, LEXICAL_SHARE: 0.25}
 

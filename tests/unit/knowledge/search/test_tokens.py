@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from knowledge.build.reading import ChunkTokens, write_tokens
-from knowledge.model.values import Reading
+from knowledge.model.values import TextEncoding
 from knowledge.search.arrays import Ragged, save_ragged
 from knowledge.search.tokens import (
     BITS,
@@ -17,7 +17,7 @@ from knowledge.search.tokens import (
     QuestionCodes,
     WindowStore,
     inverse_frequencies,
-    pack,
+    pack_windows,
     window_vectors,
 )
 
@@ -25,9 +25,9 @@ DIMENSIONS = 128
 RANDOM = np.random.default_rng(1)
 
 
-def reading(pieces: list[int]) -> Reading:
+def reading(pieces: list[int]) -> TextEncoding:
     tokens = RANDOM.standard_normal((len(pieces), DIMENSIONS)).astype(np.float32)
-    return Reading(
+    return TextEncoding(
         vector=np.eye(1, DIMENSIONS, dtype=np.float32)[0],
         tokens=tokens,
         pieces=np.array(pieces, dtype=np.int32),
@@ -125,7 +125,7 @@ def test_windows_are_of_about_40_tokens(tokens: int, windows: int) -> None:
 
 def test_the_best_window_of_each_chunk_counts(tmp_path: Path) -> None:
     rows = [window_vectors(RANDOM.standard_normal((n, 384)).astype(np.float32)) for n in (40, 100, 10)]
-    stored = [pack(row) for row in rows]
+    stored = [pack_windows(row) for row in rows]
     save_ragged(tmp_path, WINDOWS_NAME, [values for values, _ in stored])
     save_ragged(tmp_path, SCALES_NAME, [scales for _, scales in stored])
     store = WindowStore.open(tmp_path, rows=3, dimensions=384)

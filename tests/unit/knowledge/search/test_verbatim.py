@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from knowledge.cut.units import COLUMNS, END, KIND, LEAD_END, LEAD_START, START, Kind
-from knowledge.search.language import stop_words_of
+from knowledge.cut.units import COLUMNS, END, KIND, LEAD_END, LEAD_START, START, UnitKind
+from knowledge.search.language import load_stop_words
 from knowledge.search.terms import Terms
-from knowledge.search.verbatim import is_verbatim, nearest, places_of
-from knowledge.search.wording import calculated, names, numbers, other_spellings, wording
+from knowledge.search.verbatim import is_verbatim, nearest_unit, unit_wordings
+from knowledge.search.wording import find_names, find_numbers, find_results, other_spellings, parse_wording
 
-TERMS = Terms(stop_words_of("English"))
+TERMS = Terms(load_stop_words("English"))
 HEAD = "Booking changes\nFees\n"
 HEADER = "Carrier, VGM cut-off"
 TEXT = (
@@ -19,7 +19,7 @@ TEXT = (
 )
 
 
-def row(text: str, kind: Kind, lead: str = "") -> list[int]:
+def row(text: str, kind: UnitKind, lead: str = "") -> list[int]:
     unit = [0] * COLUMNS
     unit[START], unit[KIND] = TEXT.index(text), int(kind)
     unit[END] = unit[START] + len(text)
@@ -32,13 +32,13 @@ def row(text: str, kind: Kind, lead: str = "") -> list[int]:
 BOOKING, GOODS = (f"{one.strip()}." for one in TEXT.split("\n", maxsplit=1)[0][:-1].split(". "))
 TABLE = np.array(
     [
-        row(BOOKING, Kind.SENTENCE),
-        row(GOODS, Kind.SENTENCE),
-        row("Kestrel Feeder, 12 hours", Kind.ROW, HEADER),
-        row("Tessaly Ocean, 36 hours", Kind.ROW, HEADER),
+        row(BOOKING, UnitKind.SENTENCE),
+        row(GOODS, UnitKind.SENTENCE),
+        row("Kestrel Feeder, 12 hours", UnitKind.ROW, HEADER),
+        row("Tessaly Ocean, 36 hours", UnitKind.ROW, HEADER),
     ]
 )
-PLACES = places_of(wording(HEAD + TEXT, TERMS), len(HEAD), TABLE)
+PLACES = unit_wordings(parse_wording(HEAD + TEXT, TERMS), len(HEAD), TABLE)
 
 
 @pytest.mark.parametrize(
@@ -66,8 +66,8 @@ PLACES = places_of(wording(HEAD + TEXT, TERMS), len(HEAD), TABLE)
     ],
 )
 def test_a_statement_is_taken_from_one_place_word_for_word_or_not(statement: str, is_taken: bool) -> None:
-    own = wording(statement, TERMS).keys
-    assert is_verbatim(own, nearest(own, PLACES)) is is_taken
+    own = parse_wording(statement, TERMS).keys
+    assert is_verbatim(own, nearest_unit(own, PLACES)) is is_taken
 
 
 @pytest.mark.parametrize(
@@ -80,8 +80,11 @@ def test_a_statement_is_taken_from_one_place_word_for_word_or_not(statement: str
 def test_two_names_that_are_in_the_title_cannot_be_exchanged(statement: str, is_taken: bool) -> None:
     head, text = "Freight between Rome and Paris\n\n", "The office in Rome pays the one in Paris for freight."
     unit = [0] * COLUMNS
-    unit[END], unit[KIND] = len(text), int(Kind.SENTENCE)
-    own, places = wording(statement, TERMS).keys, places_of(wording(head + text, TERMS), len(head), np.array([unit]))
+    unit[END], unit[KIND] = len(text), int(UnitKind.SENTENCE)
+    own, places = (
+        parse_wording(statement, TERMS).keys,
+        unit_wordings(parse_wording(head + text, TERMS), len(head), np.array([unit])),
+    )
     assert is_verbatim(own, places[0]) is is_taken
 
 
@@ -93,14 +96,14 @@ FEW_STOP_WORDS = Terms(["the", "is", "are", "of", "not", "no", "a", "in", "for"]
 
 def test_negations_are_one_stem_and_stop_words_part_nothing() -> None:
     texts = ("The permit is not needed for samples", "Permit isn't needed: samples")
-    one, other = (wording(text, FEW_STOP_WORDS) for text in texts)
+    one, other = (parse_wording(text, FEW_STOP_WORDS) for text in texts)
     assert one.pairs() == other.pairs() == {("permit", "need"), ("need", "sampl")}
     assert [stem for stem in one.stems if stem] == [stem for stem in other.stems if stem]
 
 
 def test_pairs_reach_as_far_as_asked() -> None:
-    assert ("permit", "sampl") not in wording("permits for small samples", FEW_STOP_WORDS).pairs()
-    assert ("permit", "sampl") in wording("permits for small samples", FEW_STOP_WORDS).pairs(2)
+    assert ("permit", "sampl") not in parse_wording("permits for small samples", FEW_STOP_WORDS).pairs()
+    assert ("permit", "sampl") in parse_wording("permits for small samples", FEW_STOP_WORDS).pairs(2)
 
 
 @pytest.mark.parametrize(
@@ -118,11 +121,11 @@ def test_pairs_reach_as_far_as_asked() -> None:
     ],
 )
 def test_numbers_have_one_spelling(text: str, found: set[str]) -> None:
-    assert numbers(text, FEW_STOP_WORDS) == found
+    assert find_numbers(text, FEW_STOP_WORDS) == found
 
 
 def test_a_name_begins_no_sentence_and_comes_with_its_stem() -> None:
-    found = names("Yes. However, Dr. Kestrel of Jakarta Shipping asked. They waited", FEW_STOP_WORDS)
+    found = find_names("Yes. However, Dr. Kestrel of Jakarta Shipping asked. They waited", FEW_STOP_WORDS)
 
     assert found == {
         frozenset(("dr",)),
@@ -133,7 +136,7 @@ def test_a_name_begins_no_sentence_and_comes_with_its_stem() -> None:
 
 
 def test_a_label_in_title_case_has_no_names() -> None:
-    found = names("Fees: Market Fluctuations: it may follow Jakarta prices", FEW_STOP_WORDS)
+    found = find_names("Fees: Market Fluctuations: it may follow Jakarta prices", FEW_STOP_WORDS)
 
     assert found == {frozenset(("jakarta",))}
 
@@ -157,4 +160,4 @@ def test_a_date_may_be_spelt_in_words_or_figures_and_one_in_either() -> None:
     ],
 )
 def test_the_result_of_a_right_calculation_is_told(text: str, results: set[str]) -> None:
-    assert calculated(text) == results
+    assert find_results(text) == results

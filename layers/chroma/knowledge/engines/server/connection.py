@@ -18,7 +18,7 @@ import httpx
 from knowledge.engines.chroma import server_api
 from knowledge.engines.server.address import ServerAddress
 from knowledge.model.errors import IndexMissing, IndexUnreachable, SearchFailed
-from knowledge.model.patience import seconds_left
+from knowledge.model.waiting import seconds_left
 
 if TYPE_CHECKING:
     from chromadb.api import ServerAPI

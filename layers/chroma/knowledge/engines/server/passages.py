@@ -26,7 +26,7 @@ from knowledge.engines.server.records import StoredChunk, token_stores
 from knowledge.model.errors import SearchFailed
 from knowledge.search.candidates import Signal, best_rows
 from knowledge.search.pool import Pool, StoredTokens
-from knowledge.search.words import words_of
+from knowledge.search.words import find_words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -113,7 +113,7 @@ class WordSearch:
         By ``$regex``, as ``$contains`` tells capitals from small letters: a word in three forms takes it three times as
         long (docs/scaling.md).
         """
-        words = dict.fromkeys(word for _, word in words_of(text))
+        words = dict.fromkeys(word for _, word in find_words(text))
         short = [word for word in words if len(re.escape(word).encode(errors="replace")) <= MAX_WORD_BYTES]
         ranked = sorted((-self.counts.idf(term), word) for word in short for term in self.counts.terms(word)[:1])
         rare = [re.escape(word) for _, word in ranked if self.counts.has(word)][:RAREST]

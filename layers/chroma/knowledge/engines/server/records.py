@@ -24,7 +24,7 @@ from knowledge.model.values import Chunk, Scalar
 from knowledge.search.arrays import Ragged
 from knowledge.search.pool import StoredTokens
 from knowledge.search.tokens import BITS, ChunkTokens, CodeStore, WindowStore
-from knowledge.search.vectors import to_steps
+from knowledge.search.vectors import quantise
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -117,7 +117,7 @@ def _pop_pieces(name: str, fields: dict[str, object]) -> str:
 
 def _pack(vector: Vector, tokens: ChunkTokens | None) -> bytes:
     """Return the blob: six numbers (``_unpack`` names them), then the arrays, little-endian."""
-    steps, scale = to_steps(vector[np.newaxis])
+    steps, scale = quantise(vector[np.newaxis])
     arrays: list[NDArray[Any]] = [scale.astype("<f4"), steps]
     header = [len(vector), 0, 0, 0, 0, 0]
     if tokens is not None:

@@ -12,7 +12,7 @@ _until: ContextVar[float] = ContextVar("until", default=math.inf)
 
 
 @contextmanager
-def waiting_at_most(seconds: float) -> Iterator[None]:
+def limit_waiting(seconds: float) -> Iterator[None]:
     """Within this block nobody is waited for longer than ``seconds`` from now."""
     token = _until.set(min(_until.get(), time.monotonic() + seconds))
     try:
