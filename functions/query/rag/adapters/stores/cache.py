@@ -32,7 +32,6 @@ class TableAnswerCache:
 
     @guarded_read
     def get(self, key: str) -> CacheHit | None:
-        """Return the answer under ``key``, if there is one."""
         item = self._table.get(answer_key(key))
         answer = decode(CachedAnswer, str(item.attributes["body"])) if item else None
         if item is None or answer is None:
@@ -41,13 +40,11 @@ class TableAnswerCache:
 
     @guarded_write
     def put(self, key: str, answer: CachedAnswer, *, ttl_s: float) -> None:
-        """Store ``answer`` for ``ttl_s`` seconds."""
         if (body := encode_answer(answer)) is not None:
             self._table.put(TableItem(answer_key(key), {"body": body}, expiry(self._table.clock(), ttl_s)))
 
     @guarded_write
     def evict(self, key: str) -> None:
-        """Delete the answer under ``key``."""
         self._table.delete(answer_key(key))
 
 

@@ -14,17 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from rag.adapters.stores import layout
 from rag.adapters.stores.guard import StoreGuard, guarded_read, guarded_write
-from rag.adapters.stores.layout import (
-    bar_key,
-    bar_pk,
-    chunk_pk,
-    chunk_vote_key,
-    response_key,
-    vote_count_key,
-    vote_key,
-    voted_key,
-)
 from rag.adapters.stores.records import clip_comment, clip_question, decode, digest, encode_response, expiry
 from rag.adapters.stores.table import Attribute, Swap, SwapConflict, Table, TableItem, TableKey
 from rag.errors import TooManyVotes
@@ -59,21 +50,20 @@ class TableFeedback:
 
     @guarded_write
     def record(self, response: ResponseRecord) -> None:
-        """Store ``response``."""
         expires_at = expiry(self._table.clock(), RESPONSE_TTL_S)
-        self._table.put(TableItem(response_key(response.response_id), {"body": encode_response(response)}, expires_at))
+        self._table.put(
+            TableItem(layout.response_key(response.response_id), {"body": encode_response(response)}, expires_at)
+        )
 
     @guarded_read
     def response(self, response_id: str) -> ResponseRecord | None:
-        """Return the response with this id."""
-        item = self._table.get(response_key(response_id))
+        item = self._table.get(layout.response_key(response_id))
         return decode(ResponseRecord, str(item.attributes["body"])) if item else None
 
     @guarded_write
     def vote(
         self, response: ResponseRecord, *, voter: str, helpful: bool | None, at: float, comment: str | None = None
     ) -> bool:
-        """Set ``voter``'s vote on ``response`` to ``helpful``."""
         attributes: Mapping[str, Attribute | None] = {
             "helpful": helpful,
             "comment": clip_comment(comment),
@@ -84,7 +74,7 @@ class TableFeedback:
             "at": at,
         }
         vote = TableItem(
-            vote_key(response, voter),
+            layout.vote_key(response, voter),
             {name: value for name, value in attributes.items() if value is not None},
             expiry(self._table.clock(), VOTE_TTL_S),
         )
@@ -97,13 +87,12 @@ class TableFeedback:
 
     @guarded_read
     def votes_on(self, chunk_ids: Sequence[str], *, since: float) -> Mapping[str, tuple[Vote, ...]]:
-        """Return the standing votes from ``since`` on, oldest first, by chunk."""
         digests = {chunk_id: digest(chunk_id) for chunk_id in chunk_ids}
-        voted = {item.key for item in self._table.get_many(map(voted_key, digests.values()))}
-        chunks = {chunk_id: chunk for chunk_id, chunk in digests.items() if voted_key(chunk) in voted}
+        voted = {item.key for item in self._table.get_many(map(layout.voted_key, digests.values()))}
+        chunks = {chunk_id: chunk for chunk_id, chunk in digests.items() if layout.voted_key(chunk) in voted}
         if not chunks:
             return {}
-        pks = [chunk_pk(chunk) for chunk in chunks.values()]
+        pks = [layout.chunk_pk(chunk) for chunk in chunks.values()]
         items_by_chunk = self._table.newest_of_each(pks, prefix="vote#", limit=MAX_VOTES_PER_CHUNK)
         found: dict[str, tuple[Vote, ...]] = {}
         for chunk_id, items in zip(chunks, items_by_chunk, strict=True):
@@ -114,8 +103,7 @@ class TableFeedback:
 
     @guarded_write  # it comes after the answer, in the time of the writes
     def recent_negative(self, cache_key: str, *, since: float) -> bool:
-        """Return whether a session's vote against this cache key stands, or anonymous ones of several hours."""
-        pk = bar_pk(cache_key)
+        pk = layout.bar_pk(cache_key)
         sessions, anonymous = (
             [bar.key.sk for bar in self._table.newest(pk, prefix=prefix, limit=MAX_BARS) if _at(bar) >= since]
             for prefix in ("vote#", ANONYMOUS)
@@ -132,10 +120,10 @@ class TableFeedback:
         }
         chunks = str(vote.attributes["chunks"]).split()
         if "helpful" in vote.attributes:
-            self._table.put_many(TableItem(voted_key(chunk), {}, vote.expires_at) for chunk in chunks)
+            self._table.put_many(TableItem(layout.voted_key(chunk), {}, vote.expires_at) for chunk in chunks)
         puts, deletes = _changed_copies(earlier, vote, chunks, voter)
         for cache_key in response.cache_keys:
-            bar = bar_key(cache_key, vote.key.sk, voter)
+            bar = layout.bar_key(cache_key, vote.key.sk, voter)
             if vote.attributes.get("helpful") is False:
                 puts.append(TableItem(bar, {"at": vote.attributes["at"]}, vote.expires_at))
             else:
@@ -149,7 +137,7 @@ class TableFeedback:
         Raises:
             TooManyVotes: the session has no vote left in this hour.
         """
-        now, key = self._table.clock(), vote_count_key(session)
+        now, key = self._table.clock(), layout.vote_count_key(session)
         before = self._table.get(key)
         if before is None:
             return Swap(TableItem(key, {"given": 1}, expiry(now, HOUR_S)), None)
@@ -172,11 +160,11 @@ def _changed_copies(
     deletes: list[TableKey] = []
     for chunk in chunks:
         old, new = _counting_votes(earlier, chunk), _counting_votes(votes, chunk)
-        deletes += (chunk_vote_key(chunk, removed, voter) for removed in {*old, sk} - set(new))
+        deletes += (layout.chunk_vote_key(chunk, removed, voter) for removed in {*old, sk} - set(new))
         for counted, item in new.items():
             if old.get(counted) is not item:
                 values = {name: item.attributes[name] for name in ("helpful", "question", "vector", "at")}
-                copy = chunk_vote_key(chunk, counted, voter)
+                copy = layout.chunk_vote_key(chunk, counted, voter)
                 puts.append(TableItem(copy, {**values, "voter": voter}, item.expires_at))
     return puts, deletes
 

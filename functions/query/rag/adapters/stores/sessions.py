@@ -7,17 +7,8 @@ so that no answer pays for a list of them.
 
 from __future__ import annotations
 
+from rag.adapters.stores import layout
 from rag.adapters.stores.guard import StoreGuard, guarded_read, guarded_write
-from rag.adapters.stores.layout import (
-    answer_key,
-    copy_keys,
-    new_turn_key,
-    response_key,
-    session_pk,
-    vote_count_key,
-    vote_key,
-    voter_pk,
-)
 from rag.adapters.stores.records import decode, digest, encode_turn, expiry
 from rag.adapters.stores.table import Table, TableItem, TableKey
 from rag.values.question import Turn
@@ -33,15 +24,13 @@ class TableMemory:
 
     @guarded_write
     def remember(self, session_id: str, turn: Turn) -> None:
-        """Add ``turn``."""
         expires_at = expiry(self._table.clock(), TURN_TTL_S)
-        self._table.put(TableItem(new_turn_key(session_id, turn.at), {"body": encode_turn(turn)}, expires_at))
+        self._table.put(TableItem(layout.new_turn_key(session_id, turn.at), {"body": encode_turn(turn)}, expires_at))
 
     @guarded_read
     def recall(self, session_id: str, *, limit: int) -> tuple[Turn, ...]:
-        """Return the last ``limit`` turns, oldest first."""
         limit = max(0, min(limit, MAX_TURNS))
-        items = self._table.newest(session_pk(session_id), prefix="turn#", limit=limit)
+        items = self._table.newest(layout.session_pk(session_id), prefix="turn#", limit=limit)
         turns = (decode(Turn, str(item.attributes["body"])) for item in reversed(items))
         return tuple(turn for turn in turns if turn)
 
@@ -57,10 +46,10 @@ def forget_session(table: Table, session_id: str) -> ErasedCounts | None:
     """
     if not table.exists():
         return None
-    turns = [item.key for item in table.list_partition(session_pk(session_id))]
+    turns = [item.key for item in table.list_partition(layout.session_pk(session_id))]
     responses = _find_responses(table, session_id)
-    session_votes = table.list_partition(voter_pk(session_id))
-    response_votes = [vote_key(response, response.voter) for response in responses]  # some voters are anonymous
+    session_votes = table.list_partition(layout.voter_pk(session_id))
+    response_votes = [layout.vote_key(response, response.voter) for response in responses]  # some voters are anonymous
     votes = {vote.key for vote in session_votes} | {item.key for item in table.get_many(response_votes)}
 
     cache_keys: list[str] = []
@@ -68,18 +57,18 @@ def forget_session(table: Table, session_id: str) -> ErasedCounts | None:
     for vote in session_votes:
         chunks, keys = (str(vote.attributes.get(name, "")).split() for name in ("chunks", "keys"))
         cache_keys += keys
-        copies += copy_keys(vote.key.sk, session_id, chunks=chunks, cache_keys=keys)
+        copies += layout.copy_keys(vote.key.sk, session_id, chunks=chunks, cache_keys=keys)
     for response, key in zip(responses, response_votes, strict=True):
         cache_keys += response.cache_keys
         chunks = [digest(chunk_id) for chunk_id in response.chunk_ids]
-        copies += copy_keys(key.sk, response.voter, chunks=chunks, cache_keys=response.cache_keys)
-    answers = [answer_key(cache_key) for cache_key in cache_keys]
+        copies += layout.copy_keys(key.sk, response.voter, chunks=chunks, cache_keys=response.cache_keys)
+    answers = [layout.answer_key(cache_key) for cache_key in cache_keys]
     cached = len(table.get_many(answers))
 
     table.delete_many([*answers, *copies])
     table.delete_many([*votes, *response_votes])
-    response_keys = [response_key(response.response_id) for response in responses]
-    table.delete_many([*turns, *response_keys, vote_count_key(session_id)])
+    response_keys = [layout.response_key(response.response_id) for response in responses]
+    table.delete_many([*turns, *response_keys, layout.vote_count_key(session_id)])
     table.purge_deleted()
     return ErasedCounts(turns=len(turns), responses=len(responses), votes=len(votes), answers=cached)
 
