@@ -298,7 +298,9 @@ def test_documents_without_text_and_doubles_are_refused(place: Place) -> None:
 @pytest.fixture(scope="module")
 def counted(tmp_path_factory: pytest.TempPathFactory, chroma: chroma_server.ChromaServer) -> Iterator[Any]:
     place = served(tmp_path_factory.mktemp("counted"), chroma)
-    place.make(DOCUMENTS, table_chunks=0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("knowledge.build.server_ingest.TABLE_CHUNKS", 0)
+        place.make(DOCUMENTS)
     index = place.opened()
     yield index
     index.close()

@@ -34,7 +34,7 @@ import chromadb, sqlite3
 from fakes_embedding import HashingEmbedder
 from test_ingest_kill import documents
 from knowledge.build import ingest as ingest_module
-from knowledge.build import durable, previous, write
+from knowledge.build import previous, write
 from knowledge.engines import collection
 
 calls, kill_at = 0, 0
@@ -50,8 +50,7 @@ def counted(function):
 
 os.replace, os.fsync, os.open = counted(os.replace), counted(os.fsync), counted(os.open)
 sqlite3.connect = counted(sqlite3.connect)
-write.write_texts, write.file_digest = map(counted, (write.write_texts, write.file_digest))
-write.dumps, durable.dumps = map(counted, (write.dumps, durable.dumps))
+write.write_texts, write.file_digest, write.dumps = map(counted, (write.write_texts, write.file_digest, write.dumps))
 collection.Collection.add = counted(collection.Collection.add)
 collection.Collection.close = counted(collection.Collection.close)
 write.shutil.rmtree = counted(write.shutil.rmtree)

@@ -9,7 +9,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -216,26 +216,16 @@ class Refresh:
             failure = self.failure(exc)
             if failure is None:
                 raise
-            sentence, code = failure
-            return RunReport(
+            report = RunReport(at, digest_of(listing), "failed", published_at, error=failure[0], code=failure[1])
+        else:
+            report = RunReport(
                 at=at,
                 listing=digest_of(listing),
-                outcome="failed",
-                published_at=published_at,
-                failed=unsafe,
-                error=sentence,
-                code=code,
-                seconds=round(self.clock() - began, 1),
+                outcome="published" if published["published"] else "unchanged",
+                published_at=self.clock() if published["published"] else published_at,
+                documents=published["documents"],
+                version=published["version"],
+                key=published["key"],
+                failed=(published["ingest"] or {}).get("failed", ()),
             )
-        done = self.clock()
-        return RunReport(
-            at=at,
-            listing=digest_of(listing),
-            outcome="published" if published["published"] else "unchanged",
-            published_at=done if published["published"] else published_at,
-            documents=published["documents"],
-            version=published["version"],
-            key=published["key"],
-            failed=[*unsafe, *(published["ingest"] or {}).get("failed", ())],
-            seconds=round(done - began, 1),
-        )
+        return replace(report, failed=[*unsafe, *report.failed], seconds=round(self.clock() - began, 1))

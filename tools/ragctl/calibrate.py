@@ -118,7 +118,8 @@ def _calibrate(
 
     from evaluate.fitting import fit_calibration, fit_shift
     from knowledge.build.calibrate import background_scores
-    from knowledge.build.labels import labels_of, with_labels, write_labels
+    from knowledge.build.labels import labels_of, with_labels
+    from knowledge.build.write import write_labels
     from knowledge.search.signals import QUANTILE, Calibration
     from rag.wiring import build_application
 

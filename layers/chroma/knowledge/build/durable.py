@@ -13,7 +13,6 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from knowledge.model.errors import IndexLocked, IndexNotWritten, KnowledgeError
-from knowledge.model.manifest import MANIFEST_NAME, Manifest, dumps
 
 LOCK_NAME = ".lock"
 
@@ -49,16 +48,6 @@ def make_folder(path: Path) -> None:
     path.mkdir(parents=True, exist_ok=True)
     for folder in new:
         flush_names(folder.parent)
-
-
-def switch_manifest(target: Path, manifest: Manifest) -> None:
-    """Put ``manifest`` in place in one step: before it readers get the old index, after it the new one."""
-    new = target / f"{MANIFEST_NAME}.new"
-    with write_errors(target):
-        new.write_text(dumps(manifest), encoding="utf-8")
-        flush(new)
-        new.replace(target / MANIFEST_NAME)
-    flush_names(target)
 
 
 @contextmanager

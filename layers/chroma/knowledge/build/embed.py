@@ -22,24 +22,17 @@ EMBED_BATCH_TEXTS = 128
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ChunkEmbeddings:
-    """The ``vectors`` of chunks, one a row in their order, and their ``tokens``, None without token vectors.
+    """The ``vectors`` of chunks, one a row in their order; ``fresh`` is the number of texts that had to be embedded.
 
-    ``fresh`` is the number of texts that had to be embedded.
+    ``tokens`` are those of each chunk, and ``projection`` is that of their codes, fitted on ``fitted_on`` chunks. An
+    embedder without token vectors has no projection.
     """
 
     vectors: Matrix
     fresh: int
-    tokens: TokenReadings | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class TokenReadings:
-    """The tokens of each chunk, and the projection of their codes, which was fitted on ``fitted_on`` chunks."""
-
-    chunks: Sequence[ChunkTokens]
-    projection: Projection
-    fitted_on: int
-    vocabulary: int
+    tokens: Sequence[ChunkTokens] = ()
+    projection: Projection | None = None
+    fitted_on: int = 0
 
 
 def embed_chunks(
@@ -71,14 +64,13 @@ def embed_chunks(
         known = KnownReadings(projection=readings.projection, fitted_on=readings.fitted_on, chunks=readings.chunks)
     if readings.projection is None:
         return planned, ChunkEmbeddings(vectors=np.empty((0, embedder.dimensions), np.float32), fresh=fresh)
-    tokens = TokenReadings(
-        chunks=[readings.chunks[key][1] for key in keys],
+    return planned, ChunkEmbeddings(
+        vectors=np.stack([readings.chunks[key][0] for key in keys]),
+        fresh=fresh,
+        tokens=[readings.chunks[key][1] for key in keys],
         projection=readings.projection,
         fitted_on=readings.fitted_on,
-        vocabulary=embedder.vocabulary,
     )
-    vectors = np.stack([readings.chunks[key][0] for key in keys])
-    return planned, ChunkEmbeddings(vectors=vectors, fresh=fresh, tokens=tokens)
 
 
 def _embed(

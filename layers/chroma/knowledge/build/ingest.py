@@ -6,7 +6,7 @@ A new index is written beside the old one, which a killed process leaves as it w
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
@@ -73,10 +73,13 @@ def ingest(
     """
     clock = PhaseClock()
     settings = IndexSettings.now(embedder, collection=collection, max_chars=max_chars, overlap=overlap, recipe=recipe)
-    job = _Job(documents, target, settings, lost, emptied, max_removed_share, run)
+    cut = partial(plan, max_chars=max_chars, overlap=overlap, recipe=recipe, lost=lost, emptied=emptied, run=run)
+    check = partial(_check, documents=documents, max_removed_share=max_removed_share)
     if dry_run:
         old = old_index(target)
-        planned = job.plan(job.previous(old))
+        previous = _previous(target, old, settings)
+        planned = cut(documents, previous=previous)
+        check(planned, previous)
         return summarise(planned.sources, old.manifest, clock, planned=planned)
     make_folder(target)
     with writer_lock(target):
@@ -88,8 +91,9 @@ def ingest(
         if reusable is not None and _is_same(reusable.sources, asked):
             now = replace_provenance(target, reusable, made)
             return summarise(reusable.sources, reusable, clock, now=now)
-        previous = job.previous(old)
-        planned = job.plan(previous)
+        previous = _previous(target, old, settings)
+        planned = cut(documents, previous=previous)
+        check(planned, previous)
         clock.lap("cutting")
         if reusable is not None and _is_same(reusable.sources, planned.sources):
             now = replace_provenance(target, reusable, made)
@@ -98,7 +102,7 @@ def ingest(
         previous, planned, embedded, update = _embed(
             target, before, previous, planned, embedder=embedder, settings=settings, on_progress=on_progress
         )
-        job.check(planned, previous)
+        check(planned, previous)
         clock.lap("embedding")
         now = write_index(
             target, planned, embedded, embedder, settings=settings, made=made, before=before, update=update
@@ -182,52 +186,27 @@ def _embed(
     return previous, planned, embedded, update
 
 
-@dataclass(frozen=True, slots=True)
-class _Job:
-    """The arguments of ``ingest`` that a plan depends on."""
+def _previous(target: Path, old: OldIndex, settings: IndexSettings) -> PreviousChunks:
+    if old.manifest is None:
+        return PreviousChunks(next_number=old.next_number)
+    return load_chunks(target, old.manifest, settings)
 
-    documents: Sequence[Document]
-    target: Path
-    settings: IndexSettings
-    lost: Collection[str]
-    emptied: Mapping[str, Failure]
-    max_removed_share: float
-    run: Run
 
-    def previous(self, old: OldIndex) -> PreviousChunks:
-        if old.manifest is None:
-            return PreviousChunks(next_number=old.next_number)
-        return load_chunks(self.target, old.manifest, self.settings)
-
-    def plan(self, previous: PreviousChunks) -> Plan:
-        planned = plan(
-            self.documents,
-            previous=previous,
-            max_chars=self.settings.max_chars,
-            overlap=self.settings.overlap,
-            recipe=self.settings.recipe,
-            lost=self.lost,
-            emptied=self.emptied,
-            run=self.run,
+def _check(planned: Plan, previous: PreviousChunks, documents: Sequence[Document], *, max_removed_share: float) -> None:
+    """Raise if nothing would be left, or too many documents would be removed."""
+    if not planned.chunks:
+        failed = f", {len(planned.failed)} could not be cut or embedded" if planned.failed else ""
+        raise SourceUnreadable(
+            f"Nothing to index: {len(documents)} documents{failed}, and no text in any of them", planned.failed
         )
-        self.check(planned, previous)
-        return planned
-
-    def check(self, planned: Plan, previous: PreviousChunks) -> None:
-        """Raise if nothing would be left, or too many documents would be removed."""
-        if not planned.chunks:
-            failed = f", {len(planned.failed)} could not be cut or embedded" if planned.failed else ""
-            raise SourceUnreadable(
-                f"Nothing to index: {len(self.documents)} documents{failed}, and no text in any of them", planned.failed
-            )
-        texts = {chunk.text for chunk in planned.chunks}
-        there = {source.doc_id for source in planned.sources if source.chunks}
-        removed = [
-            previous.sources[doc_id].path
-            for doc_id, chunks in previous.chunks.items()
-            if doc_id not in there and not has_moved(chunks, texts)
-        ]
-        check_removals(removed, total=len(previous.chunks), max_share=self.max_removed_share)
+    texts = {chunk.text for chunk in planned.chunks}
+    there = {source.doc_id for source in planned.sources if source.chunks}
+    removed = [
+        previous.sources[doc_id].path
+        for doc_id, chunks in previous.chunks.items()
+        if doc_id not in there and not has_moved(chunks, texts)
+    ]
+    check_removals(removed, total=len(previous.chunks), max_share=max_removed_share)
 
 
 def _is_same(before: Iterable[SourceRecord], now: Iterable[SourceRecord]) -> bool:

@@ -70,15 +70,13 @@ def ingest_to_server(
     run: Run = map,
     made: Provenance = NO_PROVENANCE,
     switch: bool = True,
-    table_chunks: int = TABLE_CHUNKS,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Summary:
     """Make the index ``collection`` on the server ``uri`` mirror ``documents`` exactly.
 
     The parameters are those of ``knowledge.build.ingest.ingest``, and: ``uri`` (``knowledge.engines.server.address``);
     ``work``, a folder of this machine that keeps the progress, so that a killed run can go on; ``token``, which gives
-    the server's key; ``switch``: make the new version the current one, and drop those before the previous one;
-    ``table_chunks``: the number of chunks up to which BM25 is a table in the memory of each reader.
+    the server's key; ``switch``: make the new version the current one, and drop those before the previous one.
 
     Raises:
         IndexUnreachable, IndexNotWritten: the server does not answer, or refuses a record; the current version is as
@@ -119,8 +117,7 @@ def ingest_to_server(
             fields=progress.fields,
             made=made,
         )
-        facts = (bare, progress.totals, writer.fitted)
-        now = write_facts(database, *facts, embedder, scratch=scratch, table_chunks=table_chunks)
+        now = write_facts(database, bare, progress.totals, writer.fitted, embedder, scratch)
         clock.lap("facts")
         remove_progress(work)
         if switch:
@@ -146,19 +143,17 @@ def write_facts(
     totals: ChunkTotals,
     fitted: FittedProjection | None,
     embedder: Embedder,
-    *,
     scratch: Scratch,
-    table_chunks: int,
 ) -> Manifest:
     """Make the facts of the written chunks, save them on the server, and return the whole manifest.
 
-    ``bare`` is the manifest without the facts' records; see ``ingest_to_server`` for ``table_chunks``.
+    ``bare`` is the manifest without the facts' records.
     """
     folder, name, numbers = scratch.path / "facts", database.chunks(bare.version), totals.ascending
     (folder / TOKENS_FOLDER).mkdir(parents=True)
     totals.save(folder)
     totals.write_facts(folder)
-    if len(numbers) <= table_chunks:
+    if len(numbers) <= TABLE_CHUNKS:
         lexical = _write_tables(database, name, folder, numbers.tolist())
     else:
         sample = [chunk.text for chunk in _sample(database, name, numbers, SAMPLE)]

@@ -25,7 +25,7 @@ from knowledge.engines.server.database import RESULTS, Database
 from knowledge.engines.server.records import StoredChunk, to_record
 from knowledge.model.values import Chunk, Embedder, TokenEmbedder
 from knowledge.search.late_interaction import TOKENS_FOLDER
-from knowledge.search.tokens import Projection
+from knowledge.search.tokens import ChunkTokens, Projection
 
 if TYPE_CHECKING:
     from knowledge.build.summary import PhaseClock
@@ -216,7 +216,7 @@ class VersionWriter:
         new: list[StoredChunk] = []
         if planned.chunks:
             planned, embedded = embed_chunks(planned, previous, self.embedder, None)
-            tokens = embedded.tokens.chunks if embedded.tokens else [None] * len(planned.chunks)
+            tokens: Sequence[ChunkTokens | None] = embedded.tokens or [None] * len(planned.chunks)
             new = [StoredChunk(*row) for row in zip(planned.chunks, list(embedded.vectors), tokens, strict=True)]
             progress.embedded += embedded.fresh
         _wait(pending)

@@ -12,23 +12,33 @@ import sqlite3
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from knowledge.build.calibrate import calibrate
-from knowledge.build.durable import flush, switch_manifest, write_errors
+from knowledge.build.durable import flush, flush_names, write_errors, writer_lock
 from knowledge.build.embed import ChunkEmbeddings
-from knowledge.build.labels import carry_labels
+from knowledge.build.labels import carry_labels, with_labels
 from knowledge.build.plan import IndexSettings, Plan, content_version
 from knowledge.build.previous import IndexUpdate
 from knowledge.build.reading import write_tokens
 from knowledge.embedding import embed_text
 from knowledge.engines.collection import SQLITE_NAME, Collection
 from knowledge.engines.metadata import merge_types, to_metadata
-from knowledge.model.manifest import NO_PROVENANCE, FileRecord, Manifest, Provenance, SourceRecord, dumps
+from knowledge.model.errors import IndexLocked, IndexMissing
+from knowledge.model.manifest import (
+    MANIFEST_NAME,
+    NO_PROVENANCE,
+    FileRecord,
+    Manifest,
+    Provenance,
+    SourceRecord,
+    dumps,
+)
 from knowledge.model.values import Chunk, Embedder, TokenEmbedder
+from knowledge.open.place import read_manifest
 from knowledge.open.source import CHROMA_FOLDER, file_digest
 from knowledge.open.texts import write_texts
 from knowledge.search.columns import COLUMNS_FOLDER, write_columns
@@ -83,9 +93,7 @@ def write_index(
                 bare,
                 data=data.name,
                 files=file_records(data),
-                lexical=records.lexical,
-                tokens=records.tokens,
-                calibration=records.calibration,
+                **records,
                 updated=update.count_changed(planned.chunks) if update else 0,
             )
             manifest = carry_labels(now, before)
@@ -105,6 +113,37 @@ def replace_provenance(target: Path, manifest: Manifest, made: Provenance) -> Ma
     if dumps(now) != dumps(manifest):
         switch_manifest(target, now)
     return now
+
+
+def write_labels(target: Path, labels: Mapping[str, object] | None, *, version: str) -> Manifest:
+    """Give the index in the folder ``target`` these ``labels``, or none, and return its manifest.
+
+    ``version`` is that of the index that they were measured on. An index that has them already is not touched.
+
+    Raises:
+        IndexMissing: there is none.
+        IndexLocked: another process is writing it, or has replaced it since.
+    """
+    with writer_lock(target):
+        manifest = read_manifest(target)
+        if manifest is None:
+            raise IndexMissing(f"No index is loaded. Run: ragctl ingest PATH (looked in {str(target)!r})")
+        if manifest.version != version:
+            raise IndexLocked(f"The index in {str(target)!r} was replaced while it was measured: calibrate it again")
+        now = with_labels(manifest, labels)
+        if now != manifest:
+            switch_manifest(target, now)
+        return now
+
+
+def switch_manifest(target: Path, manifest: Manifest) -> None:
+    """Put ``manifest`` in place in one step: before it readers get the old index, after it the new one."""
+    new = target / f"{MANIFEST_NAME}.new"
+    with write_errors(target):
+        new.write_text(dumps(manifest), encoding="utf-8")
+        flush(new)
+        new.replace(target / MANIFEST_NAME)
+    flush_names(target)
 
 
 def remove_data(target: Path, *, keep: str | None) -> None:
@@ -129,16 +168,13 @@ def bare_manifest(
     made: Provenance = NO_PROVENANCE,
 ) -> Manifest:
     """Return the manifest of an index made now, without its files and their records; ``data`` is named by version."""
+    made_with = settings._asdict()
+    del made_with["has_tokens"]  # the manifest has the record of the tokens instead
     return Manifest(
+        **made_with,
         version=version,
         built_at=datetime.now(UTC).isoformat(timespec="seconds"),
         data=f"data-{version}",
-        collection=settings.collection,
-        model=settings.model,
-        dimensions=settings.dimensions,
-        max_chars=settings.max_chars,
-        overlap=settings.overlap,
-        recipe=settings.recipe,
         documents=sum(1 for source in sources if source.chunks),
         chunks=chunks,
         next_number=next_number,
@@ -158,15 +194,6 @@ def file_records(folder: Path) -> dict[str, FileRecord]:
     }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _DataRecords:
-    """The manifest's records of BM25, token vectors and calibration; the last two may be None."""
-
-    lexical: Mapping[str, object]
-    tokens: Mapping[str, object] | None
-    calibration: Mapping[str, object] | None
-
-
 def _write_data(
     data: Path,
     chunks: Sequence[Chunk],
@@ -174,10 +201,11 @@ def _write_data(
     collection: str,
     embedder: Embedder,
     update: IndexUpdate | None,
-) -> _DataRecords:
+) -> dict[str, Any]:
     """Write the new folder ``data``: vectors and metadata in Chroma; beside it texts, BM25, a matrix and the tokens.
 
-    A new index is calibrated; an ``update`` keeps the calibration of the one before.
+    Returns the manifest's records of BM25, token vectors and calibration; the last two may be None. A new index is
+    calibrated; an ``update`` keeps the calibration of the one before.
     """
     chroma = data / CHROMA_FOLDER
     if update:
@@ -188,10 +216,10 @@ def _write_data(
     write_texts(data, ((chunk.number, chunk.text) for chunk in chunks))
     write_vectors(data, embedded.vectors)
     write_columns(data / COLUMNS_FOLDER, map(to_metadata, chunks))
-    record = None
-    if tokens := embedded.tokens:
-        write_tokens(data / TOKENS_FOLDER, tokens.chunks, tokens.projection, vocabulary=tokens.vocabulary)
-        record = {"bits": BITS, "fitted_on": tokens.fitted_on}
+    tokens = None
+    if embedded.projection is not None and isinstance(embedder, TokenEmbedder):
+        write_tokens(data / TOKENS_FOLDER, embedded.tokens, embedded.projection, vocabulary=embedder.vocabulary)
+        tokens = {"bits": BITS, "fitted_on": embedded.fitted_on}
     if update:
         lexical, calibration = update.write_lexical(data / LEXICAL_FOLDER, chunks), update.calibration
     else:
@@ -202,7 +230,7 @@ def _write_data(
             calibration = calibrate(data, embedded.vectors, chunks, lexical, embedder)
     for path in (*data.rglob("*"), data, data.parent):
         flush(path)
-    return _DataRecords(lexical=lexical, tokens=record, calibration=calibration)
+    return {"lexical": lexical, "tokens": tokens, "calibration": calibration}
 
 
 def _create_chroma(chroma: Path, chunks: Sequence[Chunk], vectors: Matrix, collection: str) -> None:

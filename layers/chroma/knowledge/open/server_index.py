@@ -181,11 +181,6 @@ class ServerIndex(ChromaIndex):
         """See ``ChromaIndex``."""
         self._database.count(self._passages.name)
 
-    @property
-    def connected(self) -> bool:
-        """Whether it has open connections."""
-        return self._database.connection.is_open
-
     def disconnect(self) -> None:
         """See ``ChromaIndex``."""
         self._database.connection.close()

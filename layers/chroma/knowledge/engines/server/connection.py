@@ -88,11 +88,6 @@ class Connection:
                 time.sleep(pause)
         raise AssertionError("a policy without a try")
 
-    @property
-    def is_open(self) -> bool:
-        """Whether there are connections."""
-        return self._api is not None
-
     def close(self) -> None:
         """Close all connections; the next call opens new ones, with the key as it is then."""
         with self._lock:
