@@ -26,7 +26,7 @@ _LINES = r"(?:\u2020L[\dL-]{1,20})?"
 def _bracketed(name: str) -> re.Pattern[str]:
     """Return the pattern of names in brackets, with round brackets behind them, which would make a link of it."""
     one = rf"{name}{_LINES}"
-    return re.compile(rf"({OPEN}\s*{one}(?:\s*[,;]\s*{one})*\s*{CLOSE})(?:\([^()\s]*\))?", re.IGNORECASE)
+    return re.compile(rf"(?P<mark>{OPEN}\s*{one}(?:\s*[,;]\s*{one})*\s*{CLOSE})(?:\([^()\s]*\))?", re.IGNORECASE)
 
 
 _PLACES, _PLACE = _bracketed(r"\d{1,3}"), re.compile(r"(?<![\dL-])\d+")
@@ -35,19 +35,20 @@ _BETWEEN = re.compile(r"[\s,;]*")
 # Not a link or an image, whose address follows, nor a footnote or a check box. The prompt keeps brackets for citations;
 # in documentation 1 sentence in 1,000 has another one outside of code (docs_handbook .14 %, docs_fastapi .11 %,
 # docs_rust_book .01 %).
-_TITLE = re.compile(rf"{OPEN}(?!\^|[ xX]?\])[^\[\]\u3010\u3011\uff3b\uff3d\n]++{CLOSE}(?!\()")
+_TITLE = re.compile(rf"(?P<mark>{OPEN}(?!\^|[ xX]?\])[^\[\]\u3010\u3011\uff3b\uff3d\n]++{CLOSE})(?!\()")
 _SEPARATOR = re.compile(r"\s*[;,]\s*")
 _ADDRESS = re.compile(r"https?://(?:[^\s<>()\[\]\"'`]|\([^\s<>()]*\))+", re.IGNORECASE)  # with pairs of brackets
 _NAME = r"[^()\[\]\u3010\u3011\n]"
+_SOURCE_NAME = rf"(?P<name>{_NAME}{{1,500}}(?:\([^()\n]{{0,200}}\){_NAME}{{0,200}})?)"
 _SOURCE = re.compile(
-    rf"[(\[\u3010\uff3b]\s*Source:\s*({_NAME}{{1,500}}(?:\([^()\n]{{0,200}}\){_NAME}{{0,200}})?)[)\]\u3011\uff3d]",
+    rf"(?P<mark>[(\[\u3010\uff3b]\s*Source:\s*{_SOURCE_NAME}[)\]\u3011\uff3d])",
     re.IGNORECASE,
 )
 
 
 @dataclass(frozen=True)
 class CitationForm(ABC):
-    """How a profile cites; ``openers`` are the characters that a mark may begin with.
+    """How a profile cites: in marks of the pattern ``own_mark``, which begin with one of the ``openers``.
 
     Where its passages are ``numbered``, ``[1]`` and ``[1, 3]`` cite them by their places in the context, from 1 on, and
     a reader sees the profile's own marks instead. Those are read too: models copy them from earlier answers.
@@ -55,14 +56,17 @@ class CitationForm(ABC):
     without marks; None: it never is.
     """
 
+    own_mark: ClassVar[re.Pattern[str] | None] = None
     openers: ClassVar[str] = BRACKETS
     min_overlap: float | None = field(default=None, kw_only=True)
     numbered: bool = field(default=True, kw_only=True)
 
     def find_mark(self, text: str, start: int, end: int) -> tuple[int, str] | None:
         """Return where the mark at ``start`` ends, at most ``end``, and its text; None for no mark."""
-        mark = _PLACES.match(text, start, end) if self.numbered else None
-        return (mark.end(), mark[1]) if mark else self._find_own_mark(text, start, end)
+        for pattern in (_PLACES if self.numbered else None, self.own_mark):
+            if pattern and (mark := pattern.match(text, start, end)):
+                return mark.end(), mark["mark"]
+        return None
 
     def resolve_mark(self, mark: str, hits: Sequence[Hit]) -> ResolvedMark:
         """Return the sources that ``mark`` names among ``hits``, all that the writer saw."""
@@ -72,10 +76,6 @@ class CitationForm(ABC):
         known = [(place, hits[place - 1]) for place in places if 0 < place <= len(hits)]
         named = tuple(self.name_source(hit, self.mark_for(hit, place)) for place, hit in known)
         return ResolvedMark(named, len(places) - len(named), changed=True)
-
-    @abstractmethod
-    def _find_own_mark(self, text: str, start: int, end: int) -> tuple[int, str] | None:
-        """``find_mark`` for the profile's own marks."""
 
     @abstractmethod
     def _resolve_own_mark(self, mark: str, hits: Sequence[Hit]) -> ResolvedMark:
@@ -90,7 +90,7 @@ class CitationForm(ABC):
         return None
 
     def source_key(self, hit: Hit) -> Hashable:
-        """Return the same key for hits that are cited as one: those of one chunk, title or address."""
+        """Return the same key for hits that one citation stands for: of one chunk, title or address."""
         return hit.chunk.number
 
     def name_source(self, hit: Hit, mark: str) -> NamedSource:
@@ -123,9 +123,7 @@ class CitationForm(ABC):
 class IdForm(CitationForm):
     """``[id_3]``, ``[id_3, id_5]``: chunks by their ids."""
 
-    def _find_own_mark(self, text: str, start: int, end: int) -> tuple[int, str] | None:
-        mark = _IDS.match(text, start, end)
-        return (mark.end(), mark[1]) if mark else None
+    own_mark: ClassVar[re.Pattern[str]] = _IDS
 
     def _resolve_own_mark(self, mark: str, hits: Sequence[Hit]) -> ResolvedMark:
         known = {hit.chunk.number: hit for hit in hits}
@@ -144,9 +142,6 @@ class IdForm(CitationForm):
 @dataclass(frozen=True)
 class NumberForm(CitationForm):
     """Passages by their places alone. A reader sees the numbers of the answer's references, from ``[1]`` on."""
-
-    def _find_own_mark(self, text: str, start: int, end: int) -> tuple[int, str] | None:
-        return None
 
     def _resolve_own_mark(self, mark: str, hits: Sequence[Hit]) -> ResolvedMark:
         return ResolvedMark(())
@@ -179,13 +174,14 @@ class TitleForm(CitationForm):
     meant. A section that no chunk has is left out. A bracket may hold several labels.
     """
 
+    own_mark: ClassVar[re.Pattern[str]] = _TITLE
     min_dice: float
     min_contained: int
 
-    def _find_own_mark(self, text: str, start: int, end: int) -> tuple[int, str] | None:
-        mark = _TITLE.match(text, start, end)
+    def find_mark(self, text: str, start: int, end: int) -> tuple[int, str] | None:
+        mark = super().find_mark(text, start, end)
         # A backtick that pairs with one outside of the brackets makes code of them.
-        return (mark.end(), mark[0]) if mark and mark[0].count("`") % 2 == 0 else None
+        return mark if mark and mark[1].count("`") % 2 == 0 else None
 
     def _resolve_own_mark(self, mark: str, hits: Sequence[Hit]) -> ResolvedMark:
         labels = self._labels(mark, hits)
@@ -227,7 +223,7 @@ class TitleForm(CitationForm):
         return parts if not is_known and any(part.title.casefold() in titles for part in parts) else [whole]
 
     def _match(self, label: _Label, hits: Sequence[Hit]) -> tuple[Hit, str] | None:
-        """Return the hit that ``label`` means, and the label's section if the hit has it."""
+        """Return the hit that ``label`` means, with the label's section, or ``""`` if no hit has it."""
         wanted = label.title.casefold()
         tiers: tuple[Callable[[str], bool], ...] = (
             lambda title: title == wanted,
@@ -255,18 +251,16 @@ class SourceForm(CitationForm):
     A link to a source cites it, and so does its bare address.
     """
 
-    min_overlap: float | None
+    own_mark: ClassVar[re.Pattern[str]] = _SOURCE
     openers: ClassVar[str] = f"({BRACKETS}"
-
-    def _find_own_mark(self, text: str, start: int, end: int) -> tuple[int, str] | None:
-        mark = _SOURCE.match(text, start, end)
-        return (mark.end(), mark[0]) if mark else None
+    min_overlap: float | None
 
     def _resolve_own_mark(self, mark: str, hits: Sequence[Hit]) -> ResolvedMark:
         """Resolve a mark with one name, or with several addresses."""
         known = _hits_by_name(hits)
         source = _SOURCE.match(mark)
-        if source and (named_hits := known.get(same_source(source[1]))) and _is_address_of(source[1], named_hits[0]):
+        named_hits = known.get(same_source(source["name"])) if source else None
+        if source and named_hits and _is_address_of(source["name"], named_hits[0]):
             return ResolvedMark((_name_hits(named_hits, mark),))
         named: list[NamedSource] = []
         for match in _ADDRESS.finditer(mark):

@@ -45,7 +45,7 @@ class RestrictedTree:
 
 
 class RestrictLinks:
-    """Restricts the blocks of one answer, in their order; ``chunks`` are those that its writer saw, by number.
+    """Restricts the blocks of one answer, in their order; ``chunks`` are the passages that its writer saw, by number.
 
     A copy can look ahead: what it allows stays its own.
     """

@@ -1,4 +1,4 @@
-"""A run of nodes in its sentences, cut as texts are cut at ingest."""
+"""Split a run of nodes into sentences, as texts are split at ingest."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ _STOP = re.compile(r"\s*[.!?\u2026\u3002\uff01\uff1f]+(?=\s)")
 _STOPPED = re.compile(r"[.!?\u2026\u3002\uff01\uff1f]\s*\Z")
 
 
-def split_sentences(run: Sequence[t.Inline]) -> Iterator[tuple[t.Inline, ...]]:
-    """``run`` in its sentences; what stands in code or in a link is cut nowhere. A citation ends with its sentence."""
+def split_sentences(run: Sequence[t.Inline]) -> Iterator[t.Run]:
+    """Yield the sentences of ``run``, each with the citations behind it; code and links are not split."""
     from knowledge.cut import quotable  # late: it brings markdown-it
     from knowledge.cut.boundaries import SourceText
 
-    opaque = "".join(map(_opaque, run))
-    starts = {start for start, _ in quotable.sentences(SourceText(opaque), (0, len(opaque)))} | set(_behind_marks(run))
+    text = "".join(map(_text_to_split, run))
+    starts = {start for start, _ in quotable.sentences(SourceText(text), (0, len(text)))} | set(_starts_at_cites(run))
     rest = list(run)
     done = 0
-    first = len(opaque) - len(opaque.lstrip())
-    for start in sorted(start for start in starts if first < start < len(opaque)):
-        head, rest = _split(rest, start - done)
-        while rest and isinstance(rest[0], t.Cite):  # what stands behind a sentence is its own
+    first = len(text) - len(text.lstrip())
+    for start in sorted(start for start in starts if first < start < len(text)):
+        head, rest = _split_at(rest, start - done)
+        while rest and isinstance(rest[0], t.Cite):
             head.append(rest.pop(0))
         done = start
         if head:
@@ -35,13 +35,13 @@ def split_sentences(run: Sequence[t.Inline]) -> Iterator[tuple[t.Inline, ...]]:
         yield merge_text(rest)
 
 
-def _behind_marks(run: Sequence[t.Inline]) -> Iterator[int]:
-    """Yield where sentences begin behind a mark that a full stop follows, or that follows one."""
+def _starts_at_cites(run: Sequence[t.Inline]) -> Iterator[int]:
+    """Yield where sentences begin behind a citation that a full stop follows or precedes."""
     at, stopped = 0, False
     for node, following in pairwise(run):
-        said = _opaque(node)
-        at += len(said)
-        stopped = bool(_STOPPED.search(said)) if said.strip() else stopped
+        text = _text_to_split(node)
+        at += len(text)
+        stopped = bool(_STOPPED.search(text)) if text.strip() else stopped
         if isinstance(node, t.Cite) and isinstance(following, t.Text):
             words = following.text.lstrip()
             if stop := _STOP.match(following.text):
@@ -50,8 +50,8 @@ def _behind_marks(run: Sequence[t.Inline]) -> Iterator[int]:
                 yield at + len(following.text) - len(words)
 
 
-def _opaque(node: t.Inline) -> str:
-    """What of ``node`` a sentence may end in; of the rest as many letters."""
+def _text_to_split(node: t.Inline) -> str:
+    """Return the text of ``node``, with a letter for each character in which no sentence may end."""
     match node:
         case t.Text(text):
             return text
@@ -62,18 +62,18 @@ def _opaque(node: t.Inline) -> str:
         case t.Link():
             return "x" * len(inline_text(node.children))
         case t.Styled() | t.ClaimSpan():
-            return "".join(map(_opaque, node.children))
+            return "".join(map(_text_to_split, node.children))
         case _:
             return ""
 
 
-def _split(run: Sequence[t.Inline], at: int) -> tuple[list[t.Inline], list[t.Inline]]:
-    """``run`` up to its ``at``-th character, and the rest."""
+def _split_at(run: Sequence[t.Inline], at: int) -> tuple[list[t.Inline], list[t.Inline]]:
+    """Return ``run`` up to its character ``at``, and the rest."""
     head: list[t.Inline] = []
     rest = list(run)
     while rest:
         node = rest[0]
-        length = len(_opaque(node))
+        length = len(_text_to_split(node))
         if length <= at and (length or at):
             head.append(rest.pop(0))
             at -= length
@@ -82,7 +82,7 @@ def _split(run: Sequence[t.Inline], at: int) -> tuple[list[t.Inline], list[t.Inl
             head.append(t.Text(node.text[:at]))
             rest[0] = t.Text(node.text[at:])
         elif at and isinstance(node, t.Styled):
-            inner, others = _split(node.children, at)
+            inner, others = _split_at(node.children, at)
             head.append(t.Styled(node.style, tuple(inner)))
             rest[0] = t.Styled(node.style, tuple(others))
         elif at:

@@ -192,7 +192,7 @@ class StreamingParser:
         return next(iter(restrict((part,)).tree), None) if part else None
 
     def _show(self, last: t.Block | None) -> None:
-        """Show what is new, unless the answer is the decline or may become it."""
+        """Show the new text and blocks, unless the answer is the decline or may become it."""
         if self.listen is None:
             return
         rendering, unfinished = self._rendering, (last,) if last else ()
