@@ -35,7 +35,7 @@ def artefacts(tmp_path_factory: pytest.TempPathFactory) -> Artefacts:
     task, index, layer = place / "task", place / "index", place / "layer"
     shutil.copytree(FUNCTION, task)
     tables = {name: (SAMPLES / name).read_text(encoding="utf-8") for name in ("acronyms.json", "filters.json")}
-    ingest(read([SAMPLES]).documents, target=index, embedder=MiniLM(threads=2), made=Provenance(tables=tables))
+    ingest(read([SAMPLES]).documents, target=index, embedder=MiniLM(threads=2), provenance=Provenance(tables=tables))
     build(layer, index=index)
     return Artefacts(task, {"python": LIBRARIES, "index": layer / "index"})
 

@@ -49,14 +49,14 @@ def test_what_it_was_made_of_is_kept_and_changes_nothing_else(tmp_path: Path) ->
     ingest(documents(), target=tmp_path, embedder=EMBEDDER)
     before = read_body(tmp_path)
 
-    summary = ingest(documents(), target=tmp_path, embedder=EMBEDDER, made=MADE)
+    summary = ingest(documents(), target=tmp_path, embedder=EMBEDDER, provenance=MADE)
 
     after = read_body(tmp_path)
     assert (summary.embedded, summary.unchanged) == (0, 4)
     assert {key for key in before if before[key] != after[key]} == {"made", "checksum"}
     assert loads((tmp_path / "manifest.json").read_bytes()).made == MADE
     written = (tmp_path / "manifest.json").stat().st_mtime_ns
-    ingest(documents(), target=tmp_path, embedder=EMBEDDER, made=MADE)
+    ingest(documents(), target=tmp_path, embedder=EMBEDDER, provenance=MADE)
     assert (tmp_path / "manifest.json").stat().st_mtime_ns == written
 
 
@@ -77,8 +77,8 @@ def test_an_index_of_another_format_is_refused_and_built_anew(tmp_path: Path) ->
 
 
 def test_no_damaged_manifest_opens_and_an_ingest_repairs_each(tmp_path: Path) -> None:
-    ingest(documents(), target=tmp_path, embedder=EMBEDDER, made=MADE)
-    ingest(documents(3), target=tmp_path, embedder=EMBEDDER, made=MADE)  # number 4 was in use
+    ingest(documents(), target=tmp_path, embedder=EMBEDDER, provenance=MADE)
+    ingest(documents(3), target=tmp_path, embedder=EMBEDDER, provenance=MADE)  # number 4 was in use
     whole = (tmp_path / "manifest.json").read_bytes()
     for at, (name, text) in enumerate(damages(whole)):
         (tmp_path / "manifest.json").write_bytes(text)
@@ -121,19 +121,19 @@ def test_a_file_system_that_cannot_flush_a_folder_loses_no_ingest(
 
 def test_removing_is_what_an_ingest_without_the_document_does(tmp_path: Path) -> None:
     for name in ("removed", "ingested"):
-        ingest(documents(), target=tmp_path / name, embedder=EMBEDDER, made=MADE)
+        ingest(documents(), target=tmp_path / name, embedder=EMBEDDER, provenance=MADE)
 
     summary = remove(tmp_path / "removed", doc_ids={"d1", "d3"}, embedder=EMBEDDER)
     left = [documents()[0], documents()[2]]
-    ingest(left, target=tmp_path / "ingested", embedder=EMBEDDER, made=MADE)
+    ingest(left, target=tmp_path / "ingested", embedder=EMBEDDER, provenance=MADE)
 
     assert (summary.documents, summary.removed, summary.unchanged, summary.embedded) == (2, 2, 2, 0)
     ours, theirs = (read_body(tmp_path / name) for name in ("removed", "ingested"))
     same = {"version", "made", "counts", "next_number", "fields", "sources", "calibration", "lexical"}
     assert {key: ours[key] for key in same} == {key: theirs[key] for key in same}
     assert chunks(tmp_path / "removed") == chunks(tmp_path / "ingested") == {1: left[0].text, 3: left[1].text}
-    assert ingest(left, target=tmp_path / "removed", embedder=EMBEDDER, made=MADE).unchanged == 2
-    assert ingest(documents(), target=tmp_path / "removed", embedder=EMBEDDER, made=MADE).added == 2
+    assert ingest(left, target=tmp_path / "removed", embedder=EMBEDDER, provenance=MADE).unchanged == 2
+    assert ingest(documents(), target=tmp_path / "removed", embedder=EMBEDDER, provenance=MADE).added == 2
     assert sorted(chunks(tmp_path / "removed")) == [1, 3, 5, 6]
 
 

@@ -32,7 +32,7 @@ def ingesting(docs: Path) -> str:
         started = time.perf_counter()
         reading, _ = read_sources(IngestRequest(paths=(str(folder),)), cache=Path(name) / "web")
         read_s = time.perf_counter() - started
-        summary = ingest(reading.documents, target=Path(name) / "index", embedder=model, run=map_documents)
+        summary = ingest(reading.documents, target=Path(name) / "index", embedder=model, map_documents=map_documents)
         ingest_s = time.perf_counter() - started
     texts = _texts(reading.documents)
     model_s, vectors_s = (_seconds(work, texts) for work in (model.read, lambda text: model.embed([text])))
@@ -53,7 +53,9 @@ def ingesting(docs: Path) -> str:
 
 def _texts(documents: Sequence[Document]) -> list[str]:
     """Return what is embedded of ``documents``."""
-    planned = plan(documents, previous=PreviousChunks(), max_chars=MAX_CHARS, overlap=OVERLAP_CHARS, run=map_documents)
+    planned = plan(
+        documents, previous=PreviousChunks(), max_chars=MAX_CHARS, overlap=OVERLAP_CHARS, map_documents=map_documents
+    )
     return [embed_text(chunk.title, chunk.text) for chunk in planned.chunks]
 
 

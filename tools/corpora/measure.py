@@ -110,7 +110,11 @@ def measure(corpus: Corpus) -> Row:
     with TemporaryDirectory() as cache:
         reading, _ = read_sources(asked, cache=Path(cache))
     cut = plan(
-        reading.documents, previous=PreviousChunks(), max_chars=MAX_CHARS, overlap=OVERLAP_CHARS, run=map_documents
+        reading.documents,
+        previous=PreviousChunks(),
+        max_chars=MAX_CHARS,
+        overlap=OVERLAP_CHARS,
+        map_documents=map_documents,
     )
     row = Row(corpus, documents=len(reading.documents), chunks=cut.chunks, passed_over=reading.skipped)
     row.failed = [f"{one.path}: {one.error}" for one in (*reading.failed, *cut.failed)]

@@ -1,6 +1,6 @@
 """A stack that follows a bucket of documents: publish, list again, and repeat while the listing differs.
 
-Events only trigger a look. A listing decides on what is published, so lost and repeated events do not matter.
+Events only trigger a look. A listing decides on what is published, so lost and repeated events do no harm.
 """
 
 from __future__ import annotations

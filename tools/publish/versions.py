@@ -127,7 +127,7 @@ class VersionBucket:
         ]
 
     def prune(self, keep: frozenset[str]) -> list[str]:
-        """Delete all but the newest ``KEPT_VERSIONS`` and those of ``keep``; return the deleted keys."""
+        """Delete all except the newest ``KEPT_VERSIONS`` and the keys ``keep``; return the deleted keys."""
         old = [one["Key"] for one in self._newest_first()[KEPT_VERSIONS:] if one["Key"] not in keep]
         for key in old:
             self.client.delete_object(Bucket=self.name, Key=key)

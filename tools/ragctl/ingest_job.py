@@ -115,10 +115,10 @@ class IngestJob:
                     lost=reading.lost,
                     emptied={} if self.may_remove else emptied_paths(reading, self.settings.index_place),
                     max_removed_share=1.0 if self.may_remove else MAX_REMOVED_SHARE,
-                    made=self.request.to_provenance(self.settings.profile, reading.site_title, tables),
+                    provenance=self.request.to_provenance(self.settings.profile, reading.site_title, tables),
                     recipe=SEED_RECIPE if self.request.cut else RECIPE,
                     dry_run=self.dry_run,
-                    run=map_documents,
+                    map_documents=map_documents,
                     on_progress=on_progress,
                 )
         except SourceUnreadable as exc:

@@ -1,4 +1,4 @@
-"""Calibration: the scores of background questions, which no knowledge base answers, in a new index.
+"""Calibration of a new index by the scores of background questions, which are about other subjects.
 
 They are English: in an index of another language each of its own questions is far above them. There its sentences take
 their place, each asked of all other documents. Of 150 questions of XQuAD, and 100 of articles that are left out,
@@ -55,7 +55,7 @@ def background_scores(index: ChromaIndex) -> list[float]:
     """Return the joined score of each background question in ``index`` now.
 
     Raises:
-        IndexMismatch: it has no bar of its own.
+        IndexMismatch: it has no bar.
     """
     if not index.late or index.manifest is None or index.manifest.calibration is None:
         raise IndexMismatch(
@@ -71,7 +71,7 @@ def calibrate(
 ) -> Mapping[str, object]:
     """Return the manifest's calibration of the index of ``chunks`` in the folder ``data``, which has token vectors.
 
-    ``vectors`` are those of the chunks; ``lexical`` is the record of its BM25 side. The nearest chunks come from the
+    ``vectors`` belong to the chunks; ``lexical`` is the record of its BM25 side. The nearest chunks come from the
     matrix in memory: opening Chroma could change files that are to be hashed.
     """
     rows = np.array([chunk.number for chunk in chunks], dtype=np.int64)

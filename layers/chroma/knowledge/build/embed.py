@@ -24,8 +24,8 @@ EMBED_BATCH_TEXTS = 128
 class ChunkEmbeddings:
     """The ``vectors`` of chunks, one a row in their order; ``fresh`` is the number of texts that had to be embedded.
 
-    ``tokens`` are those of each chunk, and ``projection`` is that of their codes, fitted on ``fitted_on`` chunks. An
-    embedder without token vectors has no projection.
+    ``tokens`` has an entry for each chunk; ``projection`` makes their codes and was fitted on ``fitted_on`` chunks. An
+    embedder without token vectors has neither.
     """
 
     vectors: Matrix

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from knowledge.build.durable import make_folder, writer_lock
 from knowledge.build.embed import ChunkEmbeddings, embed_chunks
-from knowledge.build.plan import IndexSettings, Plan, PreviousChunks, Run, plan
+from knowledge.build.plan import DocumentMapper, IndexSettings, Plan, PreviousChunks, plan
 from knowledge.build.previous import IndexUpdate, OldIndex, load_chunks, load_vectors, old_index, plan_update
 from knowledge.build.removals import check_removals, has_moved
 from knowledge.build.summary import PhaseClock, Summary, summarise
@@ -38,14 +38,14 @@ def ingest(
     emptied: Mapping[str, Failure] = MappingProxyType({}),
     max_removed_share: float = 1.0,
     dry_run: bool = False,
-    run: Run = map,
-    made: Provenance = NO_PROVENANCE,
+    map_documents: DocumentMapper = map,
+    provenance: Provenance = NO_PROVENANCE,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Summary:
     """Make the index in the folder ``target`` mirror ``documents`` exactly.
 
-    Only texts that are not in the index are embedded; when only ``made`` changed, no data is touched. The data folder
-    replaced last is kept until the next ingest, for readers that are about to open it.
+    Only texts that are not in the index are embedded; when only ``provenance`` changed, no data is touched. The data
+    folder replaced last is kept until the next ingest, for readers that are about to open it.
 
     Args:
         documents: the documents of the index.
@@ -60,8 +60,8 @@ def ingest(
             they moved, and are named in the summary.
         max_removed_share: refuse to remove more than this share (0..1) of the documents that the index has.
         dry_run: only report what would be done.
-        run: calls a function with each of many documents, perhaps in several processes.
-        made: the provenance that the manifest records.
+        map_documents: calls a function with each of many documents, perhaps in several processes.
+        provenance: recorded in the manifest.
         on_progress: gets the number of embedded texts, and of all.
 
     Raises:
@@ -73,7 +73,15 @@ def ingest(
     """
     clock = PhaseClock()
     settings = IndexSettings.now(embedder, collection=collection, max_chars=max_chars, overlap=overlap, recipe=recipe)
-    cut = partial(plan, max_chars=max_chars, overlap=overlap, recipe=recipe, lost=lost, emptied=emptied, run=run)
+    cut = partial(
+        plan,
+        max_chars=max_chars,
+        overlap=overlap,
+        recipe=recipe,
+        lost=lost,
+        emptied=emptied,
+        map_documents=map_documents,
+    )
     check = partial(_check, documents=documents, max_removed_share=max_removed_share)
     if dry_run:
         old = old_index(target)
@@ -89,14 +97,14 @@ def ingest(
         reusable = before if before is not None and IndexSettings.of(before) == settings else None
         asked = [SourceRecord(path=d.path, digest=d.digest, doc_id=d.doc_id, chunks=0) for d in documents]
         if reusable is not None and _is_same(reusable.sources, asked):
-            now = replace_provenance(target, reusable, made)
+            now = replace_provenance(target, reusable, provenance)
             return summarise(reusable.sources, reusable, clock, now=now)
         previous = _previous(target, old, settings)
         planned = cut(documents, previous=previous)
         check(planned, previous)
         clock.lap("cutting")
         if reusable is not None and _is_same(reusable.sources, planned.sources):
-            now = replace_provenance(target, reusable, made)
+            now = replace_provenance(target, reusable, provenance)
             return summarise(reusable.sources, reusable, clock, now=now, planned=planned)
         remove_data(target, keep=old.data)
         previous, planned, embedded, update = _embed(
@@ -105,7 +113,7 @@ def ingest(
         check(planned, previous)
         clock.lap("embedding")
         now = write_index(
-            target, planned, embedded, embedder, settings=settings, made=made, before=before, update=update
+            target, planned, embedded, embedder, settings=settings, provenance=provenance, before=before, update=update
         )
         clock.lap("writing")
         return summarise(now.sources, before, clock, now=now, planned=planned, embedded=embedded.fresh)
@@ -161,7 +169,7 @@ def remove(
             target, before, previous, planned, embedder=embedder, settings=settings, on_progress=on_progress
         )
         now = write_index(
-            target, planned, embedded, embedder, settings=settings, made=before.made, before=before, update=update
+            target, planned, embedded, embedder, settings=settings, provenance=before.made, before=before, update=update
         )
         return summarise(now.sources, before, clock, now=now, embedded=embedded.fresh)
 

@@ -1,4 +1,4 @@
-"""The plan of an index: documents cut into numbered chunks, and what is kept of the index before. Pure."""
+"""The plan of an index: documents cut into numbered chunks, and the chunks taken from the index before. Pure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 VERSION_CHARS = 12
 
-type Run = Callable[[Callable[[Document], Cut], Sequence[Document]], Iterable[Cut]]
+type DocumentMapper = Callable[[Callable[[Document], Cut], Sequence[Document]], Iterable[Cut]]
 """Calls a function with each of many documents and gives the results in order, perhaps from several processes."""
 
 type Cut = tuple[TextPiece, ...] | str
@@ -63,8 +63,8 @@ class PreviousChunks:
     """The chunks of the index before, from which a new one takes numbers, vectors and unchanged documents.
 
     ``numbers`` gives the chunk numbers of a ``(doc_id, text)``, ascending; ``vectors`` the unit vector of an
-    ``embed_key``, ``known`` the readings of chunks. ``next_number`` is the first number that no chunk ever had.
-    ``sources`` and ``chunks`` are those of each doc_id. ``shared_titles`` are titles of several documents, where these
+    ``embed_key``, ``known`` the readings of chunks. ``next_number`` is the first number never used.
+    ``sources`` and ``chunks`` are by doc_id. ``shared_titles`` are titles of several documents, where these
     are not all read at once. ``same_cut``: documents were cut as they would be now.
     """
 
@@ -148,7 +148,7 @@ def plan(
     recipe: int = RECIPE,
     lost: Collection[str] = (),
     emptied: Mapping[str, Failure] = MappingProxyType({}),
-    run: Run = map,
+    map_documents: DocumentMapper = map,
 ) -> Plan:
     """Cut ``documents`` into chunks of at most ``max_chars`` characters, by ``recipe``, and number them.
 
@@ -166,7 +166,7 @@ def plan(
     lost = {*lost, *(document.path for document in stored if document.doc_id in theirs)}
     unchanged = [previous.chunks_of(document) for document in documents]
     changed = [document for document, known in zip(stored, unchanged, strict=True) if known is None]
-    cuts = iter(run(partial(_cut, max_chars=max_chars, overlap=overlap, recipe=recipe), changed))
+    cuts = iter(map_documents(partial(_cut, max_chars=max_chars, overlap=overlap, recipe=recipe), changed))
     draft = _PlanDraft(previous)
     for given, document, known in zip(documents, stored, unchanged, strict=True):
         if known is not None:

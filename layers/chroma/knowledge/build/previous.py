@@ -1,6 +1,6 @@
 """The index before an ingest: its settings, chunks and vectors, and the change of a copy where little changed.
 
-A changed copy keeps what was measured or fitted on all chunks: the bar of the background questions, the language, and
+A changed copy keeps all measures and fits of the whole index: the bar of the background questions, the language, and
 Chroma's graph. The manifest records the share of the chunks that changed since: above ``UPDATE_SHARE`` everything is
 made again.
 """
@@ -93,7 +93,7 @@ def load_vectors(
 ) -> PreviousChunks:
     """Add the chunks' vectors and tokens, if they are of the model of ``settings``.
 
-    ``exact`` ones are Chroma's; the others are those of ``VectorStore``, rounded, which written again are the same.
+    ``exact`` ones are Chroma's; the others come rounded from ``VectorStore``, and are the same when written again.
     """
     if (manifest.model, manifest.dimensions) != (settings.model, settings.dimensions):
         return previous

@@ -104,7 +104,7 @@ def read_chunks(
     embedder: TokenEmbedder,
     on_progress: Callable[[int, int], None] | None,
 ) -> ChunkReadings:
-    """Read those of ``texts`` (by digest) that ``known`` lacks, or all if the projection must be fitted again."""
+    """Read the ``texts`` (by digest) that ``known`` lacks, or all if the projection must be fitted again."""
     keep = known.is_fitted_for(len(texts))
     done = {key: known.chunks[key] for key in texts if key in known.chunks} if keep else {}
     pending = [key for key in texts if key not in done]

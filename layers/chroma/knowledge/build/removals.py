@@ -32,7 +32,7 @@ def owned_elsewhere(
 
 
 def has_moved(chunks: Sequence[Chunk], texts: Collection[str]) -> bool:
-    """Return whether most of a document's ``chunks`` are among ``texts``, those of the new index.
+    """Return whether most of a document's ``chunks`` are among the ``texts`` of the new index.
 
     A single chunk that pages share (a licence, a notice) is no sign of it.
     """
@@ -61,9 +61,9 @@ def keep_emptied(
     chunks: Mapping[str, Sequence[Chunk]],
     texts: Collection[str],
 ) -> tuple[list[SourceRecord], tuple[Failure, ...]]:
-    """Return those of ``sources`` whose places are now ``emptied`` (by path), and a failure for each such place.
+    """Return the ``sources`` whose places are now ``emptied`` (by path), and a failure for each such place.
 
-    ``chunks`` are those of each doc_id. A document that moved is not kept: its text is among ``texts``, those read now.
+    ``chunks`` are by doc_id. A document that moved is not kept: its text is among the ``texts`` read now.
     """
     kept: dict[str, list[SourceRecord]] = defaultdict(list)
     for source in sources:

@@ -40,7 +40,7 @@ class BaseVersion:
         return self.database.chunks(self.manifest.version)
 
     def chunks_of(self, doc_ids: Iterable[str]) -> list[StoredChunk]:
-        """Return all chunks of those of ``doc_ids`` that it has, by number, with the vectors that Chroma has."""
+        """Return all chunks of the documents ``doc_ids`` that exist, by number, with the vectors that Chroma has."""
         known = [doc_id for doc_id in doc_ids if doc_id in self.sources]
         return sorted(self._read_chunks(known), key=lambda one: one.chunk.number)
 
@@ -184,7 +184,7 @@ def _split(sources: Sequence[SourceRecord], before: Mapping[str, SourceRecord]) 
 def _keep_unread(
     others: Sequence[SourceRecord], lost: Collection[str], emptied: Mapping[str, Failure]
 ) -> tuple[list[SourceRecord], tuple[Failure, ...]]:
-    """Return those of ``others``, which were not read, that stay, and failures for emptied places."""
+    """Return the unread sources ``others`` that stay, and failures for emptied places."""
     kept = [source for source in others if is_below(source.path, lost)]
     of_emptied, failures = keep_emptied(emptied, (source for source in others if source not in kept), {}, ())
     return [*kept, *of_emptied], failures

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from knowledge.build.calibrate import OWN, calibration_of, is_foreign
-from knowledge.build.plan import VERSION_CHARS, IndexSettings, PreviousChunks, Run, plan
+from knowledge.build.plan import VERSION_CHARS, DocumentMapper, IndexSettings, PreviousChunks, plan
 from knowledge.build.server_changes import SourceChanges, load_base
 from knowledge.build.server_progress import ChunkTotals, remove_progress
 from knowledge.build.server_writer import SLAB, FittedProjection, VersionWriter
@@ -67,14 +67,14 @@ def ingest_to_server(
     emptied: Mapping[str, Failure] = MappingProxyType({}),
     max_removed_share: float = 1.0,
     dry_run: bool = False,
-    run: Run = map,
-    made: Provenance = NO_PROVENANCE,
+    map_documents: DocumentMapper = map,
+    provenance: Provenance = NO_PROVENANCE,
     switch: bool = True,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Summary:
     """Make the index ``collection`` on the server ``uri`` mirror ``documents`` exactly.
 
-    The parameters are those of ``knowledge.build.ingest.ingest``, and: ``uri`` (``knowledge.engines.server.address``);
+    The parameters are the same as in ``knowledge.build.ingest``, and: ``uri`` (``knowledge.engines.server.address``);
     ``work``, a folder of this machine that keeps the progress, so that a killed run can go on; ``token``, which gives
     the server's key; ``switch``: make the new version the current one, and drop those before the previous one.
 
@@ -94,15 +94,15 @@ def ingest_to_server(
         changes.check(max_removed_share)
         before = base.manifest if base else None
         has_same_settings = before is not None and IndexSettings.of(before) == settings
-        if before is not None and has_same_settings and changes.is_empty and (dry_run or before.made == made):
+        if before is not None and has_same_settings and changes.is_empty and (dry_run or before.made == provenance):
             return summarise(before.sources, before, clock, now=before)
-        cut = partial(plan, max_chars=max_chars, overlap=overlap, recipe=recipe, run=run)
+        cut = partial(plan, max_chars=max_chars, overlap=overlap, recipe=recipe, map_documents=map_documents)
         if dry_run:
             sources = list(changes.unchanged)
             for places in batched(changes.fresh, SLAB):
                 sources += cut(changes.read(places), previous=PreviousChunks()).sources
             return summarise(sources, before, clock, planned=changes.plan(sources))
-        version = _version(settings, made, changes, before)
+        version = _version(settings, provenance, changes, before)
         writer = VersionWriter(database, version, base, changes, embedder, cut, work / version)
         progress = writer.write(clock, on_progress)
         if not progress.totals.numbers:
@@ -115,7 +115,7 @@ def ingest_to_server(
             chunks=len(progress.totals.numbers),
             next_number=progress.next_number,
             fields=progress.fields,
-            made=made,
+            provenance=provenance,
         )
         now = write_facts(database, bare, progress.totals, writer.fitted, embedder, scratch)
         clock.lap("facts")
@@ -126,14 +126,14 @@ def ingest_to_server(
         return summarise(now.sources, before, clock, now=now, planned=planned, embedded=progress.embedded)
 
 
-def _version(settings: IndexSettings, made: Provenance, changes: SourceChanges, before: Manifest | None) -> str:
-    """Return the new version's name, a hash of its content, so that a second try finds what the first one wrote."""
+def _version(settings: IndexSettings, provenance: Provenance, changes: SourceChanges, before: Manifest | None) -> str:
+    """Return the new version's name, a hash of its content, so that a second try finds the records of the first."""
 
     def keys(sources: Sequence[SourceRecord]) -> list[tuple[str, str, str]]:
         return sorted((source.doc_id, source.path, source.digest) for source in sources)
 
     previous = before.version if before else ""
-    content = [settings, repr(made), keys(changes.fresh_sources), keys(changes.unchanged), previous]
+    content = [settings, repr(provenance), keys(changes.fresh_sources), keys(changes.unchanged), previous]
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:VERSION_CHARS]
 
 

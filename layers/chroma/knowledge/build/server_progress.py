@@ -73,7 +73,7 @@ class ChunkTotals:
         self.numbers.update(one.chunk.number for one in chunks)
 
     def remove(self, chunks: Sequence[StoredChunk]) -> None:
-        """Subtract those of ``chunks`` whose numbers are there."""
+        """Subtract the ``chunks`` whose numbers are there."""
         self._sum([one for one in chunks if one.chunk.number in self.numbers], -1)
         self.numbers.difference_update(one.chunk.number for one in chunks)
 
@@ -99,7 +99,7 @@ class ChunkTotals:
 class IngestProgress:
     """The written part of one version: ``copied`` records of the version before, and ``slabs`` of documents.
 
-    ``totals`` are those of all chunks so far; ``kept`` are doc_ids that stay as they were.
+    ``totals`` count all chunks so far; ``kept`` are doc_ids that stay as they were.
     """
 
     totals: ChunkTotals

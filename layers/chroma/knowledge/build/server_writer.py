@@ -179,7 +179,7 @@ class VersionWriter:
         progress.save(self.work)
 
     def _previous(self, doc_ids: Iterable[str], progress: IngestProgress) -> tuple[PreviousChunks, list[StoredChunk]]:
-        """Return what can be taken from the base's chunks of ``doc_ids``, and these chunks.
+        """Return the reusable parts of the base's chunks of ``doc_ids``, and these chunks.
 
         Vectors and tokens are taken only where they are reusable.
         """

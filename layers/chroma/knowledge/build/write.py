@@ -62,7 +62,7 @@ def write_index(
     embedder: Embedder,
     *,
     settings: IndexSettings,
-    made: Provenance,
+    provenance: Provenance,
     before: Manifest | None,
     update: IndexUpdate | None,
 ) -> Manifest:
@@ -87,7 +87,7 @@ def write_index(
                 chunks=len(planned.chunks),
                 next_number=planned.next_number,
                 fields=fields,
-                made=made,
+                provenance=provenance,
             )
             now = replace(
                 bare,
@@ -107,9 +107,9 @@ def write_index(
     return manifest
 
 
-def replace_provenance(target: Path, manifest: Manifest, made: Provenance) -> Manifest:
+def replace_provenance(target: Path, manifest: Manifest, provenance: Provenance) -> Manifest:
     """Replace the provenance of the index in ``target``, whose ``manifest`` this is, and return the new manifest."""
-    now = replace(manifest, made=made)
+    now = replace(manifest, made=provenance)
     if dumps(now) != dumps(manifest):
         switch_manifest(target, now)
     return now
@@ -165,7 +165,7 @@ def bare_manifest(
     chunks: int,
     next_number: int,
     fields: Mapping[str, str],
-    made: Provenance = NO_PROVENANCE,
+    provenance: Provenance = NO_PROVENANCE,
 ) -> Manifest:
     """Return the manifest of an index made now, without its files and their records; ``data`` is named by version."""
     made_with = settings._asdict()
@@ -181,7 +181,7 @@ def bare_manifest(
         fields=fields,
         sources=sources,
         files={},
-        made=made,
+        made=provenance,
     )
 
 

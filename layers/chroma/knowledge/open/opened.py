@@ -1,4 +1,4 @@
-"""An open index: what one in a folder and one on Chroma's server have in common."""
+"""The common base of an open index in a folder and of one on Chroma's server."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class ChromaIndex(ABC):
         return self._late_search.language_unlike(text) if self._late_search else ""
 
     def pieces(self, text: str) -> int:
-        """Return the number of word pieces of ``text``: the time of ``support`` grows with those of its claims.
+        """Return the number of word pieces of ``text``: the time of ``support`` grows with its claims' pieces.
 
         Raises:
             IndexMismatch: the index has no token vectors.

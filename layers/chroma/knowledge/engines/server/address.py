@@ -30,7 +30,7 @@ class ServerAddress:
         """Parse the address ``uri``; ``?version=`` names a content version.
 
         Raises:
-            IndexMissing: it is no such address; the message says what is accepted.
+            IndexMissing: the address has another form; the message shows the accepted ones.
         """
         try:
             parts = urlsplit(uri)

@@ -1,8 +1,8 @@
 """The collections of an index on Chroma's server, and the archive of its facts.
 
 An index called ``waypoint_kb`` has: ``waypoint_kb``, empty, whose metadata name the current version and the previous
-one; for each version ``waypoint_kb-VERSION`` with the chunks and ``waypoint_kb-VERSION-facts`` with its facts: the
-folder of what is known of all chunks together. A version without facts is half-written and is never opened.
+one; for each version ``waypoint_kb-VERSION`` with the chunks and ``waypoint_kb-VERSION-facts`` with its facts: a
+folder of data about all chunks together. A version without facts is half-written and is never opened.
 
 The facts are an archive in base64, in records of up to ``PIECES`` values. The collection's metadata hold its sha256 and
 the number of records, and are written last.

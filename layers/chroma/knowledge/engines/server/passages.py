@@ -2,7 +2,7 @@
 
 The pool is the server's nearest ``NEAREST`` and the lexical search's best ``BEST``. Up to ``TABLE_CHUNKS`` chunks that
 search is BM25 over tables in memory (``TableSearch``); beyond, the server finds the question's two rarest words, and
-the same formula scores what it finds (``WordSearch``).
+the same formula scores its results (``WordSearch``).
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ class ChunkCache:
                 self._chunks.popitem(last=False)
 
     def get(self, numbers: Sequence[int]) -> dict[int, StoredChunk]:
-        """Return those of ``numbers`` that are cached."""
+        """Return the cached chunks among ``numbers``."""
         with self._lock:
             return {number: self._chunks[number] for number in numbers if number in self._chunks}
 
