@@ -217,7 +217,7 @@ def test_a_document_that_cannot_be_cut_is_named_each_time_and_indexed_when_it_ca
         return chunking.split_text(text, **options)
 
     with monkeypatch.context() as broken:
-        broken.setattr("knowledge.build.plan.split", split)
+        broken.setattr("knowledge.build.plan.split_text", split)
         for summary in (run(tmp_path, DOCUMENTS), run(tmp_path, DOCUMENTS)):
             assert [failure.path for failure in summary.failed] == [DOCUMENTS[1].path]
             assert (summary.documents, summary.empty) == (2, ())

@@ -183,7 +183,7 @@ def test_a_document_that_was_read_under_another_path_is_not_kept_twice() -> None
 
 def test_a_document_that_cannot_be_cut_stays_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     before = planned([document("a", "x"), document("b", "y")])
-    monkeypatch.setattr("knowledge.build.plan.split", cutting_all_but("Title a"))
+    monkeypatch.setattr("knowledge.build.plan.split_text", cutting_all_but("Title a"))
 
     after = planned([document("a", "new"), document("b", "y")], as_previous(before))
 
