@@ -231,7 +231,7 @@ from fakes_embedding import HashingEmbedder
 from knowledge.open.index import open_index
 
 folder, embedder = Path(sys.argv[1]), HashingEmbedder()
-index = open_index(folder, embedder=embedder, apart=True, warm=False)
+index = open_index(folder, embedder=embedder, copy_first=True, warm=False)
 for path in folder.rglob("*"):
     if path.is_file():
         path.write_bytes(b"")  # what was mapped and is cut short ends a process with SIGBUS
@@ -250,7 +250,7 @@ def test_a_file_that_is_damaged_is_named_where_all_is_copied(folder: Path, harm:
     path = data_file(folder, "texts.zlib")
     path.unlink() if harm == "missing" else path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(IndexDamaged, match=r"texts\.zlib is"):
-        opened(folder, apart=True)
+        opened(folder, copy_first=True)
 
 
 # Nothing there, or not whole

@@ -77,8 +77,8 @@ def open_live_index(settings: Settings, *, local: Embedder, remote: RemoteEmbedd
         if remote:
             embedder = CachingEmbedder(embedder)
         # An index that may change lies on a shared file system; mapped files would change under their reader.
-        apart = settings.is_index_replaceable
-        return open_anywhere(place, embedder=embedder, collection=collection, apart=apart, token=token)
+        copy_first = settings.is_index_replaceable
+        return open_anywhere(place, embedder=embedder, collection=collection, copy_first=copy_first, token=token)
 
     def version() -> str:
         from knowledge.open.server_index import (

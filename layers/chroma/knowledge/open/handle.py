@@ -33,10 +33,10 @@ def open_anywhere(
     embedder: Embedder,
     collection: str,
     token: Callable[[], str] = str,
-    apart: bool = False,
+    copy_first: bool = False,
     warm: bool = True,
 ) -> ChromaIndex:
-    """Open the index at ``uri``; ``apart`` and ``warm`` are for one in a folder, ``token`` gives a server's key.
+    """Open the index at ``uri``; ``copy_first`` and ``warm`` are for one in a folder, ``token`` gives a server's key.
 
     Raises:
         IndexUnavailable: see ``knowledge.open.index.open_index`` and ``knowledge.open.server_index``.
@@ -45,7 +45,7 @@ def open_anywhere(
         from knowledge.open.server_index import open_server_index  # late: few have an index on a server
 
         return open_server_index(uri, embedder=embedder, collection=collection, token=token)
-    return open_index(uri, embedder=embedder, collection=collection, apart=apart, warm=warm)
+    return open_index(uri, embedder=embedder, collection=collection, copy_first=copy_first, warm=warm)
 
 
 class IndexHandle:

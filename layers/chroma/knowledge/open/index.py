@@ -37,12 +37,12 @@ def open_index(
     embedder: Embedder,
     collection: str = DEFAULT_COLLECTION,
     scratch: Path | None = None,
-    apart: bool = False,
+    copy_first: bool = False,
     warm: bool = True,
 ) -> EmbeddedIndex:
     """Open the index in the folder (or ``file://`` URI) ``uri`` for questions embedded by ``embedder``.
 
-    The source is only read; with ``apart`` it is copied first, and may then be removed or cut short. With ``warm`` a
+    The source is only read; with ``copy_first`` it is copied, and may then be removed or cut short. With ``warm`` a
     first query is made, so that no request pays for loading the vectors.
     A Chroma folder without our manifest opens when its unit vectors have 384 dimensions and its embedding function
     is Chroma's default or none; its texts are Chroma's documents.
@@ -51,7 +51,7 @@ def open_index(
         IndexMissing, IndexDamaged, IndexUnavailable: see ``source.prepare``.
         IndexMismatch: another model, dimensions, space, collection name or format; the message names both sides.
     """
-    prepared = prepare(folder_of(uri), scratch_root=scratch, apart=apart)
+    prepared = prepare(folder_of(uri), scratch_root=scratch, copy_first=copy_first)
     closers: list[Callable[[], None]] = [prepared.close]
     try:
         if prepared.manifest is not None:

@@ -1,8 +1,8 @@
 """An index's folder as one that Chroma may open: verified first, then copied or linked to a private folder.
 
 Chroma rewrites ``chroma.sqlite3`` at every open and notices no damage. So checksums are checked on the immutable
-source, the database is copied (hashed on the way), and everything else is linked to, or mapped. With ``apart`` all is
-copied, and so is a Chroma folder made elsewhere: only our own vectors are known to be flushed.
+source, the database is copied (hashed on the way), and everything else is linked to, or mapped. With ``copy_first``
+all is copied, and so is a Chroma folder made elsewhere: only our own vectors are known to be flushed.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ class PreparedIndex:
         self.scratch.close()
 
 
-def prepare(folder: Path, *, scratch_root: Path | None = None, apart: bool = False) -> PreparedIndex:
+def prepare(folder: Path, *, scratch_root: Path | None = None, copy_first: bool = False) -> PreparedIndex:
     """Verify the index in ``folder`` and lay it out in a fresh folder under ``scratch_root`` (default: the system's).
 
-    With ``apart`` all of it is copied, and the source is not needed any more: a mapped file of a network's file system
-    that is removed elsewhere ends the process (SIGBUS).
+    With ``copy_first`` all of it is copied, and the source is not needed any more: a mapped file of a network's file
+    system that is removed elsewhere ends the process (SIGBUS).
 
     Raises:
         IndexMissing: there is neither a manifest nor a Chroma database.
@@ -60,12 +60,12 @@ def prepare(folder: Path, *, scratch_root: Path | None = None, apart: bool = Fal
     """
     before = manifest_bytes(folder)
     try:
-        return _prepare(folder, scratch_root, apart)
+        return _prepare(folder, scratch_root, copy_first)
     except IndexDamaged:
         # A writer that switched twice meanwhile has removed what the first manifest named.
         if manifest_bytes(folder) == before:
             raise
-        return _prepare(folder, scratch_root, apart)
+        return _prepare(folder, scratch_root, copy_first)
 
 
 def verify(data: Path, files: Mapping[str, FileRecord]) -> None:
@@ -91,7 +91,7 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _prepare(folder: Path, scratch_root: Path | None, apart: bool) -> PreparedIndex:
+def _prepare(folder: Path, scratch_root: Path | None, copy_first: bool) -> PreparedIndex:
     source = folder.resolve()
     manifest = read_manifest(source)
     if manifest is None:
@@ -99,7 +99,7 @@ def _prepare(folder: Path, scratch_root: Path | None, apart: bool) -> PreparedIn
     record = manifest.files.get(_DATABASE)
     digest = record.sha256 if record else ""
     data = source / manifest.data
-    if apart:
+    if copy_first:
         return _copy_all(data, manifest, digest, scratch_root)
     chroma = data / CHROMA_FOLDER
     verify(data, {name: record for name, record in manifest.files.items() if name != _DATABASE})
