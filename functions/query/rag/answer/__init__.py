@@ -1,1 +1,1 @@
-"""What becomes of the words of an answer: read once into a tree, referenced, checked, restricted, printed."""
+"""From a completion to an answer: parsed once into a tree, referenced, checked, restricted, printed."""

@@ -135,7 +135,7 @@ def drop_unused_citations(
     index: OpenIndex,
     unchecked: Sequence[AnswerClaim] = (),
 ) -> CitationPruning:
-    """Return ``tree`` without unused citations; ``supports`` are those of ``claims``.
+    """Return ``tree`` without unused citations; ``supports`` belong to ``claims`` by their place.
 
     A citation is unused if its passage does not support, even partly, any claim it is attached to, while another
     citation of the same claim does. The only citations of a claim stay, even without support. A citation outside of

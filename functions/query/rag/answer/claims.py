@@ -50,13 +50,13 @@ class AnswerClaim:
 
     - ``markdown``: the claim without citations, after the sentence that introduces it or the header of its table
     - ``plain``: the same as plain text, for a row without the header
-    - ``cites``: its citations, and those of the sentence that introduces it
+    - ``cites``: its citations, and the ones of the sentence that introduces it
     - ``group``: the number of its paragraph, list or table
     - ``lead``: the number of the claim that introduces it
     - ``last_char``: the last character of its own words
     - ``is_assertion``: False for a question, a name of a source or the like
-    - ``shared_cites``: citations that a claim without any may mean: those of the next claim of its group that has some,
-      else of the next paragraph that consists of marks, else of the last claim before it
+    - ``shared_cites``: citations that a claim without any may mean: from the next claim of its group with citations,
+      else from the next paragraph that consists of marks, else from the last claim before it
     """
 
     number: int

@@ -41,9 +41,9 @@ class FeedbackLog:
     def record(
         self, answer: Answer, grounds: tuple[Hit, ...], session: str | None, key: str | None, cached: CacheHit | None
     ) -> None:
-        """Keep a record of ``answer`` with its ``grounds``, or those of the ``cached`` answer.
+        """Keep a record of ``answer`` with its ``grounds``, or with the ``cached`` answer's.
 
-        ``key`` is the question's cache key, None if it has none. ``session`` is the caller's own id; the id of a
+        ``key`` is the question's cache key, None if there is none. ``session`` is the caller's own id; the id of a
         session that begins with this request belongs to no caller yet.
 
         Raises:

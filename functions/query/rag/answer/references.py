@@ -1,4 +1,4 @@
-"""References: each mark becomes a citation of one passage; names that match no passage of the writer are removed.
+"""References: each mark becomes a citation of one passage; unknown names are removed.
 
 A label may mean several passages, such as those of one section. The citation goes to the passage with the largest
 overlap with the words before it, weighted by the rarity of the words; the check of claims may choose another one later.

@@ -1,4 +1,4 @@
-"""The question, the conversation before it, the search query, and what an index offers to ask about."""
+"""The question, the conversation before it, the search query, and an overview of the index to ask about."""
 
 from __future__ import annotations
 
