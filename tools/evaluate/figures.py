@@ -237,16 +237,6 @@ def visible_figures(figures: Sequence[Figure]) -> list[Figure]:
     return [figure for figure in figures if not (unused and figure.metric.name in OF_LLM)]
 
 
-def visible_changes(changes: Sequence[MetricChange]) -> list[MetricChange]:
-    """Return the changes for people: those on the LLM only if one was used in either run."""
-    return [one for one in changes if one.old or one.new or one.metric.name not in OF_LLM]
-
-
-def metric_name(metric: Metric) -> str:
-    """Return the plain name, or the technical one if the plain one continues the line above."""
-    return metric.technical if metric.plain.startswith("...") else metric.plain
-
-
 def format_result(figure: Figure) -> str:
     """Return the value, a share as "71 of 161 (44 %)", or "not measured"."""
     if figure.value is None:
@@ -260,12 +250,37 @@ def format_interval(figure: Figure) -> str:
     return format_range(figure.low, figure.high, figure.metric.unit)
 
 
-def format_change(one: MetricChange) -> str:
-    """Return the difference with its sign."""
-    sign = "+" if one.difference >= 0 else "-"
-    points = " points" if one.metric.unit == "share" else ""
-    value = format_value(abs(one.difference), one.metric.unit)
-    return sign + (value.removesuffix(" %") + points if points else value)
+def change_rows(changes: Sequence[MetricChange]) -> list[tuple[str, ...]]:
+    """Return a row of each change for people: name, old and new value, difference, its interval, verdict.
+
+    The LLM's use is left out if neither run used one. A plain name that continues the line above is replaced by the
+    technical one.
+    """
+    rows: list[tuple[str, ...]] = []
+    for one in changes:
+        metric, unit = one.metric, one.metric.unit
+        if metric.name in OF_LLM and not (one.old or one.new):
+            continue
+        difference = format_value(abs(one.difference), unit)
+        if unit == "share":
+            difference = f"{difference.removesuffix(' %')} points"
+        rows.append(
+            (
+                metric.technical if metric.plain.startswith("...") else metric.plain,
+                format_value(one.old, unit),
+                format_value(one.new, unit),
+                ("+" if one.difference >= 0 else "-") + difference,
+                format_range(one.low, one.high, unit),
+                one.verdict,
+            )
+        )
+    return rows
+
+
+def stage_rows(judged: Sequence[JudgedQuestion]) -> list[tuple[str, str, str]]:
+    """Return a row of each stage for people, the slowest first: its median and its 95th percentile."""
+    slowest_first = sorted(stage_times(judged), key=lambda row: -row[1])
+    return [(stage, format_value(median, "ms"), format_value(long, "ms")) for stage, median, long in slowest_first]
 
 
 def format_range(low: float | None, high: float | None, unit: Unit) -> str:

@@ -12,16 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evaluate.figures import (
+    change_rows,
     describe_fault,
-    format_change,
     format_interval,
-    format_range,
     format_result,
     format_value,
-    metric_name,
     reliability_bins,
-    stage_times,
-    visible_changes,
+    stage_rows,
     visible_figures,
     worst_results,
 )
@@ -283,22 +280,18 @@ def _render_changes(changes: Sequence[MetricChange]) -> Iterator[str]:
     yield "<h2>Beside the older measurement</h2><p>Each figure over the questions that both have it for.</p>"
     yield _table("", "Before", "Now", "Change", "Likely range", "")
     marks = {"better": "good", "worse": "bad"}
-    for one in visible_changes(changes):
-        unit = one.metric.unit
-        old, new = format_value(one.old, unit), format_value(one.new, unit)
-        values = (old, new, format_change(one), format_range(one.low, one.high, unit))
+    for name, *values, verdict in change_rows(changes):
         cells = "".join(f'<td class="number">{cell}</td>' for cell in values)
-        verdict = f'<td class="number {marks.get(one.verdict, "quiet")}">{one.verdict}</td>'
-        yield f"<tr><td>{escape(metric_name(one.metric))}</td>{cells}{verdict}</tr>"
+        cells += f'<td class="number {marks.get(verdict, "quiet")}">{verdict}</td>'
+        yield f"<tr><td>{escape(name)}</td>{cells}</tr>"
     yield "</table></div>"
 
 
 def _render_stages(judged: Sequence[JudgedQuestion]) -> Iterator[str]:
     yield "<h2>Where the time goes</h2>"
     yield _table("Stage", "Usual", "One in 20 longer than")
-    for stage, usual, long in sorted(stage_times(judged), key=lambda row: -row[1]):
-        cells = (escape(stage), format_value(usual, "ms"), format_value(long, "ms"))
-        yield f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
+    for row in stage_rows(judged):
+        yield f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>"
     yield "</table></div>"
 
 

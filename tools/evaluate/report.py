@@ -12,16 +12,13 @@ from typing import TYPE_CHECKING, Any
 from evaluate.figures import (
     Figure,
     MetricChange,
+    change_rows,
     describe_fault,
-    format_change,
     format_interval,
-    format_range,
     format_result,
-    format_value,
-    metric_name,
     reliability_bins,
+    stage_rows,
     stage_times,
-    visible_changes,
     visible_figures,
     worst_results,
 )
@@ -137,9 +134,7 @@ def tables(report: Report, changes: Sequence[MetricChange]) -> Iterator[Renderab
         yield from _section("Does the confidence mean what it says?")
         yield _plain_table(("confidence", "answers", "right", "share right"), bins)
     yield from _section("Where the time goes")
-    slowest_first = sorted(stage_times(report.judged), key=lambda row: -row[1])
-    stages = [(stage, format_value(median, "ms"), format_value(long, "ms")) for stage, median, long in slowest_first]
-    yield _plain_table(("stage", "usual", "one in 20 longer than"), stages)
+    yield _plain_table(("stage", "usual", "one in 20 longer than"), stage_rows(report.judged))
     if changes:
         yield from _section("Beside the older measurement, over the questions that both have a figure for")
         yield _change_table(changes)
@@ -207,14 +202,6 @@ def _change_table(changes: Sequence[MetricChange]) -> Table:
     for name in ("", "before", "now", "change", "likely range", ""):
         table.add_column(name, no_wrap=True)
     colors = {"better": "green", "worse": "red"}
-    for one in visible_changes(changes):
-        unit = one.metric.unit
-        table.add_row(
-            metric_name(one.metric),
-            format_value(one.old, unit),
-            format_value(one.new, unit),
-            format_change(one),
-            format_range(one.low, one.high, unit),
-            Text(one.verdict, style=colors.get(one.verdict, "dim")),
-        )
+    for *cells, verdict in change_rows(changes):
+        table.add_row(*cells, Text(verdict, style=colors.get(verdict, "dim")))
     return table

@@ -122,8 +122,8 @@ def ingest(
     if watch:
         watch_files(_local_paths(request), job.run, index=work_folder(settings))
     else:
-        counts = job.run()
-        if counts.emptied or (counts.failed and (strict or not counts.read)):
+        read, report = job.run()
+        if report["emptied"] or (report["failed"] and (strict or not read)):
             raise typer.Exit(FAILED)
 
 

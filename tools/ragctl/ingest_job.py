@@ -11,7 +11,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any
 
 from ragctl.console import INTERRUPTED, CommandFailed, emit_json, note, print_rich, progress
 from ragctl.ingest_request import IngestRequest, is_address
@@ -33,14 +33,6 @@ NAMED_WARNINGS = 3
 """Files that are named for the same warning; the others are counted. Failed files are all named."""
 
 
-class IngestCounts(NamedTuple):
-    """The numbers of documents read, of files or documents that failed, and of emptied files and folders."""
-
-    read: int
-    failed: int
-    emptied: int
-
-
 @dataclass(frozen=True, slots=True)
 class IngestJob:
     """One ingest of ``request`` into the index of ``settings``.
@@ -55,17 +47,17 @@ class IngestJob:
     as_json: bool
     switch: bool = True
 
-    def run(self) -> IngestCounts:
-        """Ingest once and print the report."""
-        counts, report = self.ingest()
+    def run(self) -> tuple[int, dict[str, Any]]:
+        """Ingest once and print the report; returns as ``ingest``."""
+        read, report = self.ingest()
         if self.as_json:
             emit_json(report)
         else:
             _print_report(report, self.settings.index_place)
-        return counts
+        return read, report
 
-    def ingest(self) -> tuple[IngestCounts, dict[str, Any]]:
-        """Ingest once; return the counts and the report as JSON.
+    def ingest(self) -> tuple[int, dict[str, Any]]:
+        """Ingest once; return the number of documents read and the report as JSON.
 
         Raises:
             CommandFailed: the index is unchanged.
@@ -86,7 +78,7 @@ class IngestJob:
         except KeyboardInterrupt as exc:
             sentence = "Interrupted; the index is as it was"
             raise CommandFailed(sentence, code="interrupted", exit_status=INTERRUPTED) from exc
-        return IngestCounts(len(reading.documents), len(report["failed"]), len(report["emptied"])), report
+        return len(reading.documents), report
 
     def _ingest(self, texts: IO[bytes]) -> tuple[ReadResult, Summary, float]:
         from knowledge.model.errors import SourceUnreadable

@@ -215,16 +215,16 @@ class IndexBuild:
         check_base_url(request.base_url)
         check_patterns(*request.include, *request.exclude)
         job = IngestJob(request, settings, dry_run=False, may_remove=self.may_remove, as_json=True, switch=False)
-        counts, report = job.ingest()
+        read, report = job.ingest()
         failed = report["failed"]
         for problem in (*failed, *report["emptied"]):
             note(f"Failed: {problem['path']}: {problem['error']}")
-        if counts.emptied:
+        if report["emptied"]:
             sentence = (
                 "Not published: what emptied files and folders held is kept. If it is to go, add --allow-removals"
             )
             raise CommandFailed(sentence, code="removals_refused", **report)
-        if failed and (self.strict or not counts.read):
+        if failed and (self.strict or not read):
             raise CommandFailed(f"Not published: {len(failed)} documents failed", code="documents_failed", **report)
         place = _rehearse(settings, report)
         if self.questions:
