@@ -36,12 +36,12 @@ HOW_TO_GET_IT = (
 """A clone builds the model; an installed package came with it, or was built without."""
 
 READINGS = 16
-"""A question, what of it is read apart, and the sentences of its answer, while others ask too."""
+"""A question, its views and the sentences of its answer, beside other questions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Manifest:
-    """``model.json``. ``sizes`` (bytes) of what is loaded and ``sha256`` (hex) of every file are by file name."""
+    """``model.json``: ``sizes`` (bytes) of the loaded files and ``sha256`` (hex) of every file, by file name."""
 
     model: str
     dimensions: int
@@ -51,7 +51,7 @@ class _Manifest:
 
 
 class MiniLM:
-    """The embedder that indexes and questions share. Safe to call from several threads.
+    """The local embedder of indexes and questions. Safe to call from several threads.
 
     Each text is a run of its own, padded to nothing. Activations are quantised with one scale per run, so in a
     batch a text's vector would depend on its company (cosine down to .96 between batched and alone), and on a
@@ -112,7 +112,7 @@ class MiniLM:
 
     @property
     def vocabulary(self) -> int:
-        """How many word pieces it knows: 30,522."""
+        """Number of word pieces: 30,522."""
         return int(self._tokenizer.get_vocab_size())
 
     def has(self, word: str) -> bool:
@@ -120,14 +120,14 @@ class MiniLM:
         return self._tokenizer.token_to_id(word) is not None
 
     def count(self, text: str) -> int:
-        """How many word pieces ``text`` has: 30,000 characters are counted in 10 to 25 ms, and read in .5 to 3 s."""
+        """Count the word pieces of ``text``: 30,000 characters take 10 to 25 ms, and .5 to 3 s in ``read``."""
         return len(self._tokenizer.encode(_valid(text), add_special_tokens=False).ids)
 
     def read(self, text: str) -> TextEncoding:
-        """Read ``text``: its vector as ``embed`` gives it, and that of each of its word pieces.
+        """Encode ``text``: its vector as ``embed`` gives it, and the vector of each of its word pieces.
 
-        What is beyond 256 tokens is read in further runs of as many, which the vector does not know. Several stages
-        read the same question: the last ``READINGS`` texts are known, and what is handed out cannot be written to.
+        Tokens beyond 256 are encoded in further runs of 256, which do not count for the text's vector. Several stages
+        read the same question: the last ``READINGS`` results are cached, and their arrays are read-only.
         """
         return self._readings(text)
 
@@ -163,13 +163,13 @@ class MiniLM:
                 raise ModelMissing(f"{path}: sha256 is {actual}, expected {expected}. {HOW_TO_GET_IT}")
 
     def _inputs(self, ids: Sequence[int]) -> Iterator[list[int]]:
-        """The runs of a text's ``ids``, each between [CLS] and [SEP], which begin and end every input."""
+        """Return the runs of a text's ``ids``, each between [CLS] and [SEP]."""
         first, *inner, last = ids
         room = self._manifest.max_tokens - 2
         return ([first, *inner[i : i + room], last] for i in range(0, max(1, len(inner)), room))
 
     def _run(self, ids: Sequence[int]) -> NDArray[np.float32]:
-        """The model's output for ``ids``, shape (len(ids), dimensions)."""
+        """Return the model's output for ``ids``, shape (len(ids), dimensions)."""
         batch = np.array([ids], dtype=np.int64)
         feed = {"input_ids": batch, "attention_mask": np.ones_like(batch)}
         vectors: NDArray[np.float32] = self._loaded()[1].run(["last_hidden_state"], feed)[0][0]
@@ -213,12 +213,12 @@ def _load(folder: Path, threads: int) -> tuple[Tokenizer, InferenceSession]:
 
 
 def _valid(text: str) -> str:
-    """``text`` without lone surrogates, which JSON can carry: they would raise in the tokenizer."""
+    """Replace lone surrogates, which JSON may have: the tokenizer raises on them."""
     return text.encode("utf-8", "replace").decode()
 
 
 def _unit_mean(vectors: NDArray[np.float32]) -> Vector:
-    """Mean over all tokens, [CLS] and [SEP] too, as the model was trained; then unit length."""
+    """Return the unit vector of the mean over all tokens, [CLS] and [SEP] too, as the model was trained."""
     mean = vectors.mean(axis=0)
     unit: Vector = mean / np.linalg.norm(mean)
     return unit
@@ -242,7 +242,7 @@ def _read_manifest(folder: Path) -> _Manifest:
 
 
 def _check_sizes(folder: Path, manifest: _Manifest) -> None:
-    """Notice an absent or truncated file cheaply, at each start; ``MiniLM.verify`` reads them whole."""
+    """Detect an absent or truncated file cheaply, at each start; ``MiniLM.verify`` reads them whole."""
     for name, expected in manifest.sizes.items():
         try:
             actual = (folder / name).stat().st_size
@@ -257,7 +257,7 @@ _ENDS = " .?!\u2026\u3002\uff0e\uff1f\uff01\u061f"
 
 
 def question_text(text: str) -> str:
-    """``text`` without the punctuation that ends it, unless it is nothing else.
+    """Remove the final punctuation of a question, unless it is only punctuation.
 
     The model reads "?" as a token, so that with it every word of a question had another vector. On SQuAD, ClapNQ and
     COVID FAQ nDCG@10 changes by -.002, .000 and +.001 without it, and both ways to ask get one answer.
@@ -266,7 +266,7 @@ def question_text(text: str) -> str:
 
 
 def embed_text(title: str, text: str) -> str:
-    """What is embedded of a chunk: its document's title, then its text; the title once if the text begins with it."""
+    """Return the text to embed for a chunk: its document's title, unless the text begins with it, then its text."""
     first = text.partition("\n")[0].strip()
     if not title or (first.startswith("#") and first.lstrip("#").strip() == title.strip()):
         return text

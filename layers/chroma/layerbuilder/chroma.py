@@ -30,7 +30,7 @@ class CompileError(Exception):
 
 
 def compile_in_place_of_sources(root: Path) -> int:
-    """Replace each ``module.py`` below ``root`` by ``module.pyc``; the number of modules.
+    """Replace each ``module.py`` below ``root`` by ``module.pyc``; return the number of modules.
 
     The legacy layout: the import system finds ``module.pyc`` beside where the source was. That saves the
     sources' bytes and needs no check against them. What does not compile (templates, code for other
@@ -130,8 +130,8 @@ def _drop_orphaned_metadata(root: Path) -> None:
 def write_bill(layer: Path, out: Path) -> None:
     """Write the bill of a built ``layer`` (the folder that Lambda unpacks into /opt) to ``out``.
 
-    The packages are those whose metadata is in the layer, not those of a list: what the build left out is not in it.
-    Packages whose code was pruned keep their licence in the layer, and their line here. The same layer gives the same
+    It lists the packages whose metadata is in the layer, not a list of requirements: omitted packages are not in it.
+    Packages whose code was pruned keep their licence in the layer, and their entry here. The same layer gives the same
     bytes.
 
     Raises:

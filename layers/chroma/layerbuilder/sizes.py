@@ -1,4 +1,4 @@
-"""The size gate: what a deployment weighs, by package, against Lambda's limit."""
+"""The size gate: the bytes of a deployment, by package, against Lambda's limit."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class BertConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weights:
-    """What the builder needs of the package: verified tensors, the sizes, and the tokenizer as it is."""
+    """The verified parts of the package: tensors, sizes, and the unchanged tokenizer."""
 
     config: BertConfig
     tensors: Tensors

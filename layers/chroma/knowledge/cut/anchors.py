@@ -1,4 +1,4 @@
-"""The ids that a site gives the headings of a page: what stands behind ``#`` in a link to a section. Pure.
+"""The ids of a page's headings, used behind ``#`` in links to its sections, by the algorithm of its site.
 
 Each algorithm is written after its source (github-slugger, kramdown-parser-gfm and Hugo agree; mdit-vue; Nuxt's mdc;
 Python-Markdown's toc; pymdownx.slugs; docutils.nodes.make_id). docs/ingest.md has the shares of real links they meet.
@@ -25,7 +25,7 @@ _NUMBERED = re.compile(r"(.*)_(\d+)")
 
 
 def remove_stated_ids(lines: Sequence[str], headings: Iterable[Block]) -> tuple[list[str], dict[int, str]]:
-    """As many ``lines`` (of a Markdown text) without the ids that its ``headings`` state, and these by first line."""
+    """Return the ``lines`` of a Markdown text without the ids in its ``headings``, and these ids by first line."""
     kept, ids = list(lines), {}
     for heading in headings:
         here = range(heading.first, heading.end)
@@ -46,7 +46,7 @@ def remove_stated_ids(lines: Sequence[str], headings: Iterable[Block]) -> tuple[
 
 
 def heading_ids(titles: Sequence[str], explicit: Sequence[str], *, algorithm: str = "github") -> Iterator[str]:
-    """The id of each heading of a page, in their order: the explicit one, else one made of the title.
+    """Yield the id of each heading of a page, in order: the explicit one, else one made of the title.
 
     Raises:
         KeyError: no such ``algorithm``; ``ALGORITHMS`` has their names.
@@ -111,7 +111,7 @@ def _with_underscore(slug: str, used: dict[str, int]) -> str:
 
 
 def _with_number(slug: str, used: dict[str, int]) -> str:
-    """What docutils names a heading without a free name: "id1", "id2"."""
+    """Number a heading without a free name as docutils does: "id1", "id2"."""
     count = 1
     while not slug or slug in used:
         slug, count = f"id{count}", count + 1

@@ -1,4 +1,4 @@
-"""Spans of a text that a chunk may begin or end at, from whole blocks down to lines and words."""
+"""The spans of a text at whose ends a chunk may be cut, from whole blocks down to lines and words."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from itertools import pairwise
 from knowledge.read.markdown import Block
 
 CODE = ("fence", "code_block", "table")
-"""Blocks that are cut between lines only, and that no overlap begins in."""
+"""Blocks that are cut between lines only, and never repeated as an overlap."""
 
 LINES = ("line", "code", "row")
-"""Units that only words are left in."""
+"""Units that can be cut between words only."""
 
 _PARAGRAPH_BREAK = re.compile(r"\n[^\S\n]*\n\s*")
 _SENTENCE_END = re.compile(
     r"(?<![.!?…])[.!?…]+[\"'”’»)\]*_`]*\s+(?=[^\sa-z])|[。！？｡।॥؟۔።។៕။]+[」』”）]*\s*|\n[^\S\n]*\n\s*"
 )
 _GAP = re.compile("(?<=[\u0e01-\u0e4e\u0e80-\u0ece])\\s+(?=[\u0e01-\u0e4e\u0e80-\u0ece])")
-"""Between two phrases, or sentences, of Thai or Lao: nothing else ends one there."""
+"""Between two phrases, or sentences, of Thai or Lao, which have no other mark for the end."""
 PHRASES_CHARS = 120
-"""So many characters of Thai or Lao, up to the next gap, count as a sentence: as many as an English one has."""
+"""Characters of Thai or Lao that count, up to the next gap, as a sentence: the length of an English one."""
 _LAST_WORD = re.compile(r"[\w.]+$")
 _ABBREVIATION = re.compile(
     r"(?i:approx|art|cf|co|dr|e\.g|eg|etc|fig|i\.e|ie|inc|jr|ltd|mrs?|ms|nos?|pp?|prof|sec|sr|st|u\.[ks]|vol|vs)|[A-Z]"
@@ -35,11 +35,11 @@ _SPACES = " \n\t\u3000\u00a0"
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Characters ``start`` to ``end`` of the source, without white space around.
+    """Characters ``start`` to ``end`` of the source, without surrounding white space.
 
-    ``kind`` is a block's kind, ``"sentence"``, ``"line"`` (of text), ``"code"`` (a line) or ``"row"``.
-    ``opener`` is what a chunk that begins here repeats (a table's header, a fence's first line),
-    ``closer`` what one that ends here needs behind it.
+    ``kind`` is a block's kind, ``"sentence"``, ``"line"`` (of text), ``"code"`` (a line) or ``"row"``. ``opener`` is
+    repeated by a chunk that begins here (a table's header, a fence's first line), ``closer`` is added to a chunk that
+    ends here.
     """
 
     start: int
@@ -54,7 +54,7 @@ class Unit:
 
 
 class SourceText:
-    """A text, the offsets of its lines, and the ways to take a span of it apart."""
+    """A text with the offsets of its lines, and methods that cut spans of it."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -62,13 +62,13 @@ class SourceText:
         self._offsets = [0, *(match.end() for match in _NEWLINE.finditer(text))]
 
     def offset(self, line: int) -> int:
-        """Where ``line`` (from 0) begins; the text's end when there are not that many."""
+        """Return the offset of ``line`` (from 0), the text's end behind the last line."""
         return self._offsets[line] if line < len(self._offsets) else len(self.text)
 
     def from_blocks(self, blocks: Sequence[Block], start: int, end: int) -> list[Unit]:
-        """One unit a block; together they cover ``start`` to ``end``, what is between two blocks goes with the first.
+        """Return a unit for each block; they cover ``start`` to ``end``, the gap between two blocks in the first one.
 
-        Not so around code and tables: there it is a paragraph of its own.
+        Text between code or a table and another block is a paragraph.
         """
         starts = [max(start, self.offset(block.first)) for block in blocks] + [end]
         if blocks and blocks[0].kind not in CODE:
@@ -81,22 +81,22 @@ class SourceText:
         return units
 
     def trimmed(self, start: int, end: int, kind: str, block: Block | None = None) -> list[Unit]:
-        """The unit from ``start`` to ``end`` without the white space around it; none when nothing is left."""
+        """Return the unit from ``start`` to ``end`` without surrounding white space, none if nothing is left."""
         piece = self.text[start:end]
         kept = len(piece.rstrip())
         return [Unit(end - len(piece.lstrip()), start + kept, kind, block)] if kept else []
 
     def indentation(self, unit: Unit) -> int:
-        """How many blanks stand before ``unit`` on its line; 0 when anything else does."""
+        """Return the number of blanks before ``unit`` on its line, 0 if there is other text."""
         line = self.text.rfind("\n", 0, unit.start) + 1
         return 0 if self.text[line : unit.start].strip() else unit.start - line
 
     def paragraphs(self) -> list[Unit]:
-        """The units of a plain text: what blank lines separate."""
+        """Return the paragraphs of a plain text, which blank lines separate."""
         return self._cut_at(0, len(self.text), (m.end() for m in _PARAGRAPH_BREAK.finditer(self.text)), "paragraph")
 
     def parts(self, unit: Unit) -> list[Unit]:
-        """``unit``, which is not in ``LINES``, one step finer: ends in units that are."""
+        """Cut ``unit``, whose kind is not in ``LINES``, one step finer."""
         if unit.block and unit.block.children:
             return self.from_blocks(unit.block.children, unit.start, unit.end)
         if unit.kind in CODE:
@@ -106,7 +106,7 @@ class SourceText:
         return self._cut_at(unit.start, unit.end, self.sentence_starts(unit.start, unit.end), "sentence")
 
     def sentence_starts(self, start: int, end: int) -> Iterator[int]:
-        """Offsets between ``start`` and ``end`` at which a sentence begins, ``start`` itself not among them."""
+        """Yield the offsets between ``start`` and ``end``, both excluded, at which a sentence begins."""
         ends = self._sentence_ends(start, end)
         return self._with_gaps(start, end, ends) if self._has_gaps else ends
 
@@ -118,7 +118,7 @@ class SourceText:
                 yield match.end()
 
     def _with_gaps(self, start: int, end: int, ends: Iterator[int]) -> Iterator[int]:
-        """``ends``, and the first gap in each stretch of ``PHRASES_CHARS`` or more."""
+        """Yield ``ends``, and the first gap in each stretch of ``PHRASES_CHARS`` or more."""
         certain = set(ends)
         for place in sorted(certain.union(gap.end() for gap in _GAP.finditer(self.text, start, end))):
             if place in certain or place - start >= PHRASES_CHARS:
@@ -126,7 +126,7 @@ class SourceText:
                 start = place
 
     def at_word(self, unit: Unit, room: int) -> tuple[Unit, list[Unit]]:
-        """The first part of ``unit``, at most ``room`` >= 1 characters, cut between words if any fits; and the rest."""
+        """Cut off the first ``room`` >= 1 characters of ``unit``, between words if one fits; return both parts."""
         limit = unit.start + room
         if limit >= unit.end:
             return unit, []
@@ -140,7 +140,7 @@ class SourceText:
         return head, [Unit(rest.start(), unit.end, unit.kind)] if rest else []
 
     def _rows(self, unit: Unit) -> list[Unit]:
-        """The lines of a fence, an indented code or a table, the first and the last ones kept with their frame."""
+        """Return the lines of a fence, an indented code or a table, the first and the last ones with their frame."""
         cuts = list(self._line_starts(unit))
         if unit.kind == "code_block" or unit.block is None:
             return self._cut_at(unit.start, unit.end, cuts, "code")

@@ -1,8 +1,8 @@
-"""Cut a document's text into the pieces that are embedded, searched and cited.
+"""The division of a document's text into the pieces that are embedded, searched and cited.
 
-A piece is a ``##`` section. One that is too long is cut at its deeper headings, then between blocks, sentences, lines
-and words; pieces of the same section overlap. An entry of a reference, below a heading that is a name of code and
-nothing else, is a piece of its own. Nothing but headings without a text of their own is ever left out.
+A piece is a ``##`` section. A section that is too long is cut at its deeper headings, then between blocks, sentences,
+lines and words; its pieces overlap. An entry of a reference, below a heading that is only a name in code, is a separate
+piece. Only headings without text are left out.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ class TextPiece:
 
 @dataclass(slots=True)
 class _Section:
-    """A heading (level 0: what is above all headings) with the blocks up to the next one, and the sections below it.
+    """A heading (level 0: the top) with the blocks up to the next one, and the sections below it.
 
-    ``cuts`` says that it begins a piece, or something below it does.
+    ``cuts``: a piece begins with it or with a section below it.
     """
 
     level: int
@@ -72,13 +72,13 @@ def split_text(
 ) -> tuple[TextPiece, ...]:
     """Cut ``text`` into pieces of 1 to ``max_chars`` characters, in the order of the text.
 
-    A piece that goes on with its section begins with the end of the piece before: at most ``overlap`` characters from
-    the beginning of a sentence or word. One that goes on with a table or a fenced block repeats the table's header or
-    the fence's opening line instead. ``title`` is the document's: the ``#`` heading that says the same (or the only
-    one) is no part of a section's path. With ``markdown=False`` only blank lines, sentences, lines and words cut.
+    A piece that continues its section begins with the end of the piece before: at most ``overlap`` characters from the
+    beginning of a sentence or word. A piece that continues a table or a fenced block repeats the table's header or the
+    fence's opening line instead. ``title`` is the document's: the ``#`` heading with the same words (or the only one)
+    is no part of a section's path. With ``markdown=False`` only blank lines, sentences, lines and words are cut points.
 
-    ``anchors`` says how the document's site makes the ids of headings (a name in ``knowledge.cut.anchors``); the id
-    that a heading states itself (``## Fees {#fees}``) goes before, and is no part of a piece's text.
+    ``anchors`` names the algorithm for the ids of headings (in ``knowledge.cut.anchors``); an id that a heading states
+    (``## Fees {#fees}``) has priority, and is no part of a piece's text.
 
     Raises:
         ValueError: when not 0 <= ``overlap`` < ``max_chars``.
@@ -101,7 +101,7 @@ def split_text(
 
 
 def _anchored(text: str, algorithm: str) -> tuple[str, tuple[md.Block, ...], dict[int, str]]:
-    """``text`` without the ids that its headings state, its blocks, and the anchors of headings by their first line."""
+    """Return ``text`` without ids in headings, its blocks, and the anchors of headings by their first line."""
     blocks = md.parse(text)
     lines = text.split("\n")
     kept, explicit = ids.remove_stated_ids(lines, md.headings(blocks))
@@ -115,7 +115,7 @@ def _anchored(text: str, algorithm: str) -> tuple[str, tuple[md.Block, ...], dic
 
 
 def _outline(source: SourceText, blocks: tuple[md.Block, ...], title: str, anchor_of: Mapping[int, str]) -> _Section:
-    """The tree of sections; a heading that is the document's title has none in it."""
+    """Return the tree of sections; the section of the document's title has no title."""
     headline = _headline(blocks, title)
     root = _Section(0, "", 0, 0, len(source.text))
     open_sections = [root]
@@ -139,10 +139,10 @@ def _outline(source: SourceText, blocks: tuple[md.Block, ...], title: str, ancho
 
 
 def _headline(blocks: tuple[md.Block, ...], title: str) -> md.Block | None:
-    """The heading that is the document's title.
+    """Return the heading that is the document's title.
 
-    The ``#`` heading with its words, or the first heading of all with them, of any level; else the first one, if it is
-    the only ``#`` or no title was given.
+    It is the ``#`` heading, or the very first heading of any level, with the title's words; else the first heading, if
+    it is the only ``#`` or no title was given.
     """
     headings = list(md.headings(blocks))
     tops = [block for block in headings if block.level == 1]
@@ -161,7 +161,7 @@ def _has_text(source: SourceText, section: _Section) -> bool:
 
 
 def _pieces(packer: Packer, section: _Section, path: tuple[str, ...], carried: str) -> Iterator[TextPiece]:
-    """The pieces of ``section`` and those below it; ``carried``: the headings above that had no text of their own."""
+    """Yield the pieces of ``section`` and those below it; ``carried``: the headings above that had no text."""
     source, max_chars = packer.source, packer.max_chars
     path = (*path, section.title) if section.title else path
     label = " > ".join(path)
@@ -189,7 +189,7 @@ def _pieces(packer: Packer, section: _Section, path: tuple[str, ...], carried: s
 
 
 def _end(section: _Section) -> int:
-    """Where a section that nothing in cuts ends, with all below it."""
+    """Return the end of a section with all sections below it, if none of them begins a piece."""
     return _end(section.below[-1]) if not section.cuts and section.below else section.end
 
 
@@ -197,8 +197,9 @@ _HEADING = re.compile(r"^##[ \t]+(.*?)[ \t#]*$", re.MULTILINE)
 
 
 def split_seed(text: str, *, max_chars: int, overlap: int) -> tuple[TextPiece, ...]:
-    """``text`` in pieces of at most ``max_chars`` characters, in its order.
+    """Cut ``text`` as Clockify's seed does: at each ``##``, then in runs of ``max_chars`` that overlap.
 
+    Blocks, sentences and words are cut at the end of a run; a ``##`` in code counts as a heading.
     A piece that goes on with its section begins with the last ``overlap`` characters of the one before.
     """
     text = text.replace("\r\n", "\n").replace("\r", "\n")

@@ -1,4 +1,4 @@
-"""Fill chunks with the units of one section: the largest that fit, each beginning with the end of the one before."""
+"""The packing of one section's units into chunks: the largest that fit, each with an overlap of the one before."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _MARK = re.compile(r"[\s>]*")
 
 @dataclass(slots=True)
 class _Draft:
-    """A text in the making: ``prefix``, the source from ``start`` (an overlap included) to ``end``, ``closer``.
+    """An unfinished text: ``prefix``, the source from ``start`` (with the overlap) to ``end``, ``closer``.
 
-    ``floor`` is where its own body begins: the next text's overlap goes back no further. ``framed`` says that a
-    fence which the text ends in has its opening line in it.
+    Its own body begins at ``floor``: the next text's overlap goes back no further. ``framed``: a fence at the end of
+    the text has its opening line in it.
     """
 
     prefix: str
@@ -44,7 +44,7 @@ class _Draft:
         self.heading_only = self.heading_only and unit.kind == "heading"
 
     def waits_for(self, unit: Unit) -> bool:
-        """Whether a heading goes with the beginning of ``unit``."""
+        """Whether the draft is a heading that needs the beginning of ``unit``."""
         return self.heading_only and unit.kind not in _WHOLE
 
 
@@ -95,7 +95,7 @@ class Packer:
             yield from self._finished(draft, floor)
 
     def _finished(self, draft: _Draft, floor: int) -> Generator[str, None, int]:
-        """The text of ``draft``, if it says something; returns the floor of what follows."""
+        """Yield the text of ``draft``, if it has content; return the floor of the next draft."""
         if not self._says_something(draft):
             return floor
         yield self._text(draft)
@@ -105,17 +105,17 @@ class Packer:
         return draft.heading_only and self._room(draft, unit) > self.max_chars // 4
 
     def _says_something(self, draft: _Draft) -> bool:
-        """False for an overlap followed by marks alone, such as the empty line of a quote in Markdown."""
+        """Whether it is more than an overlap with marks behind it, such as the empty line of a quote in Markdown."""
         body = self.source.text[draft.floor : draft.end]
         marks_alone = self._is_markdown and _MARK.fullmatch(body) is not None
         return draft.heading_only or draft.start == draft.floor or not marks_alone
 
     def _room(self, draft: _Draft, unit: Unit) -> int:
-        """How many characters of ``unit`` go into ``draft``."""
+        """Return the number of characters of ``unit`` that fit into ``draft``."""
         return self.max_chars - len(draft.prefix) - (unit.start - draft.start)
 
     def _begin(self, unit: Unit, prefix: str, floor: int) -> _Draft:
-        """A draft that ``unit`` will begin, behind what there is room for: prefix, repeated frame or overlap."""
+        """Return a draft for ``unit``, with prefix, repeated frame or overlap if there is room."""
         room = self.max_chars - (len(unit) if len(unit) <= self.max_chars else self.max_chars // 2)
         prefix = prefix or (f"{unit.opener}\n" if unit.opener else "")
         if len(prefix) > room:
@@ -130,11 +130,11 @@ class Packer:
         return _Draft(prefix, start, start, unit.start, framed=bool(prefix) or not unit.opener)
 
     def _overlap_start(self, unit: Unit, floor: int, room: int) -> int:
-        """Where the text that is repeated before ``unit`` begins: at a sentence.
+        """Return the start of the text that is repeated before ``unit``: the beginning of a sentence.
 
-        Where none begins there it is the unit's own start: half a sentence would be quoted as a whole one. Only a text
-        that goes on inside a sentence itself repeats what is before it from a word on, or, as in scripts without
-        spaces, from any character.
+        If no sentence begins there it is the unit's own start: half a sentence would be quoted as a whole one. Only a
+        text that begins inside a sentence repeats from the beginning of a word, or, in scripts without spaces, from any
+        character.
         """
         text, cut = self.source.text, unit.start
         start = max(floor, cut - min(self._overlap, room))
@@ -152,7 +152,7 @@ class Packer:
         return start if text[start:cut].strip() else cut
 
     def _word_start(self, start: int, cut: int) -> int:
-        """Where the first word behind ``start`` begins, or, if none does before ``cut``, the first whole character."""
+        """Return the start of the first word behind ``start``, or of the first whole character without one."""
         word = _SPACE.search(self.source.text, start, cut)
         if word and word.end() < cut:
             return word.end()
@@ -161,13 +161,13 @@ class Packer:
         return start
 
     def _quotation(self, position: int) -> str:
-        """The marks of the quotation that a text which begins at ``position``, inside a line, belongs to."""
+        """Return the quotation marks (``>``) at the beginning of the line that ``position`` is in."""
         line = self.source.text.rfind("\n", 0, position) + 1
         mark = _QUOTE.match(self.source.text, line, position)
         return mark[0] if mark and self._is_markdown else ""
 
     def _code_around(self, position: int) -> int:
-        """The end of the code or table that ``position`` is inside of, 0 when it is in none."""
+        """Return the end of the code or table around ``position``, 0 if there is none."""
         index = bisect_right(self._code_starts, position) - 1
         if index < 0:
             return 0

@@ -1,6 +1,6 @@
-"""The units that an answer may quote: cut once, at ingest, so that no Markdown is read while a question waits.
+"""The units of a text that an answer may quote, cut once at ingest, so that a query parses no Markdown.
 
-Each can stand alone, together with its lead: what introduces a list, what heads a table, what is said before code.
+Each can stand alone, together with its lead: the introduction of a list, the head of a table, the text before code.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ type Span = tuple[int, int]
 
 NO_SPAN: Span = (0, 0)
 MAX_CHARS = 600
-"""What is longer is cut between lines: nobody reads a longer quotation."""
+"""Longer units are cut between lines: a longer quotation would not be read."""
 SHORT_BYTES = 30
-"""A shorter sentence goes with the one before: "Defaults to `30`.", "Type: String", "For example:".
+"""A shorter sentence is joined to the one before: "Defaults to `30`.", "Type: String", "For example:".
 
-On ten real and sample sites such are 5 % of the sentences that have another before them in their paragraph.
-Bytes: where a character says more, as in Chinese, it has more of them.
+On ten real and sample sites 5 % of the sentences behind another one in their paragraph are so short. In bytes, because
+a Chinese character says more than a letter, and has more bytes.
 """
 
 _WORD = re.compile(r"[^\W_]")
@@ -42,12 +42,12 @@ _LINK = re.compile(r"\[\s*\](?:\([^()]*\)|\[[^\[\]]*\])?")
 
 
 def has_words(text: str, span: Span) -> bool:
-    """Whether a letter or digit is in it."""
+    """Whether the span has a letter or digit."""
     return _WORD.search(text, *span) is not None
 
 
 def trim_span(text: str, start: int, end: int, *, quoted: bool = False) -> Span:
-    """The span without the white space around it, ``quoted``: nor the marks of a quotation before it."""
+    """Return the span without surrounding white space and, if ``quoted``, without leading quotation marks (``>``)."""
     while end > start and text[end - 1].isspace():
         end -= 1
     if quoted:
@@ -59,7 +59,7 @@ def trim_span(text: str, start: int, end: int, *, quoted: bool = False) -> Span:
 
 
 def sentences(source: SourceText, span: Span, *, quoted: bool = False) -> list[Span]:
-    """The sentences in ``span``; code, links and brackets are never cut, a very long sentence is, between lines."""
+    """Return the sentences in ``span``; code, links and brackets stay whole, long sentences are cut between lines."""
     text = source.text
     cuts = list(source.sentence_starts(*span))
     if cuts:
@@ -78,7 +78,7 @@ def sentences(source: SourceText, span: Span, *, quoted: bool = False) -> list[S
 
 
 def split_lines(text: str, span: Span, *, quoted: bool = False) -> Iterator[Span]:
-    """``span`` itself, or as few runs of its lines of at most ``MAX_CHARS`` as it takes; a longer line stays whole."""
+    """Yield ``span`` in as few runs of lines of at most ``MAX_CHARS`` as possible; a longer line stays whole."""
     start, end = span
     while end - start > MAX_CHARS:
         cut = text.rfind("\n", start, start + MAX_CHARS + 1)
@@ -96,19 +96,19 @@ def split_lines(text: str, span: Span, *, quoted: bool = False) -> Iterator[Span
 
 
 def visible_in_paragraph(text: str, span: Span) -> Iterable[Span]:
-    """What a reader sees of a paragraph: all but the lines around it that name its container."""
+    """Return the visible parts of a paragraph: all but lines that open or close its container."""
     if not has_visible_words(text[span[0] : span[1]]):
         return ()
     return _read(text, span, (_CONTAINER,)) if _CONTAINER.search(text, *span) else (span,)
 
 
 def visible_in_html(text: str, span: Span) -> Iterator[Span]:
-    """What a reader sees of a block of HTML: runs of lines that hold more than tags."""
+    """Yield the visible parts of a block of HTML: runs of lines with more than tags."""
     return _read(text, span, (_COMMENT, _UNREAD, _TAG))
 
 
 def has_visible_words(paragraph: str) -> bool:
-    """False where nothing is in it but images, tags of HTML or of a template, comments, and links around them."""
+    """Whether it has words outside images, tags of HTML or of a template, and comments."""
     if "`" not in paragraph and any(sign in paragraph for sign in ("<", "![", "{")):
         for hidden in (_COMMENT, _IMAGE, _LINK, _TAG, _TEMPLATE):
             paragraph = hidden.sub(" ", paragraph)
@@ -116,7 +116,7 @@ def has_visible_words(paragraph: str) -> bool:
 
 
 def _read(text: str, span: Span, hidden: Iterable[re.Pattern[str]]) -> Iterator[Span]:
-    """Runs of lines that hold words outside what is ``hidden``."""
+    """Yield the runs of lines with words outside the matches of ``hidden``."""
     seen = text[span[0] : span[1]]
     for pattern in hidden:
         seen = pattern.sub(lambda match: "".join("\n" if char == "\n" else " " for char in match[0]), seen)
@@ -135,9 +135,9 @@ def _read(text: str, span: Span, hidden: Iterable[re.Pattern[str]]) -> Iterator[
 
 
 def split_lines_at_gaps(text: str, starts: Sequence[int], end: int) -> Iterator[Span]:
-    """The lines that begin at ``starts`` in runs of at most ``MAX_CHARS``, cut at an empty line if one is late enough.
+    """Yield the lines that begin at ``starts`` in runs of at most ``MAX_CHARS``, cut at a late empty line if possible.
 
-    A longer line is a run of its own.
+    A longer line is a separate run.
     """
     first = gap = starts[0]
     for start, following in pairwise((*starts, end)):
@@ -151,12 +151,12 @@ def split_lines_at_gaps(text: str, starts: Sequence[int], end: int) -> Iterator[
 
 
 def is_short(sentence: str) -> bool:
-    """Whether it says too little to stand alone; see ``SHORT_BYTES``."""
+    """Whether it is too short to stand alone; see ``SHORT_BYTES``."""
     return len(sentence) < SHORT_BYTES and len(sentence.encode(errors="replace")) < SHORT_BYTES
 
 
 LEAD_CHARS = 300
-"""An item or line longer than this introduces what is below it by its last sentence alone."""
+"""The lead of the text below a longer item or line is its last sentence alone."""
 
 
 _GOES_ON = re.compile(r"0*(?:[2-9]|1\d)\d*[.)]")  # an ordered list that begins at 2 or later
@@ -180,9 +180,9 @@ class QuotableUnit:
 
 
 def quotable_units(text: str, *, markdown: bool = True) -> tuple[QuotableUnit, ...]:
-    """The units of a chunk's ``text`` in their order; they do not overlap, and what is in none has no words to read.
+    """Return the units of a chunk's ``text`` in order, without overlap; text outside them has no visible words.
 
-    A lead may be a unit of its own, or the end of one. Left out: images, tags, comments, link definitions, rulers.
+    A lead may be a unit too, or the end of one. Left out: images, tags, comments, link definitions, rulers.
     """
     # The same number of characters, in the lines that markdown-it counts: for it a carriage return ends one too.
     text = text.replace("\r\n", " \n").replace("\r", "\n")
@@ -196,10 +196,9 @@ def quotable_units(text: str, *, markdown: bool = True) -> tuple[QuotableUnit, .
 
 
 class _Reader:
-    """Walks the blocks of a text.
+    """A walk over the blocks of a text.
 
-    ``intro`` is what introduces a list here, ``listed`` what introduced the last one, ``before`` what is said before
-    code.
+    ``intro`` is the introduction of a list here, ``listed`` that of the last one, ``before`` the text before code.
     """
 
     def __init__(self, source: SourceText) -> None:
@@ -231,7 +230,7 @@ class _Reader:
                     self._sentences(part)
 
     def _span(self, block: md.Block) -> Span:
-        """Where ``block`` is, behind the units that there are (of a list's first line its item has the beginning)."""
+        """Return the span of ``block`` behind the units so far (an item has the beginning of its list's first line)."""
         start = max(self._source.offset(block.first), self.units[-1].end if self.units else 0)
         return trim_span(self._text, start, self._source.offset(block.end), quoted=self._quoted)
 
@@ -240,7 +239,7 @@ class _Reader:
             self.units.append(QuotableUnit(*span, kind, *lead))
 
     def _sentences(self, span: Span) -> None:
-        """A line that ends with a colon leads the paragraph after it."""
+        """Add the sentences of a paragraph; a line before it that ends with a colon is its lead."""
         start, end = self._intro
         leads = self._text.endswith(":", start, end) and not self._text[end : span[0]].strip(" \n>")
         lead = self._intro if leads else NO_SPAN
@@ -250,7 +249,7 @@ class _Reader:
             lead = NO_SPAN
 
     def _list(self, block: md.Block) -> None:
-        """A list that goes on counting, as behind a picture or in a later chunk, has the lead of the one before."""
+        """Add a list; one that goes on counting, behind a picture or in a later chunk, has the previous lead."""
         intro = self._intro
         for number, item in enumerate(block.children):
             if not number and _GOES_ON.match(self._text, self._span(item)[0]):
@@ -269,7 +268,7 @@ class _Reader:
         self.walk(item.children[own:])
 
     def _item_text(self, span: Span) -> None:
-        """An item whole; a long one by its sentences, with the first as the lead of the others."""
+        """Add an item as one unit; a long one by its sentences, with the first as the lead of the others."""
         if not has_visible_words(self._text[span[0] : span[1]]):
             return
         parts = [span] if span[1] - span[0] <= MAX_CHARS else self._item_parts(span)
@@ -279,7 +278,7 @@ class _Reader:
         self._intro = self._before = last if last[1] - last[0] <= LEAD_CHARS else self._item_parts(last)[-1]
 
     def _item_parts(self, span: Span) -> list[Span]:
-        """The sentences of an item, the first with the marker: the point of ``1.`` ends none."""
+        """Return the sentences of an item, the first with the marker: the point of ``1.`` ends no sentence."""
         marker = ITEM_MARKER.match(self._text, *span)
         first, *others = sentences(self._source, (marker.end() if marker else span[0], span[1]), quoted=self._quoted)
         return [(span[0], first[1]), *others]

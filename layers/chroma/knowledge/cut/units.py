@@ -1,4 +1,4 @@
-"""The quotable units of a chunk as numbers: where they stand in its text, and which of its tokens are theirs.
+"""The quotable units of a chunk, and the table of their places in its text and of their tokens.
 
 One row a unit, uint16: characters ``START`` to ``END``; those of its lead (``LEAD_START`` to ``LEAD_END``, equal where
 it has none); its ``KIND``; its tokens from ``FIRST_TOKEN`` to ``END_TOKEN``, and its
@@ -24,7 +24,7 @@ COLUMNS = 9
 
 
 class UnitKind(IntEnum):
-    """What a unit is; a heading is no quotation itself, it stands above the units after it."""
+    """The kind of a unit. A heading is never quoted; it stands above the units after it."""
 
     SENTENCE = 0
     ITEM = 1
@@ -34,13 +34,13 @@ class UnitKind(IntEnum):
 
 
 ITEM_MARKER = re.compile(r"(?:[-*+]|\d+[.)])\s+")
-"""What an item begins with."""
+"""The marker at the beginning of an item."""
 
 LARGEST = np.iinfo(np.uint16).max
 
 
 def unit_table(units: Sequence[QuotableUnit], spans: NDArray[np.int32], offset: int) -> NDArray[np.uint16]:
-    """The rows of ``units``, shape (units, COLUMNS); those beyond ``LARGEST`` characters are left out.
+    """Return the rows of ``units``, shape (units, COLUMNS), without units that end beyond ``LARGEST`` characters.
 
     Args:
         units: in the order of the text.

@@ -1,10 +1,10 @@
-"""What can go wrong with a knowledge base.
+"""The errors of a knowledge base.
 
 KnowledgeError
 ├── IndexUnavailable      there is no usable index
 │   ├── IndexMissing        index_not_ready   nothing is there
 │   ├── IndexDamaged        index_not_ready   a file is missing, truncated or altered
-│   ├── IndexMismatch       index_mismatch    another embedding model, space or format than this program's
+│   ├── IndexMismatch       index_mismatch    made with another embedding model, space or format
 │   └── IndexUnreachable    index_unavailable Chroma's server does not answer, or not now
 ├── IndexLocked           index_locked      another process is writing this index
 ├── IndexNotWritten       index_not_written the disk is full, or a file could not be written
@@ -42,7 +42,7 @@ class IndexUnavailable(KnowledgeError):
 
 
 class IndexMissing(IndexUnavailable):
-    """Nothing is at the index's place."""
+    """No index exists at this place."""
 
 
 class IndexDamaged(IndexUnavailable):
@@ -104,6 +104,6 @@ class SourceUnreadable(KnowledgeError):
 
 
 def describe_unexpected(error: Exception) -> str:
-    """What to say of an error that nobody expected, on one line; its traceback goes to the log, at DEBUG."""
+    """Describe an unexpected error on one line; its traceback goes to the log, at DEBUG."""
     logger.debug("Unexpected error while a document was read or cut", exc_info=error)
     return " ".join(f"unexpected {type(error).__name__}: {error}".split())[:MAX_REASON_CHARS]

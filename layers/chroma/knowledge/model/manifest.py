@@ -1,4 +1,4 @@
-"""The manifest of an index: what is in it, how it was made, and the checksum of every file and of itself.
+"""The manifest of an index: its content, its settings, and the checksum of every file and of itself.
 
 ``manifest.json`` is also the switch: it names the data folder in use and is replaced in one step.
 """
@@ -20,14 +20,14 @@ type Object = Mapping[str, object]
 
 
 class WrongValue(ValueError):
-    """What was found where something else is accepted, in a few words."""
+    """A JSON value that the manifest may not have; the message describes it."""
 
 
 def _parse_object(text: str | bytes) -> Object:
-    """The JSON object that ``text`` is, in UTF-8 without a byte order mark.
+    """Parse ``text``, one JSON object in UTF-8 without a byte order mark.
 
     Raises:
-        Wrong: it is something else.
+        WrongValue: it is not such an object.
     """
     try:
         decoded = text if isinstance(text, str) else text.decode()  # json would take UTF-16, UTF-32 and a BOM too
@@ -42,10 +42,10 @@ def _parse_object(text: str | bytes) -> Object:
 
 
 def checksum(body: Object) -> str:
-    """The sha256 (hex) of ``body`` in one canonical form, whatever its keys' order and the spaces between them.
+    """Return the sha256 (hex) of ``body`` in a canonical form: keys sorted, no spaces.
 
     Raises:
-        Wrong: a number is not finite.
+        WrongValue: a number is not finite.
     """
     try:
         canonical = json.dumps(body, sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -136,9 +136,9 @@ def _describe(value: object) -> str:
 
 MANIFEST_NAME = "manifest.json"
 FORMAT = 4
-"""Raise it when anything changes that an index stores or that is measured on it: how documents are cut, the text that
-is embedded, terms, arrays, signals and their weights (those of the service's confidence too), background questions. An
-index of another format is refused, and the next ingest builds it anew."""
+"""Raise it with every change of what an index stores or of what is measured on it: chunking, embedded text, terms,
+arrays, signals and their weights (those of the service's confidence too), background questions. An index of another
+format is refused, and the next ingest builds it anew."""
 SPACE = "cosine"
 RECIPE, SEED_RECIPE = 1, 2
 """Ways to cut documents: by ``knowledge.cut.chunking``, or as Clockify's seed does (``knowledge.cut.chunking``)."""
@@ -161,7 +161,7 @@ class SourceRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileRecord:
-    """What a data file must be: its sha256 (hex) and its size."""
+    """The expected sha256 (hex) and size of a data file."""
 
     sha256: str
     bytes: int
@@ -169,11 +169,11 @@ class FileRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provenance:
-    """What an index was made for and of; nothing that it holds depends on it.
+    """The purpose and the sources of an index; its content does not depend on them.
 
-    ``profile`` is "" when nobody said. ``paths`` and ``options`` are those of the last ingest; an option's value is a
+    ``profile`` is "" if none was given. ``paths`` and ``options`` are those of the last ingest; an option's value is a
     scalar or a list of them, as JSON has it. ``tables`` are the texts of its owner's acronyms and filter rules by name
-    (``acronyms.json``). ``title`` is what the documents' site is called, as they say.
+    (``acronyms.json``). ``title`` is the name of the documents' site, as they give it.
     """
 
     profile: str = ""
@@ -189,15 +189,14 @@ NO_PROVENANCE = Provenance()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """What an index holds.
+    """The content and the settings of an index.
 
-    ``version`` is a hash of the content and of what its owner's labels gave (equal ones, equal version, whenever it was
-    built). ``built_at`` is ISO 8601 in UTC. ``data`` is the folder beside the manifest that ``files`` are relative to.
-    ``recipe`` is the way in which documents were cut. ``documents`` counts those that gave chunks.
-    ``next_number`` is the first chunk number never used. ``fields`` gives each metadata field's type.
-    ``updated`` counts the chunks that were changed since the index was made anew (``knowledge.build.update``).
-    ``lexical`` is the record of BM25. ``tokens`` (token vectors) and ``calibration`` are None where a remote model
-    embedded the chunks.
+    ``version`` is a hash of the content and of the calibration by its owner's labels, not of the time. ``built_at`` is
+    ISO 8601 in UTC. ``data`` is the folder beside the manifest that ``files`` are relative to. ``recipe`` is the way in
+    which documents were cut. ``documents`` counts those that gave chunks. ``next_number`` is the first chunk number
+    never used. ``fields`` gives each metadata field's type. ``updated`` counts the chunks that were changed since the
+    index was made anew (``knowledge.build.update``). ``lexical`` is the record of BM25. ``tokens`` (token vectors) and
+    ``calibration`` are None where a remote model embedded the chunks.
     """
 
     version: str
@@ -224,7 +223,7 @@ class Manifest:
 
 
 def dumps(manifest: Manifest) -> str:
-    """The manifest as the text of ``manifest.json``, with the checksum of all that it says."""
+    """Return the text of ``manifest.json``, with its own checksum."""
     m = manifest
     body = {
         "format": FORMAT,
@@ -255,7 +254,7 @@ def dumps(manifest: Manifest) -> str:
 
 
 def loads(text: str | bytes) -> Manifest:
-    """Read ``manifest.json``'s text.
+    """Parse the text of ``manifest.json``.
 
     Raises:
         IndexDamaged: it is truncated or altered, or a value is missing or of the wrong kind.
@@ -337,8 +336,7 @@ def _file(record: Object) -> FileRecord:
 
 
 def _relative(name: str) -> str:
-    """A file's name may not lead out of the data folder: the opener links and hashes what it names."""
-    path = PurePosixPath(name)
+    path = PurePosixPath(name)  # the opener links and hashes the file: it must be in the data folder
     if path.is_absolute() or ".." in path.parts or not path.parts:
         raise WrongValue(f"the file name {name!r} leads out of the data folder")
     return name

@@ -27,14 +27,14 @@ KEYWORDS = "Keywords: "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """One source text and what its front matter says of it.
+    """One source text and the fields of its front matter.
 
     ``doc_id`` is unique in an index. ``text`` is the body (Markdown, or plain text) without front matter.
     ``path`` is relative to the ingested folder, with forward slashes. ``digest`` is the sha256 (hex) of
     everything that the document's chunks depend on, metadata included. ``extra`` holds the other scalar
-    front-matter keys with their type (dates as ISO text). ``dated`` is how old it is as the number yyyymmdd, month and
-    day 00 where unknown, 0 when nothing tells it. ``anchors`` names the way in which its headings become parts of
-    ``url`` (``knowledge.cut.anchors``), ``""``: nobody knows.
+    front-matter keys with their type (dates as ISO text). ``dated`` is its date as the number yyyymmdd, month and day
+    00 where unknown, 0 without any date. ``anchors`` names the algorithm that makes its headings' anchors in ``url``
+    (``knowledge.cut.anchors``), ``""`` if it is unknown.
     """
 
     doc_id: str
@@ -56,7 +56,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What was not read or cut as it should be: ``path`` (``file:LINE`` in a corpus), why, and whether that lasts."""
+    """A document that could not be read or cut: its ``path`` (``file:LINE`` in a corpus), the error, if it lasts."""
 
     path: str
     error: str
@@ -65,12 +65,12 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk:
-    """A piece of a document, as it is stored, searched and cited.
+    """A stored part of a document, the unit of search and citation.
 
-    ``number`` is unique in the index, kept while ``text`` is unchanged, never reused; ``id`` is what a
-    reader sees. ``section`` is the heading path below the title (``"Permits > Strategic goods"``), ``""``
+    ``number`` is unique in the index, kept while ``text`` is unchanged, never reused; ``id`` is its
+    public name. ``section`` is the heading path below the title (``"Permits > Strategic goods"``), ``""``
     above the first heading. ``chunk_index`` counts from 0 within the document, ``chunk_count`` is how many
-    chunks that document has. Text fields are ``""`` when the source does not say; ``dated`` is the document's.
+    chunks that document has. Text fields are ``""`` if the source does not have them; ``dated`` is the document's.
     """
 
     number: int
@@ -99,12 +99,12 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One way to look at a question: its words, and how much their scores count beside those of the other views.
+    """One text to search with, and the weight of its scores among the views of a query.
 
-    The first view of a query is the question alone. A view with ``where`` looks inside that filter only; to what is
-    outside it gives the lowest score of the candidates, so that it leans and does not exclude. An ``optional`` one
-    counts where the index knows more of the question with it: with words of the conversation, or acronyms spelt out.
-    ``respelt`` is the question with its words as the index spells them.
+    The first view of a query is the question alone. A view with ``where`` scores the chunks inside that filter; chunks
+    outside get the lowest score of the candidates, so that it prefers and does not exclude. An ``optional`` view (words
+    of the conversation, or acronyms spelt out) counts if the index has more evidence for the question with it.
+    ``respelt`` is the question in the index's spelling.
     """
 
     text: str
@@ -116,11 +116,11 @@ class View:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class TextEncoding:
-    """A text as the embedding model reads it.
+    """The output of the embedding model for one text.
 
-    ``vector`` is the text's. ``tokens`` are the contextual vectors of its n word pieces, shape (n, dimensions), not
+    ``vector`` is the text's own. ``tokens`` are the contextual vectors of its n word pieces, shape (n, dimensions), not
     normalised; ``pieces`` their numbers in the vocabulary, shape (n,); ``spans`` their first and end character in the
-    text, shape (n, 2). Punctuation is left out, and what begins and ends every input.
+    text, shape (n, 2). Punctuation, [CLS] and [SEP] are left out.
     """
 
     vector: Vector
@@ -147,11 +147,11 @@ class EncodedQuestion:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Match:
-    """How the pieces of a question meet a chunk's tokens, and which of these belong to which quotable unit.
+    """The similarities of a question's word pieces and a chunk's tokens, and the tokens of each quotable unit.
 
     ``similarities`` are cosines (-1..1), shape (m, tokens): the title's tokens first, then the text's in their order.
     ``units`` has a row for each unit in the order of the text; see ``knowledge.cut.units`` for its columns.
-    ``title_tokens`` is how many of the tokens are the title's.
+    The first ``title_tokens`` tokens are the title's.
     """
 
     similarities: NDArray[np.float32]
@@ -161,12 +161,12 @@ class Match:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """A chunk that a search found.
+    """A chunk found by a search.
 
-    ``score`` orders the hits, higher is better; its scale is the retriever's. ``parts`` says where it came
-    from: ``"dense"`` is always the plain cosine (-1..1) between question and chunk, and no later stage
+    ``score`` orders the hits, higher is better; its scale is the retriever's. ``parts`` are its
+    components: ``"dense"`` is always the plain cosine (-1..1) between question and chunk, and no later stage
     changes it. ``distance`` is the vector distance on the retriever's scale. ``vector`` is the chunk's own
-    unit vector, present only when the search was asked for vectors; ``match`` only after late interaction.
+    unit vector, present only if the search was asked for vectors; ``match`` only after late interaction.
     """
 
     chunk: Chunk
@@ -179,14 +179,13 @@ class Hit:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Evidence:
-    """What an index knows of a question as a whole.
+    """The evidence in an index that it can answer a question.
 
-    ``signals`` are the by-products of the search, by name (``knowledge.search.signals``); ``score`` joins them, higher
-    where it is more likely that the index holds the answer. ``bar`` is the score that 95 % of questions about nothing
-    stay below in this index, or the one that its owner's labels gave; None where it was not measured. From ``doubt``
-    on, which is no more than ``bar``, it may. ``odds`` are the slope and the shift that those labels gave the log odds
-    of a confidence. ``foreign`` says whether the question is in another language than the documents, ``language`` what
-    theirs is called in English, ``""`` where nobody knows.
+    ``signals`` are by name (``knowledge.search.signals``); ``score`` joins them, higher if the index more likely holds
+    the answer. ``bar`` is the score that 95 % of unrelated questions stay below in this index, or the bar fitted to its
+    owner's labels; None if not measured. From ``doubt`` (at most ``bar``) to ``bar`` the index may hold the answer.
+    ``odds`` are the slope and the shift that the labels gave the log odds of a confidence. ``foreign``: the question is
+    in another language than the documents, whose language has the English name ``language``, ``""`` if unknown.
     """
 
     asked: EncodedQuestion
@@ -201,9 +200,9 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """The hits of a search, best first; ``evidence`` is None where the index has no token vectors, or none were asked.
+    """The hits of a search, best first; ``evidence`` is None without token vectors.
 
-    ``trail`` says, in words, where the search was another than the one that was asked for.
+    ``trail`` describes, in words, each difference from the search that was requested.
     """
 
     hits: tuple[Hit, ...]
@@ -231,19 +230,19 @@ class Embedder(Protocol):
 
 @runtime_checkable
 class TokenEmbedder(Embedder, Protocol):
-    """An embedder that also tells the vector of every token: what late interaction needs."""
+    """An embedder that also returns token vectors, for late interaction."""
 
     def read(self, text: str) -> TextEncoding:
-        """Read ``text``; the vector is the one that ``embed`` gives. Of a long text all tokens are there."""
+        """Encode ``text``, with the vector that ``embed`` gives and all tokens even of a long text."""
         ...
 
     def count(self, text: str) -> int:
-        """How many word pieces ``text`` has, punctuation too: what reading it costs. Does not read it."""
+        """Count the word pieces of ``text``, punctuation too, without running the model."""
         ...
 
     @property
     def vocabulary(self) -> int:
-        """How many word pieces it knows; they are numbered from 0."""
+        """Number of word pieces; they are numbered from 0."""
         ...
 
     def has(self, word: str) -> bool:

@@ -1,4 +1,4 @@
-"""How long a call to another machine may take at most, for whoever waits for it in this thread."""
+"""A limit on the time that this thread waits for other machines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _until: ContextVar[float] = ContextVar("until", default=math.inf)
 
 @contextmanager
 def limit_waiting(seconds: float) -> Iterator[None]:
-    """Within this block nobody is waited for longer than ``seconds`` from now."""
+    """Limit all waiting within this block to ``seconds`` from now."""
     token = _until.set(min(_until.get(), time.monotonic() + seconds))
     try:
         yield
@@ -22,5 +22,5 @@ def limit_waiting(seconds: float) -> Iterator[None]:
 
 
 def seconds_left() -> float:
-    """Seconds until then, never negative; infinite outside such a block."""
+    """Return the seconds left to wait, never negative; infinite outside such a block."""
     return max(0.0, _until.get() - time.monotonic())

@@ -1,4 +1,4 @@
-"""How old a document is: the date that its front matter states, else the one in its file's name."""
+"""The date of a document: the one that its front matter states, else the one in its file's name."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOMENT = re.compile(
 
 
 def to_iso(text: str) -> str:
-    """A day or moment, whatever its zone is written like, as ISO 8601 has it; any other text as it is."""
+    """Return a date or time in ISO 8601; any other text is returned as it is."""
     match = _MOMENT.fullmatch(text.strip())
     if not match:
         return text
@@ -48,7 +48,7 @@ def _zone(zone: str) -> str:
 
 
 def document_date(*, last_updated: str, extra: Mapping[str, object], path: str, url: str) -> int:
-    """The date as the number yyyymmdd, 0 when nothing tells it.
+    """Return the date as the number yyyymmdd, 0 if there is none.
 
     An unknown month or day counts as 00: a document of "2024" is older than one of January 2024.
     """
@@ -58,7 +58,7 @@ def document_date(*, last_updated: str, extra: Mapping[str, object], path: str, 
 
 
 def newest_date(text: str) -> int:
-    """The newest date in ``text`` as yyyymmdd, 0: none. What is no day of the calendar (``2024-25``) is a year."""
+    """Return the newest date in ``text`` as yyyymmdd, 0 for none; an impossible date (``2024-25``) counts as a year."""
     return max((_number(match[1], match[3], match[4]) for match in _DATE.finditer(text)), default=0)
 
 

@@ -8,11 +8,11 @@ import stat
 from pathlib import Path
 
 READ_TRIES = 3
-"""A file that changes while it is read is read so many times."""
+"""Attempts to read a file that changes meanwhile."""
 
 
 def file_bytes(path: Path) -> bytes:
-    """What is in the file, of one moment.
+    """Return the content of the file at one moment, whoever writes to it meanwhile.
 
     Raises:
         OSError: it cannot be read, or was being written all the time.
@@ -52,13 +52,13 @@ MAX_CONTROL_SHARE = 0.02
 MAX_HIGH_SHARE = 0.3
 """Share of bytes >= 128 above which bytes that are not UTF-8 are not Latin-1 either (French has .05, Cyrillic .8)."""
 MIN_COHERENCE = 0.3
-"""How alike to a language's letters a text must be, as charset-normalizer tells it: Russian and Arabic lines have .36
-to .5, a text of 20 letters that is taken for another has none."""
+"""Least coherence with a language's letters, by charset-normalizer: Russian and Arabic lines have .36 to .5, a text of
+20 letters in a wrongly detected encoding has none."""
 _RARE = ["mac_cyrillic", "mac_greek", "mac_latin2", "mac_iceland", "mac_turkish", "cp1125"]
 _SAMPLE_BYTES = 1 << 16
 _EAST_ASIAN = frozenset({"big5", "big5hkscs", "cp932", "cp949", "cp950", "euc_jis_2004", "euc_jp", "euc_kr", "gb18030"})
-"""They have no coherence that it tells, and count if they fit without a flaw. Below ``MAX_HIGH_SHARE`` nothing is
-guessed: of a table with few words "Köln" in Windows-1252 is taken for Big5."""
+"""charset-normalizer gives them no coherence; they count if they fit without a flaw. Below ``MAX_HIGH_SHARE`` nothing
+is guessed: in a table with few words "Köln" in Windows-1252 is taken for Big5."""
 
 
 def decode(data: bytes) -> tuple[str, str]:
@@ -97,10 +97,10 @@ def _decode(data: bytes) -> tuple[str, str]:
 
 
 def _guessed(data: bytes) -> str:
-    """The name of the encoding, as Python has it.
+    """Return Python's name of the encoding.
 
     Raises:
-        ValueError: none can be told.
+        ValueError: the encoding cannot be detected.
     """
     from charset_normalizer import from_bytes  # most files never need it
 

@@ -1,7 +1,7 @@
-"""Read documents from files and folders: Markdown, plain text, BEIR corpora, and what converters are given for.
+"""Read documents from files and folders: Markdown, plain text, BEIR corpora, and formats with a converter.
 
-Whatever cannot be read is named in the outcome, and the rest goes on. For ingest only: it needs YAML and Markdown
-parsers, which a query does without.
+A file that cannot be read is listed in the result, and the rest goes on. For ingest only: it needs YAML and Markdown
+parsers, which a query does not load.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from knowledge.read.selection import EVERYTHING, Selection
 from knowledge.read.walk import EmptyFolder, FoundFile, IgnoredPath, SkippedPath, find_files, printable_name
 
 type FileSlice = tuple[int, int]
-"""The first byte of a text in its file, and how many there are."""
+"""The first byte of a text in its file, and its length in bytes."""
 
 
 class TextFile:
-    """Texts one after the other in a file; those that have no encoding (lone surrogates) come back as they were."""
+    """Texts one after the other in a file; lone surrogates, which have no encoding, are preserved."""
 
     def __init__(self, file: IO[bytes] | None = None) -> None:
         """``file`` is empty, and open for reading and writing; without one the texts are in memory."""
@@ -66,13 +66,13 @@ class TextFile:
         return place
 
     def read(self, place: FileSlice) -> str:
-        """The text that ``add`` was given."""
+        """Return the text at ``place``."""
         self._file.seek(place[0])
         return self._file.read(place[1]).decode(errors="surrogatepass")
 
 
 class StoredDocuments(Sequence[Document]):
-    """Documents in their order, each read from its file whenever it is asked for; the file must be open then."""
+    """A sequence of documents whose texts are read from an open file on each access."""
 
     def __init__(self, texts: TextFile, bare: Sequence[Document], places: Sequence[FileSlice]) -> None:
         """``bare`` are the documents without their texts, which are at ``places``."""
@@ -94,10 +94,10 @@ class StoredDocuments(Sequence[Document]):
 
 
 def assign_ids(files: Sequence[LoadedDocument | FoundFile]) -> Iterator[tuple[LoadedDocument, str | Failure]]:
-    """Each entry with its doc_id, in order; a file without text now keeps the place of its own.
+    """Yield each document with its doc_id, in order; a file that has no text now keeps its doc_id reserved.
 
-    Of files that claim the same id all but the first have one made of their path: Docusaurus' ``id`` is unique in its
-    folder only (121 pages of two public sites). Of a corpus' records, which have no paths, all but the first fail.
+    If files claim the same id, all but the first get one made of their path: Docusaurus' ``id`` is unique in its
+    folder only (121 pages of two public sites). Records of a corpus have no paths: there all but the first fail.
     """
     owners: dict[str, LoadedDocument] = {}
     roots: dict[str, set[Path]] = {}
@@ -129,7 +129,7 @@ def _derived(found: FoundFile) -> str:
 
 
 def _free(found: FoundFile, taken: Container[str], *, shared: bool) -> str:
-    """An id made of the file's path that no other document has."""
+    """Return an unused id made of the file's path."""
     root = found.root.resolve()
     front = f"{printable_name((root.parent if found.explicit else root).name)}/" if shared else ""
     full = front + found.path
@@ -145,19 +145,18 @@ type Run = Callable[
 """Calls a function with each of many files and gives the results in order, perhaps from several processes."""
 
 type OnFiles = Callable[[int, int], None]
-"""Told how many files are read, and of how many."""
+"""Called with the number of files read, and of all files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadResult:
-    """What a read found.
+    """The documents of some paths, and what became of the other files.
 
-    What ``failed`` names is not among the documents; ``warnings`` are caveats about those that are, and links that were
-    not followed. ``lost`` are the paths, as in ``Document.path``, of files and folders that are there and could not be
-    read: what an index holds of them, or of what is below them, is as good as it was. ``emptied`` are files without
-    text and folders without files, by path: perhaps only for a moment. ``skipped`` counts the files that nobody asked
-    for by suffix, ``left_out`` the documents that are not to be read by the reason. ``site_title`` is what their site
-    is called, where a caller knows it.
+    ``failed`` documents are not among ``documents``; ``warnings`` are caveats about documents that are, and links that
+    were not followed. ``lost`` are the paths, as in ``Document.path``, of existing files and folders that could not be
+    read: an index keeps its chunks of them and of everything below them. ``emptied`` are files without text and folders
+    without files, by path: perhaps only for a moment. ``skipped`` counts unwanted files by suffix, ``left_out``
+    excluded documents by the reason. ``site_title`` is the name of their site, if a caller knows it.
     """
 
     documents: Sequence[Document]
@@ -180,14 +179,13 @@ def read(
     texts: IO[bytes] | None = None,
     on_progress: OnFiles | None = None,
 ) -> ReadResult:
-    """Read the documents in ``paths``: files, and folders with all that is in them and that ``selection`` takes.
+    """Read the documents in ``paths``: files, and folders with all files in them that ``selection`` takes.
 
-    Folders give ``SUFFIXES`` and ``corpus.jsonl``, and the suffixes that ``loading`` has readers for (one given there
-    replaces the built-in one). A file that is given itself may have any name: it is plain text where nothing knows its
-    suffix, and a corpus in ``.jsonl``.
-    ``fetched`` are files besides, such as pages from the web.
-    ``texts`` is an empty file that takes the documents' texts: each is then read from there when its document is asked
-    for, and all are never in memory at once.
+    In folders ``SUFFIXES``, ``corpus.jsonl`` and the suffixes of ``loading``'s readers are read (a reader replaces the
+    built-in one). A file that is given itself may have any name: it is plain text if its suffix is unknown, and a
+    corpus in ``.jsonl``. ``fetched`` are further files, such as pages from the web.
+    ``texts`` is an empty file for the documents' texts: each is then read from there when its document is used, and
+    they are never in memory all at once.
 
     A document's ``doc_id`` is its own (``doc_id`` or ``id``), else its path without suffix: with the given folder's
     name in front if two folders would give the same, and with its suffix if that is still taken.
@@ -219,19 +217,19 @@ def read(
 
 
 def _loaded(files: Sequence[FoundFile], loading: Loading, run: Run) -> Iterator[Iterable[LoadOutcome]]:
-    """What is in each of ``files``; the documents of a corpus one by one, in this process."""
+    """Yield the outcomes of each file; the documents of a corpus one by one, in this process."""
     others = iter(run(partial(load, loading=loading), [found for found in files if not is_corpus(found, loading)]))
     for found in files:
         yield load_lazily(found, loading) if is_corpus(found, loading) else next(others)
 
 
 class _Outcomes:
-    """What became of the files so far."""
+    """The outcomes of the files so far."""
 
     def __init__(self, texts: TextFile) -> None:
         self._texts = texts
         self._places: list[FileSlice] = []
-        """Of the texts of the entries among the files."""
+        """Of the texts of the documents among the files."""
         self.skipped: Counter[str] = Counter()
         self.emptied: dict[str, Failure] = {}
         self._left_out: Counter[str] = Counter()

@@ -47,11 +47,11 @@ _URL_COMMA = re.compile(r",\s+|,(?=https?://)|\n")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fields:
-    """A document's own account of itself, ``""`` where it says nothing; ``extra`` as in ``Document``.
+    """The fields that a document states, ``""`` if missing; ``extra`` as in ``Document``.
 
-    ``description`` is what it says it is about, a paragraph for each of description, summary and the like that says
-    another thing. ``aliases`` are other names for its subject; old addresses of the page are none. ``expires`` and
-    ``publish`` are the days from which it is no more, and not before which it is, to be read.
+    ``description`` has a paragraph for each different text among description, summary and the like. ``aliases`` are
+    other names for its subject, without old addresses of the page. ``expires`` is the first day on which it is no
+    longer read, ``publish`` the first day on which it is.
     """
 
     doc_id: str = ""
@@ -73,7 +73,7 @@ class Fields:
 
 
 def parse_fields(meta: Mapping[Any, Any]) -> Fields:
-    """Sort ``meta`` into the fields of a document; names count without case, ``-`` and camelCase as ``_``.
+    """Parse ``meta`` into the fields of a document; names count without case, ``-`` and camelCase as ``_``.
 
     Scalars under other names become ``extra``. Left out: lists and mappings, empty and non-finite values, and the
     names that a chunk sets itself (section, path, dated, chunk_index, chunk_count, chunk_number).
@@ -103,7 +103,7 @@ def parse_fields(meta: Mapping[Any, Any]) -> Fields:
 
 
 def _sorted(meta: Mapping[Any, Any]) -> tuple[dict[str, str], tuple[str, ...], dict[str, Scalar]]:
-    """The texts by their field, the addresses of sources, and what has no field."""
+    """Return the texts by field, the addresses of sources, and the values without a field."""
     texts: dict[str, str] = {}
     aliased: dict[str, str] = {}
     urls: tuple[str, ...] = ()
@@ -124,7 +124,7 @@ def _sorted(meta: Mapping[Any, Any]) -> tuple[dict[str, str], tuple[str, ...], d
 
 
 def exclusion_reason(stated: Fields, today: date) -> str:
-    """Why a site would not show the document on the day ``today``, in words; ``""``: it would."""
+    """Return why a site would hide the document on the day ``today``, in words; ``""`` if it would not."""
     now = newest_date(today.isoformat())
     if stated.draft:
         return "is a draft"
@@ -141,7 +141,7 @@ def _description(own: Mapping[str, object]) -> str:
 
 
 def _listed(value: object) -> Iterator[str]:
-    """The words of a list, or of a text with commas between them."""
+    """Return the items of a list, or of a text with commas between them."""
     parts = value.split(",") if isinstance(value, str) else value if isinstance(value, list) else ()
     return (" ".join(text.split()) for part in parts if (text := _text(part)))
 
@@ -164,7 +164,7 @@ def _unique(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def _title(text: str) -> str:
-    """On one line, as a page shows it: web pages are exported with ``&amp;`` in their titles."""
+    """Return ``text`` on one line, without entities: exported web pages have ``&amp;`` in their titles."""
     return " ".join(_ENTITY.sub(lambda match: unescape(match[0]), text).split())
 
 
@@ -173,7 +173,7 @@ def _name(key: str) -> str:
 
 
 def _scalar(value: object) -> Scalar | None:
-    """``value`` as it is stored; None for what is not."""
+    """Return the stored form of ``value``; None for a value that is not stored."""
     if isinstance(value, date | time):  # datetime is a date too
         return value.isoformat()
     if isinstance(value, str):
@@ -199,7 +199,7 @@ def _urls(value: object) -> tuple[str, ...]:
 
 
 def is_web_url(url: str) -> bool:
-    """Whether ``url`` is an address on the web, with a host."""
+    """Whether ``url`` is a web address with a host."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -218,10 +218,10 @@ _MAX_HEADING_CHARS = 2000  # in which a heading at the beginning ends
 
 
 def add_preamble(fields: Fields, body: str) -> str:
-    """``body`` (Markdown) with what ``fields`` say of it: description, keywords and other names, a paragraph each.
+    """Add description, keywords and other names from ``fields`` to ``body`` (Markdown), a paragraph each.
 
-    They stand below the title that the body begins with, if it does, so that a chunk has them under its title. A
-    paragraph of the description that the body has too is left out, and so is a name that is the title.
+    They stand below the title at the top of the body, if it has one, so that a chunk has them under its title. Without
+    paragraphs of the description that the body repeats, and names that equal the title.
     """
     words = _words(body)
     said = [text for text in fields.description.split("\n\n") if text and _words(text) not in words]
@@ -241,7 +241,7 @@ def _words(text: str) -> str:
 
 
 def _end_of_heading(body: str, title: str) -> int:
-    """Where the heading ends that ``body`` begins with and that is its title, 0 without one."""
+    """Return the end of the title at the beginning of ``body``, 0 if it has none."""
     blank = 0
     while match := _BLANK.match(body, blank):
         blank = match.end()

@@ -9,28 +9,28 @@ from pathlib import PurePosixPath
 from knowledge.read import markdown as md
 
 TEMPLATE_SUFFIXES = frozenset({".erb", ".liquid", ".njk", ".j2", ".tmpl", ".in"})
-"""A template that makes a file of another format has one of these behind that format's suffix: ``page.md.erb``."""
+"""Suffixes of templates, behind the suffix of the format that they make: ``page.md.erb``."""
 
 _DATA = frozenset({".csv", ".tsv"})  # a template of these holds a program and no text
 _PAGE = ".html"  # Middleman's page.html.md is Markdown that becomes page.html
 
 
 def suffix(name: str) -> str:
-    """The suffix of a file name, lower case, with the dot."""
+    """Return the suffix of a file name, lower case, with the dot."""
     return PurePosixPath(name).suffix.lower()
 
 
 def strip_template_suffixes(name: str) -> str:
-    """A file's name or path without the suffixes of templates, where another suffix stands before them."""
+    """Remove the suffixes of templates from a name or path, if another suffix stands before them."""
     while suffix(name) in TEMPLATE_SUFFIXES and suffix(name[: -len(suffix(name))]):
         name = name[: -len(suffix(name))]
     return name
 
 
 def format_suffix(name: str, known: Container[str], formats: Mapping[str, str]) -> str:
-    """The suffix, one of ``known``, that the file ``name`` is read as; ``""``: nothing reads it.
+    """Return the suffix of ``known`` that decides how the file ``name`` is read, ``""`` if it is not read.
 
-    ``formats`` is what a user said: the suffix to read as, by the end of a name; the longest end counts.
+    ``formats`` is the user's table: the suffix to read as, by the end of a name; the longest end counts.
     """
     ends = [end for end in formats if name.lower().endswith(end)]
     if ends:
@@ -41,7 +41,7 @@ def format_suffix(name: str, known: Container[str], formats: Mapping[str, str]) 
 
 
 def strip_format(path: str) -> str:
-    """A path without what says the format: ``a/page`` of ``a/page.html.md.erb``."""
+    """Remove all suffixes of formats from a path: ``a/page`` of ``a/page.html.md.erb``."""
     plain = PurePosixPath(strip_template_suffixes(path)).with_suffix("")
     return (plain.with_suffix("") if plain.suffix.lower() == _PAGE else plain).as_posix()
 
@@ -61,7 +61,7 @@ MOST_ALIKE = 2
 
 
 def title_from_name(path: str) -> str:
-    """The words of a file's name (``path`` with forward slashes), without what only sorts it.
+    """Return the words of a file's name (``path`` with forward slashes), without a sort number.
 
     A file that stands for its folder has the folder's name, where ``path`` has one.
     """
@@ -75,13 +75,13 @@ def title_from_name(path: str) -> str:
 
 
 def strip_sort_number(name: str) -> str:
-    """A file's or folder's name without the number that sorts it: ``1.getting-started``, ``02-install``."""
+    """Remove the sort number from a file's or folder's name: ``1.getting-started``, ``02-install``."""
     match = _NUMBERED.match(name)
     return name[match.end() :] if match else name
 
 
 def title_heading(text: str) -> str:
-    """The words of the first heading, if it is a title: of level 1 or where the text begins, and alone of its level.
+    """Return the first heading if it is a title: of level 1 or at the beginning, and alone of its level; else ``""``.
 
     Where the text begins there may be one more of its level ("Summary"), as in the Rust book.
     Others name a part of the text: 155 of 173 first headings of Obsidian's help.

@@ -28,7 +28,7 @@ _ONE_LINE = re.compile(r"([\w.-]+)[ ]*:[ ]+([^\s\[{&*!|>#].*?)\s*")
 
 
 def load_yaml(text: str, *, repeated: list[str] | None = None) -> object:
-    """Read one YAML document: scalars, lists and mappings; of equal keys the first counts, to ``repeated`` they go.
+    """Parse one YAML document: scalars, lists and mappings; the first of equal keys counts, ``repeated`` gets them.
 
     Dates are ISO text. A whole number that is written otherwise than Python writes it (``0101``, ``1_000``) and a date
     that is not in the calendar stay as they are written. What a tag names (``!!python/object:...``, ``!ENV``) is never
@@ -54,10 +54,10 @@ def load_yaml(text: str, *, repeated: list[str] | None = None) -> object:
 
 
 def load_yaml_entries(text: str) -> Mapping[str, object]:
-    """What can be read of a ``text`` that is not YAML as a whole: its top-level entries, each for itself.
+    """Parse each top-level entry by itself, of a ``text`` that is not YAML as a whole.
 
-    A value on one line is its text (``title: Foo: bar``, ``by: @me``) where it is not YAML and does not begin as a
-    list, a mapping or a block. Of 9,900 pages of 24 public sites 12 are not YAML; all have a title that this reads.
+    A value on one line is its text (``title: Foo: bar``, ``by: @me``) if it is not YAML and does not begin as a list, a
+    mapping or a block. Of 9,900 pages of 24 public sites 12 are not YAML; all have a title that this reads.
     """
     parts: dict[str, object] = {}
     for entry in _TOP_LEVEL.split(text.replace("\t", "    ")):
@@ -135,12 +135,12 @@ type Split = tuple[Mapping[Any, Any], str, str]
 
 
 def split_front_matter(text: str) -> Split:
-    """Front matter, the text behind it, and what was wrong with the front matter (``""``: nothing).
+    """Split ``text`` into front matter, the text behind it, and the problem of the front matter (``""`` for none).
 
-    A block at the very beginning, blank lines aside, is front matter: YAML between ``---`` lines, TOML between
-    ``+++`` lines, or a JSON object with nothing behind it on its last line. One that is no mapping with a name in it
-    (a paragraph between two rulers) is text. Of YAML with errors in it what can be read is read; TOML with errors is
-    left out.
+    A block at the very beginning, blank lines aside, is front matter: YAML between ``---`` lines, TOML between ``+++``
+    lines, or a JSON object with nothing behind it on its last line. A block that is no mapping with a name in it (a
+    paragraph between two rulers) is text. The readable entries of YAML with errors are kept; TOML with errors is left
+    out.
     """
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     beginning = text[: MAX_BLOCK_CHARS + 1]

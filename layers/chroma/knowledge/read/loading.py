@@ -22,55 +22,52 @@ from knowledge.read.frontmatter import split_front_matter
 from knowledge.read.walk import FoundFile, printable_name
 
 type Meta = Mapping[Any, Any]
-"""What a front matter holds."""
+"""Front matter by key."""
 
 
 class EmptyFile(ValueError):
-    """A file that is as it should be, and in which there is nothing to read."""
+    """A correct file without any text."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConvertedText:
-    """What a reader made of a file: Markdown, front matter allowed, and what was not as it should be."""
+    """A file as Markdown, front matter allowed, with caveats about the conversion."""
 
     text: str
     caveats: tuple[str, ...] = ()
 
 
 class Reader(Protocol):
-    """A file's bytes as Markdown text, front matter allowed; ``found`` is where it is, for what it says of others.
-
-    Raises ValueError or SourceUnreadable.
-    """
+    """A converter of one format. Raises ValueError or SourceUnreadable."""
 
     def __call__(self, data: bytes, found: FoundFile | None = None, /) -> str | ConvertedText:
-        """Read it."""
+        """Convert ``data`` to Markdown, front matter allowed; ``found`` is its place, for references to other files."""
         ...
 
 
 class SiteRules(Protocol):
-    """What is known of the site that a file is a page of; it can be sent to another process."""
+    """The rules of the site that a file is a page of; they can be sent to another process."""
 
     def as_read(self, text: str, found: FoundFile, meta: Meta) -> str:
-        """What a reader of the page sees of the Markdown ``text``, as Markdown."""
+        """Return the visible part of the Markdown ``text``, as Markdown."""
         ...
 
     def address(self, found: FoundFile, meta: Meta) -> str:
-        """The page's URL, ``""`` where nothing tells it."""
+        """Return the page's URL, ``""`` if it is unknown."""
         ...
 
     def named(self, found: FoundFile) -> bool:
-        """Whether the site calls a page as its file, whatever its headings say."""
+        """Whether the site titles a page by its file name, whatever its headings say."""
         ...
 
     def anchors(self, found: FoundFile) -> str:
-        """How its headings become parts of its URL (a name in ``knowledge.cut.anchors``); ``""``: nobody knows."""
+        """Return the name of the anchor algorithm in ``knowledge.cut.anchors``, ``""`` if it is unknown."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class CorpusRecord:
-    """A line (from 1) that holds a document; ``fields.doc_id`` is its ``_id``, ``fields.title`` is never empty."""
+    """A document on a line (from 1); ``fields.doc_id`` is its ``_id``, ``fields.title`` is never empty."""
 
     line: int
     text: str
@@ -79,14 +76,14 @@ class CorpusRecord:
 
 @dataclass(frozen=True, slots=True)
 class InvalidLine:
-    """A line (from 1) that holds none, and why."""
+    """A line (from 1) without a document, and the error."""
 
     line: int
     error: str
 
 
 def parse_corpus(text: str) -> Iterator[CorpusRecord | InvalidLine]:
-    """Read the lines of ``text``, blank ones left out.
+    """Parse the lines of ``text``, without blank ones.
 
     ``metadata`` is read as front matter would be, and so are other keys beside ``_id``, ``title`` and ``text``.
     Without a title the ``_id`` is the title; without a text (missing, null or blank) the title is the text.
@@ -102,7 +99,7 @@ def parse_corpus(text: str) -> Iterator[CorpusRecord | InvalidLine]:
 
 
 def _lines(text: str) -> Iterator[str]:
-    """The lines of ``text``, which ``split`` would hold all at once."""
+    """Yield the lines of ``text``; ``str.split`` would hold them all at once."""
     start = 0
     while (end := text.find("\n", start)) >= 0:
         yield text[start:end]
@@ -137,24 +134,24 @@ CORPUS_NAME = "corpus.jsonl"
 CORPUS_SUFFIX = ".jsonl"
 TEXT_SUFFIX = ".txt"
 SUFFIXES = (".markdown", ".md", ".mdx", TEXT_SUFFIX)
-"""What is read in folders without a converter, beside ``CORPUS_NAME``."""
+"""Suffixes read in folders without a converter, beside ``CORPUS_NAME``."""
 
 PAGE_SUFFIXES = (".html", ".htm")
 """With front matter such a file is a page's source, which site generators read as they read Markdown."""
 
 WRITTEN = (".ipynb",)
-"""What is converted and holds what people wrote as Markdown all the same."""
+"""Converted formats whose text people wrote as Markdown."""
 
 _FRONT_MATTER = re.compile(rb"(?:\xef\xbb\xbf)?\s*---[ \t]*\r?\n")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loading:
-    """How files are read; all of it can be sent to another process.
+    """Options for reading files; they can be sent to another process.
 
-    ``readers`` convert the suffixes that they name (lower case, with the dot). ``formats`` are ends of names that are
-    read as one of the known suffixes, by the end. ``site`` knows Markdown files as pages. ``today`` tells which pages
-    have expired; None: drafts and expired pages are read like others.
+    ``readers`` are converters by suffix (lower case, with the dot). ``formats`` maps the end of a name to the suffix
+    that the file is read as. ``site`` has the rules of Markdown pages. ``today`` decides which pages have expired; with
+    None drafts and expired pages are read like others.
     """
 
     readers: Mapping[str, Reader] = field(default_factory=dict)
@@ -163,7 +160,7 @@ class Loading:
     today: date | None = None
 
     def kind(self, name: str) -> str:
-        """The suffix that the file ``name`` is read as; ``""``: in folders it is passed over."""
+        """Return the suffix that decides how the file ``name`` is read; ``""`` if folders skip it."""
         return format_suffix(name, {*SUFFIXES, *self.readers}, self.formats)
 
 
@@ -173,9 +170,9 @@ AS_TEXT = Loading()
 
 @dataclass(frozen=True, slots=True)
 class LoadedDocument:
-    """A document before its identity is settled: ``fields.doc_id`` may be ``""``, ``fields.title`` is not.
+    """A document before its doc_id is assigned: ``fields.doc_id`` may be ``""``, ``fields.title`` is not.
 
-    ``shown`` is what messages call it; ``caveats`` say what was not as it should be. ``anchors``: see ``Document``.
+    ``shown`` is its name in messages, ``caveats`` the problems in it. ``anchors``: see ``Document``.
     """
 
     found: FoundFile
@@ -188,7 +185,7 @@ class LoadedDocument:
 
 @dataclass(frozen=True, slots=True)
 class ExcludedDocument:
-    """A document that is not to be read, and why: it is a draft, or it is ``empty`` and holds no text."""
+    """A document that is not read, and the reason: it is a draft, or ``empty``."""
 
     shown: str
     reason: str
@@ -199,17 +196,17 @@ type LoadOutcome = LoadedDocument | ExcludedDocument | Failure
 
 
 def display_name(found: FoundFile) -> str:
-    """What messages call a file: the address that it was fetched from, else its path."""
+    """Return the name of a file in messages: the address that it was fetched from, else its path."""
     return found.url or printable_name(found.file)
 
 
 def load(found: FoundFile, loading: Loading) -> tuple[LoadOutcome, ...]:
-    """``load_lazily`` all at once, as another process gives them."""
+    """Return all outcomes of ``load_lazily``: another process can send no iterator."""
     return tuple(load_lazily(found, loading))
 
 
 def load_lazily(found: FoundFile, loading: Loading) -> Iterator[LoadOutcome]:
-    """The documents in a file, of which a corpus has many. Whatever reading it raises is this file's failure."""
+    """Yield the documents in a file; a corpus has many. Any exception becomes this file's failure."""
     shown = display_name(found)
     try:
         yield from _documents(found, shown, loading)
@@ -224,7 +221,7 @@ def load_lazily(found: FoundFile, loading: Loading) -> Iterator[LoadOutcome]:
 
 
 def _is_lasting(error: BaseException | None) -> bool:
-    """Whether the file's bytes alone made the error: what comes of a disk or of too little memory may pass."""
+    """Whether the file's bytes alone caused the error; errors of disk and memory may pass."""
     while error:
         if isinstance(error, OSError | MemoryError | RecursionError):
             return False
@@ -233,7 +230,7 @@ def _is_lasting(error: BaseException | None) -> bool:
 
 
 def is_corpus(found: FoundFile, loading: Loading) -> bool:
-    """Whether a file holds a document a line."""
+    """Whether a file has a document on each line."""
     return _kind(found, loading) == CORPUS_SUFFIX
 
 
@@ -262,7 +259,7 @@ def _documents(found: FoundFile, shown: str, loading: Loading) -> Iterator[LoadO
 
 @contextmanager
 def _step(trouble: str, way_out: str) -> Iterator[None]:
-    """What nobody expected in one step of reading a file, as a sentence."""
+    """Turn any unexpected exception in one step of reading into a sentence."""
     try:
         yield
     except (OSError, ValueError, SourceUnreadable):
@@ -272,10 +269,10 @@ def _step(trouble: str, way_out: str) -> Iterator[None]:
 
 
 def _decoded(data: bytes, kind: str, loading: Loading) -> ConvertedText:
-    """Text, which a file that was named may be under any suffix.
+    """Decode a text file, which may have any suffix if it was given itself.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is not text.
     """
     known = {*SUFFIXES, CORPUS_SUFFIX, *loading.readers}
     try:
@@ -301,7 +298,7 @@ def _corpus(found: FoundFile, shown: str, text: str, caveats: tuple[str, ...]) -
 def _single(
     found: FoundFile, shown: str, text: str, caveats: tuple[str, ...], loading: Loading, *, written: bool, plain: bool
 ) -> LoadOutcome:
-    """The document of a file; ``written``: somebody wrote it as Markdown, so that it holds what no reader sees.
+    """Return the document of a file; ``written``: its author wrote Markdown, with markup that a page does not show.
 
     ``plain`` text has no front matter and no headings.
     """
@@ -334,5 +331,4 @@ def _address(found: FoundFile, meta: Mapping[str, Any], site: SiteRules | None) 
 
 
 def _place(found: FoundFile) -> str:
-    """The path with the given folder in front, whose name a README or an index page at its top has."""
     return found.path if found.explicit or found.url else f"{found.root.resolve().name}/{found.path}"

@@ -1,7 +1,7 @@
-"""The block structure of a Markdown text, by line: what titles and chunking need to know of it.
+"""The block structure of a Markdown text, by line, for titles and chunking.
 
-markdown-it does the reading (its block rules alone: 10 MB take some seconds), so that fences, setext headings, lists
-and tables are what CommonMark says they are.
+markdown-it parses it (its block rules alone: 10 MB take some seconds), so that fences, setext headings, lists and
+tables follow CommonMark.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Block:
     """A block and the lines that it covers: ``first`` is its first line, ``end`` the one after its last (from 0).
 
     ``kind`` is markdown-it's name (paragraph, heading, fence, code_block, table, html_block, hr, bullet_list,
-    ordered_list, list_item, blockquote). ``level`` (1-6), ``title`` (without markup) and ``named`` (it is nothing but
+    ordered_list, list_item, blockquote). ``level`` (1-6), ``title`` (without markup) and ``named`` (it is only
     code) belong to headings, ``markup`` (the run of backticks or tildes) to fences, ``children`` to lists, items and
     quotations.
     """
@@ -49,7 +49,7 @@ class Block:
 
 
 def parse(text: str) -> tuple[Block, ...]:
-    """Read ``text`` (lines end with LF) into its top-level blocks, in order.
+    """Parse ``text`` (lines end with LF) into its top-level blocks, in order.
 
     Lines that make no block (blank ones, link definitions) are in the gaps between them.
     """
@@ -71,7 +71,7 @@ def parse(text: str) -> tuple[Block, ...]:
 
 
 def headings(blocks: Sequence[Block]) -> Iterator[Block]:
-    """The headings among top-level ``blocks``: one inside a list or a quotation is not a heading of the text."""
+    """Return the headings among top-level ``blocks``: a heading inside a list or a quotation does not count."""
     return (block for block in blocks if block.kind == "heading")
 
 
@@ -92,7 +92,7 @@ def _lines(token: Token) -> tuple[int, int]:
 
 
 def _plain(source: str, env: EnvType) -> tuple[str, bool]:
-    """Inline Markdown as the text that a reader sees, without tags of HTML and attribute lists; whether it is code."""
+    """Return the visible text of inline Markdown, without HTML tags and attribute lists, and if it is only code."""
     parts: list[str] = []
     words = ""
     for inline in _INLINE.parseInline(source, env):

@@ -1,4 +1,4 @@
-"""Which files of a folder are read: gitignore rules of the user's, and what no author means by "documents"."""
+"""The selection of files in a folder: the user's gitignore rules, and folders that programs generate."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BUILD_OUTPUT = {
     "build": ("package.json", "pyproject.toml", "setup.py", "docusaurus.config.js", "docusaurus.config.ts"),
     "target": ("Cargo.toml", "pom.xml"),
 }
-"""Folders that programs write, by name, each with the files of which one must stand beside it (``""``: none).
+"""Folders that programs write, by name, each with files of which one must stand beside it (``""``: no condition).
 
 By name alone ``public``, ``build`` and ``site`` would take documents from people who have no such program.
 """
@@ -50,9 +50,9 @@ ENVIRONMENT_MARKS = ("pyvenv.cfg", "CACHEDIR.TAG")
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
-    """What a user asked for, in gitignore patterns relative to each given folder.
+    """The user's choice of files, in gitignore patterns relative to each given folder.
 
-    ``include``: only what one of these matches (empty: everything). ``exclude``: not what these match.
+    ``include``: only paths that match one of these (empty: all). ``exclude``: no path that matches one of these.
     ``follow_links``: links may lead out of the given folders.
     """
 
@@ -61,11 +61,11 @@ class Selection:
     follow_links: bool = False
 
     def takes(self, path: str) -> bool:
-        """Whether the file at ``path``, relative and with forward slashes, is asked for."""
+        """Whether the file at ``path``, relative and with forward slashes, is selected."""
         return not self._excluded.match_file(path) and (not self.include or self._included.match_file(path))
 
     def enters(self, path: str) -> bool:
-        """Whether the folder at ``path`` is looked into."""
+        """Whether the folder at ``path`` is searched."""
         return not self._excluded.match_file(f"{path}/")
 
     @cached_property
@@ -82,19 +82,19 @@ EVERYTHING = Selection()
 
 @dataclass(frozen=True, slots=True)
 class IgnoreRules:
-    """The rules of ``.ragignore`` files from the given folder down to the one that is looked into.
+    """The rules of the ``.ragignore`` files from the given folder down to one folder.
 
-    Each has the folder that it stands in, as a path relative to the given one (``""``: itself).
+    Each rule has the folder of its file, as a path relative to the given one (``""``: itself).
     """
 
     rules: tuple[tuple[str, GitIgnoreSpec], ...] = ()
 
     def below(self, folder: Path, path: str) -> IgnoreRules:
-        """The rules that hold in ``folder``, whose relative path is ``path``.
+        """Return the rules for ``folder``, whose relative path is ``path``.
 
         Raises:
             OSError: its ``.ragignore`` cannot be read.
-            ValueError: it is a pipe, or holds a pattern that is none.
+            ValueError: it is a pipe, or has an invalid pattern.
         """
         if (folder / IGNORE_NAME).is_fifo():  # it would be waited for
             raise ValueError("is a pipe")
@@ -114,7 +114,7 @@ class IgnoreRules:
 
 
 def generated_folder_reason(folder: Path, beside: Sequence[str]) -> str:
-    """Why ``folder`` holds no documents, ``""``: it may; by its name, the names ``beside`` it, or what it holds."""
+    """Return why ``folder`` is a program's, by its name, the names ``beside`` it or its content; else ``""``."""
     if folder.name in ANTORA_PARTS and "pages" in beside and folder.parent.parent.name == "modules":
         return "templates"
     if folder.name in TEMPLATES or (folder.name in SITE_TEMPLATES and not SITE_CONFIGURATIONS.isdisjoint(beside)):
@@ -127,7 +127,7 @@ def generated_folder_reason(folder: Path, beside: Sequence[str]) -> str:
 
 
 def is_partial_table(name: str, beside: Sequence[str]) -> bool:
-    """Whether the file ``name`` is a table as Notion shows it, and all of it is ``beside``.
+    """Whether the file ``name`` is a view of a Notion table, and the whole table is ``beside`` it.
 
     Of four such pairs of one export each had its rows and columns in the other, two none at all.
     """

@@ -1,4 +1,4 @@
-"""Find the files to read in folders: in a fixed order, each once, and none outside of what was given."""
+"""The search for files to read in folders: in a fixed order, each once, none outside the given folders."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from knowledge.read.selection import (
 
 @dataclass(frozen=True, slots=True)
 class FoundFile:
-    """A file: where it is, the given path that it was found in, and its path relative to that.
+    """A file, the given path that it was found in (``root``), and its path relative to that.
 
-    ``url`` is the address that it was fetched from, ``""`` for a file of the user's.
+    ``url`` is the address that it was fetched from, ``""`` for a local file.
     """
 
     file: Path
@@ -40,7 +40,7 @@ class FoundFile:
 
 @dataclass(frozen=True, slots=True)
 class SkippedPath:
-    """What was not read, and why; ``lost`` when there may have been something to read.
+    """A path that was not read, and the reason; ``lost`` if there may have been a document.
 
     ``path`` is relative to the given folder, as ``FoundFile.path`` (``""``: the folder itself).
     """
@@ -53,7 +53,7 @@ class SkippedPath:
 
 @dataclass(frozen=True, slots=True)
 class EmptyFolder:
-    """A folder without any file in it or below it, hidden ones aside; ``path`` as in ``SkippedPath``."""
+    """A folder without visible files in it or below it; ``path`` as in ``SkippedPath``."""
 
     place: Path
     path: str
@@ -61,7 +61,7 @@ class EmptyFolder:
 
 @dataclass(frozen=True, slots=True)
 class IgnoredPath:
-    """A file or folder that nobody asked for: ``kind`` is a suffix (``".png"``), or why it was left out, in words."""
+    """A file or folder that is not wanted: ``kind`` is a suffix (``".png"``), or the reason in words."""
 
     kind: str
 
@@ -69,13 +69,11 @@ class IgnoredPath:
 def find_files(
     paths: Sequence[Path], *, wanted: Callable[[str], bool], selection: Selection = EVERYTHING
 ) -> Iterator[FoundFile | SkippedPath | EmptyFolder | IgnoredPath]:
-    """The files given, and those in the folders given whose name is ``wanted`` and that ``selection`` takes.
+    """Yield the given files, and the files in the given folders with a ``wanted`` name that ``selection`` takes.
 
-    Of folders without files only the highest are given.
-
-    Left out are hidden files and folders, what programs build, and what a ``.ragignore`` names. A link is followed
-    unless it leads out of the given folders, back up, or to a folder that was read; real files come before linked
-    ones, so that a file keeps its own path.
+    If a folder without files is below another one, only the upper one is yielded. Hidden files and folders, build
+    output and ``.ragignore`` matches are left out. A link is followed unless it leads out of the given folders, back
+    up, or to a folder that was read; real files come before linked ones, so that a file keeps its own path.
 
     Raises:
         SourceUnreadable: one of ``paths`` does not exist or is out of reach.
@@ -94,13 +92,13 @@ def find_files(
 
 
 def printable_name(name: str | os.PathLike[str]) -> str:
-    """A file name as text that can be stored: bytes that are not UTF-8 become U+FFFD."""
+    """Return a file name as text that can be stored: bytes that are not UTF-8 become U+FFFD."""
     return os.fsencode(name).decode(errors="replace")
 
 
 @dataclass(frozen=True, slots=True)
 class _Folder:
-    """A folder to look into, with the rules of the folders above it."""
+    """A folder to search, with the rules of the folders above it."""
 
     place: Path
     ignored: IgnoreRules
@@ -149,7 +147,7 @@ class _Walk:
                 yield EmptyFolder(place, _relative(place, root))
 
     def _fill(self, place: Path) -> None:
-        """There is, or may be, a file in the folder ``place``: no folder above it is bare."""
+        """Note that the folder ``place`` may have a file: no folder above it is bare."""
         for folder in (place, *place.parents):
             if not self._bare.get(folder, folder == place):
                 break
@@ -158,7 +156,7 @@ class _Walk:
     def _look_into(
         self, folder: _Folder, root: Path
     ) -> tuple[list[_Folder], list[_Folder], list[FoundFile | SkippedPath | IgnoredPath]]:
-        """The folders and the links in ``folder``, and its files that are read or named."""
+        """Return the folders and the links in ``folder``, and its files with those to report."""
         ignored = folder.ignored.below(folder.place, _relative(folder.place, root))
         with os.scandir(folder.place) as scan:
             entries = sorted(scan, key=lambda entry: entry.name)
@@ -189,7 +187,7 @@ class _Walk:
         return below, links, files
 
     def _left_out(self, place: Path, path: str, beside: Sequence[str], ignored: IgnoreRules, *, is_folder: bool) -> str:
-        """Why nobody asked for it, ``""``: somebody did."""
+        """Return why ``place`` is left out, ``""`` if it is not."""
         if place.name.startswith("."):
             return "hidden"
         if (f"{path}/" if is_folder else path) in ignored:
@@ -201,7 +199,7 @@ class _Walk:
         return "part of a table that is beside it" if is_partial_table(place.name, beside) else ""
 
     def _linked(self, link: _Folder, root: Path) -> _Folder | FoundFile | SkippedPath | None:
-        """What a link leads to: a folder to look into (under the link's name), a file, or nothing new."""
+        """Return the target of a link: a folder (under the link's name), a file, or None for nothing new."""
         place, path = link.place, _relative(link.place, root)
         try:
             target = Path(os.path.realpath(place, strict=True))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def load_array(path: Path, *, dtype: DTypeLike, shape: tuple[int | None, ...]) -> NDArray[Any]:
-    """The array in ``path``, read-only; the file stays mapped as long as the array lives.
+    """Map the array in ``path``, read-only; the file stays mapped as long as the array lives.
 
     ``None`` in ``shape`` stands for any length, ``np.unsignedinteger`` for unsigned numbers of any size.
 
@@ -64,7 +64,7 @@ class Ragged:
 
     @classmethod
     def of(cls, rows: Sequence[NDArray[Any]], *, dtype: DTypeLike, width: tuple[int, ...] = ()) -> Self:
-        """``rows`` in memory; there may be none."""
+        """Hold ``rows``, perhaps none, in memory."""
         values = np.concatenate(rows) if rows else np.empty((0, *width), dtype=dtype)
         return cls(np.cumsum([0, *map(len, rows)], dtype=np.uint32), values)
 
@@ -74,7 +74,7 @@ class Ragged:
         return values
 
     def gather(self, rows: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """The values of ``rows``, one after the other, and where those of each begin: shape (len(rows),)."""
+        """Return the values of ``rows``, concatenated, and the start of each row in them, shape (len(rows),)."""
         first = self._starts[rows].astype(np.int64)
         lengths = self._starts[rows + 1] - first
         starts = np.cumsum(lengths) - lengths

@@ -1,4 +1,4 @@
-"""Candidates for an answer: the nearest chunks and those with the question's words, each with both scores."""
+"""Candidates for an answer: the nearest chunks and the best by BM25, each with both scores."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 CANDIDATES_PER_SIDE = 50
 
 FLAT_ROWS = 10_000
-"""Over so many rows the matrix is as fast as the graph: 2 ms."""
+"""Rows over which the matrix is as fast as the graph: 2 ms."""
 
 LEAST_STD = 1e-3
 """A smaller deviation is that of rounding: the collection's chunks are alike, or one in millions has the words."""
@@ -33,7 +33,7 @@ LEAST_STD = 1e-3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Signal:
-    """One kind of score: that of each candidate, shape (n,), and its mean and deviation over the whole collection."""
+    """One kind of score: of each candidate, shape (n,), with its mean and deviation over the whole collection."""
 
     values: NDArray[np.float32]
     mean: float
@@ -41,7 +41,7 @@ class Signal:
 
     @classmethod
     def of(cls, rows: NDArray[np.int64], scores: NDArray[np.float32]) -> Self:
-        """That of ``rows``; ``scores`` are those of the whole collection."""
+        """Select ``rows`` of the ``scores`` of the whole collection."""
         return cls(scores[rows], float(scores.mean(dtype=np.float64)), float(scores.std(dtype=np.float64)))
 
     @property
@@ -54,7 +54,7 @@ class Signal:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Candidates:
-    """What a search of both kinds found, by chunk number.
+    """The result of a dense and a BM25 search, by chunk number.
 
     ``dense`` are plain cosines (-1..1), ``bm25`` scores are >= 0; ``vectors`` are the chunks' own, one a row.
     """
@@ -69,12 +69,12 @@ class Candidates:
 
 
 def chunk_number(chunk_id: str) -> int:
-    """The number of the chunk whose id in one of our own collections is ``chunk_id``."""
+    """Return the chunk number of an id in one of our own collections."""
     return int(chunk_id.removeprefix("id_"))
 
 
 class HybridIndex:
-    """The dense and the lexical side of an index, with the same chunks in the same rows. Safe in several threads."""
+    """The vectors and the BM25 of an index, with the same chunks in the same rows. Safe in several threads."""
 
     def __init__(
         self,
@@ -84,10 +84,10 @@ class HybridIndex:
         number_of: Callable[[str], int] = chunk_number,
         columns: Columns | None = None,
     ) -> None:
-        """Check that the parts belong together.
+        """Check that the parts have the same chunks.
 
-        ``numbers`` are those of the texts, ascending; ``number_of`` gives that of one of Chroma's ids; ``columns``
-        answer filters in Chroma's place.
+        ``numbers`` are the texts' chunk numbers, ascending; ``number_of`` maps one of Chroma's ids to a chunk number;
+        ``columns`` answer filters in Chroma's place.
 
         Raises:
             IndexDamaged: the BM25 side has other chunks.
@@ -128,7 +128,7 @@ class HybridIndex:
     def allowed(
         self, engine: VectorEngine, where: Where | None, *, within: NDArray[np.int64] | None = None
     ) -> NDArray[np.int64] | None:
-        """The rows, ascending, that ``where`` admits of those ``within``; None stands for all."""
+        """Return the rows of ``within``, ascending, that ``where`` admits; None stands for all."""
         if not where:
             return within
         rows = self.columns.rows(where) if self.columns else None
@@ -144,11 +144,11 @@ class HybridIndex:
         *,
         k: int,
     ) -> NDArray[np.int64]:
-        """The rows, ascending, of the ``k`` nearest to ``vector`` and the ``k`` best by ``bm25``, of those ``allowed``.
+        """Return, ascending, the ``k`` rows nearest to ``vector`` and the ``k`` best by ``bm25`` among ``allowed``.
 
-        A filter loses nothing: over what it admits the matrix is searched, which is exact, and faster than a filtered
-        walk through the graph; where that is little, all of it is in the pool. Where it is most of a large index,
-        Chroma finds enough that the filter admits.
+        A filter loses nothing: its rows are searched in the matrix, which is exact, and faster than a filtered walk
+        through the graph; few rows are all in the pool. If it admits most of a large index, Chroma finds enough of its
+        rows.
         """
         if allowed is None:
             nearest = self._rows(engine.nearest(vector, k=k))
@@ -181,7 +181,7 @@ class HybridIndex:
 
 
 def best_rows(scores: NDArray[np.float32], rows: NDArray[np.int64], k: int) -> NDArray[np.int64]:
-    """Those ``k`` of ``rows`` (ascending) with the highest ``scores``, ascending; of equals the lowest rows."""
+    """Return the ``k`` of ``rows`` (ascending) with the highest ``scores``, ascending; of equals the lowest rows."""
     if len(rows) <= k:
         return rows
     cut = np.partition(scores, -k)[-k]

@@ -1,4 +1,4 @@
-"""The metadata of an index by field: what a chunk has, and which chunks a Chroma ``where`` admits.
+"""The metadata of an index by field: a chunk's values, and the chunks that a Chroma ``where`` admits.
 
 To name the chunks that a filter admits, of 60,000, Chroma takes 40 ms when they are few and 400 when they are half of
 all; a look at one column takes less than one. A field's column holds a code for each chunk, in the order of the texts:
@@ -88,7 +88,7 @@ class Columns:
         self._values: dict[str, Sequence[Scalar]] = {}
 
     def rows(self, where: Where) -> NDArray[np.int64] | None:
-        """The rows, ascending, that ``where`` admits; None when it asks for what only Chroma knows ("$contains").
+        """The rows, ascending, that ``where`` admits; None if only Chroma can answer it ("$contains").
 
         Raises:
             SearchFailed: the filter is malformed.
@@ -103,7 +103,7 @@ class Columns:
         return None if mask is None else np.flatnonzero(mask)
 
     def metadata(self, row: int) -> dict[str, Scalar]:
-        """What ``write_columns`` was given for ``row``."""
+        """Return the metadata of ``row``."""
         found: dict[str, Scalar] = {}
         for name, number in self._numbers.items():
             if code := int(self._codes[number, row]):
@@ -114,7 +114,7 @@ class Columns:
         return found
 
     def values(self, name: str) -> Sequence[Scalar]:
-        """The different values of the field ``name``; none of a field that no chunk has."""
+        """Return the different values of the field ``name``, none of an unknown field."""
         return self._load_values(name) if name in self._numbers else ()
 
     def _mask(self, where: Mapping[str, Any]) -> NDArray[np.bool_] | None:

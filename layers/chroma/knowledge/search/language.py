@@ -1,10 +1,10 @@
-"""Which language documents are in, and the stop words and stemmer that go with it.
+"""The language of documents, detected from their texts, and its stop words.
 
-py3langid reads it off a text's bytes. Of XQuAD's 240 paragraphs in each of twelve languages at least 230 have their own
-name by their first 300 characters (Chinese; all 240 in eleven), of 1,600 English texts of COVID FAQ, ClapNQ, SQuAD and
-600 pages of four documentation sites 99 %. Stop words are bm25s', stemmers Snowball's: nDCG@10 of BM25 alone on XQuAD
-with a language's own stemmer instead of English's: Romanian .966 for .923, Arabic .934 for .884, Turkish .935 for .896,
-Greek .948 for .909, Spanish .961 for .953.
+py3langid detects it from a text's bytes. Of XQuAD's 240 paragraphs in each of twelve languages at least 230 have their
+own name by their first 300 characters (Chinese; all 240 in eleven), of 1,600 English texts of COVID FAQ, ClapNQ, SQuAD
+and 600 pages of four documentation sites 99 %. Stop words are bm25s', stemmers Snowball's: nDCG@10 of BM25 alone on
+XQuAD with a language's own stemmer instead of English's: Romanian .966 for .923, Arabic .934 for .884, Turkish .935 for
+.896, Greek .948 for .909, Spanish .961 for .953.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 ENGLISH = "English"
 SAMPLE, CHARS = 200, 400
-"""So many texts, evenly taken, tell a language, each by its first characters: a second for the model, .3 for them."""
+"""Texts, evenly taken, and their first characters for the detection: a second for the model, .3 for them."""
 MOST = 0.5
 """More than this share of the texts, each counted by how likely it is, is in the language."""
 
@@ -31,7 +31,7 @@ is it its many may me much must my no not of on or our out shall should so than 
 they this those to up us was we were what when where which who whom whose why will with would you your
 """
 COMMON_WORDS = frozenset(_COMMON.split())
-"""They build sentences and say nothing of what is asked about."""
+"""Words of grammar, which say nothing about the subject of a question."""
 
 _LANGUAGES = (
     "af:Afrikaans ar:Arabic bg:Bulgarian bn:Bengali ca:Catalan cs:Czech da:Danish de:German el:Greek en:English "
@@ -42,11 +42,11 @@ _LANGUAGES = (
     "ur:Urdu vi:Vietnamese zh:Chinese"
 )
 _NAMES = dict(pair.split(":") for pair in _LANGUAGES.split())
-"""ISO 639 codes and their English names; what has none here is of no known language."""
+"""ISO 639 codes and their English names; other codes count as unknown."""
 
 
 def detect_language(texts: Iterable[str]) -> str:
-    """The English name of the language that most of ``texts`` are in, ``""`` where that is not certain."""
+    """Return the English name of the language of most ``texts``, ``""`` if it is uncertain."""
     shares = language_shares(list(texts))
     best = max(shares, key=lambda name: shares[name], default="")
     return best if shares.get(best, 0.0) > MOST else ""
@@ -72,7 +72,7 @@ def is_latin(texts: Sequence[str]) -> bool:
 
 
 def load_stop_words(language: str) -> Sequence[str]:
-    """The stop words of texts in ``language``, sorted; where that is ``""`` those of English."""
+    """Return the stop words of ``language``, sorted; for ``""`` the English ones."""
     from bm25s import stopwords  # late: `import bm25s` takes 150 ms, and only an ingest needs it
 
     if language in {"", ENGLISH}:

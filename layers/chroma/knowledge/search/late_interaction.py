@@ -1,4 +1,4 @@
-"""One look at an index, all signals: the candidates of both sides, their windows, and late interaction on the best.
+"""The search of an index by all signals: candidates of vectors and BM25, windows, late interaction on the best.
 
     base(view, chunk)  = cos(question, chunk) + best window's cosine + .05 z(BM25)
     score(view, chunk) = (base + 3 late) / 5                                  late: knowledge.search.tokens
@@ -39,23 +39,23 @@ if TYPE_CHECKING:
 TOKENS_FOLDER = "tokens"
 
 DEPTH = 20
-"""So many of the candidates, the best by ``base``, go into late interaction; more where more are asked for."""
+"""Candidates, the best by ``base``, that late interaction scores; ``k`` if that is more."""
 
 LETTERS = 64
-"""So many chunks that statements were held against stay read."""
+"""Chunks whose wording stays cached after claims were compared with them."""
 
 BM25_WEIGHT, SPELT_WEIGHT = 0.05, 0.5
-"""Of the words beside a cosine; the second where most of the index is in another script than Latin, which the embedding
-model has letter by letter. nDCG@10 on XQuAD at .05, .3 and .5: Thai .316, .937, .955, Chinese .798, .969, .967, Arabic
+"""Weights of BM25 beside a cosine; the second if most of the index is not in Latin script, which the embedding model
+has letter by letter. nDCG@10 on XQuAD at .05, .3 and .5: Thai .316, .937, .955, Chinese .798, .969, .967, Arabic
 .494, .905, .922, Russian .842, .927, .934; but Spanish .972, .962, .959, German .947, .946, .943."""
 
 RESPELT_WEIGHT = 1.5
-"""Of the question with its words as the index spells them, beside the question's own 1."""
+"""Weight of the question in the index's spelling, beside the question's own 1."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class RankedHits:
-    """What a look found, best first: one entry of each a chunk. ``vectors`` are the chunks' own, one a row."""
+    """The chunks found, best first: one entry of each field for a chunk. ``vectors`` are the chunks' own, one a row."""
 
     numbers: NDArray[np.int64]
     scores: NDArray[np.float32]
@@ -67,7 +67,7 @@ class RankedHits:
 
 
 class LateInteractionSearch:
-    """Looks at an index that has token vectors. Safe to use from several threads."""
+    """The search of an index with token vectors. Safe to use from several threads."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class LateInteractionSearch:
         embedder: TokenEmbedder,
         calibration: Calibration | None = None,
     ) -> None:
-        """``data`` is the folder with what the index knows as a whole.
+        """Open the files of the whole index in the folder ``data``.
 
         ``calibration`` is the index's own; without one the evidence has no bar.
 
@@ -105,7 +105,7 @@ class LateInteractionSearch:
         embedder: TokenEmbedder,
         calibration: Calibration | None = None,
     ) -> Self:
-        """That of an index whose arrays are all in the folder ``data``; ``engine`` finds what is near.
+        """Open an index whose arrays are all in the folder ``data``; ``engine`` finds the nearest chunks.
 
         Raises:
             IndexDamaged: a file cannot be used.
@@ -117,10 +117,10 @@ class LateInteractionSearch:
         return cls(source, data, sides.lexical, embedder, calibration)
 
     def search(self, views: Sequence[View], *, k: int, where: Where | None) -> RankedHits:
-        """The ``k`` best chunks for the question ``views[0]``, with its other views, within ``where``.
+        """Return the ``k`` best chunks for the question ``views[0]``, with its other views, within ``where``.
 
-        In a conversation it is read with the turns before it and without: nobody says which questions lean on them. The
-        reading counts that the index knows more of.
+        In a conversation it is ranked with the turns before it and without, since a question may depend on them or not.
+        The ranking with more evidence counts.
 
         Raises:
             SearchFailed: the filter is malformed, or Chroma failed.
@@ -160,7 +160,7 @@ class LateInteractionSearch:
         return self._lexical.language if self._words.is_foreign(text) else ""
 
     def pieces(self, text: str) -> int:
-        """How many word pieces ``text`` has."""
+        """Count the word pieces of ``text``."""
         return self._embedder.count(text)
 
     def support(self, claims: Sequence[Claim], chunks: Sequence[Chunk], question: str = "") -> tuple[ClaimSupport, ...]:
@@ -172,7 +172,7 @@ class LateInteractionSearch:
         )
 
     def view(self, chunk: Chunk, question: str | None) -> ChunkView:
-        """``chunk`` as somebody looks at it who asked ``question``, or nothing."""
+        """Return ``chunk`` with its units and words scored for ``question``, if there is one."""
         stored = self._source.tokens([chunk.number])
         codes, row = stored.codes, int(stored.rows[0])
         if question is None:
@@ -213,7 +213,7 @@ class LateInteractionSearch:
             yield View(text, RESPELT_WEIGHT, respelt=True)
 
     def _ask(self, views: Sequence[View]) -> dict[str, EncodedText]:
-        """Each different text of ``views``, the question first; a view within a filter adds no weight to its text."""
+        """Encode each different text of ``views``, the question first; a filtered view adds no weight to its text."""
         weights: dict[str, float] = {}
         for view in views:
             weights[view.text] = weights.get(view.text, 0.0) + (view.weight if view.where is None else 0.0)

@@ -1,4 +1,4 @@
-"""BM25: how well each chunk's words match those of a question.
+"""BM25: the match of each chunk's words with a question's words.
 
 bm25s computes, at ingest, what every term adds to the score of every chunk that holds it (Robertson and Zaragoza,
 2009, in Lucene's form; Lù, 2024), and saves that as plain arrays. A question's scores are sums of these, so reading
@@ -38,15 +38,15 @@ SCORES_NAME = "data.csc.index.npy"
 ROWS_NAME = "indices.csc.index.npy"
 STARTS_NAME = "indptr.csc.index.npy"
 COUNTS_NAME = "counts.npy"
-"""How often a chunk holds a term, uint16 beside its score: read where the index is changed."""
+"""Term frequencies, uint16 beside the scores: read only to change the index."""
 
 
 def write_lexical(
     folder: Path, numbers: Sequence[int], texts: Iterable[str], *, language: str | None = None
 ) -> Mapping[str, object]:
-    """Index ``texts``, whose chunk numbers are ``numbers``, into the new ``folder``; returns the manifest's record.
+    """Index ``texts``, with the chunk numbers ``numbers``, into the new ``folder``; return the manifest's record.
 
-    ``language`` is their language's English name, ``""`` where nobody knows; None: ``texts`` tell it.
+    ``language`` is the English name of their language, ``""`` if unknown; None: it is detected.
     """
     texts = list(texts)
     language = detect_language(texts) if language is None else language
@@ -104,7 +104,7 @@ class Lexical:
     """
 
     def __init__(self, folder: Path, record: Mapping[str, object]) -> None:
-        """Map what ``write_lexical`` wrote to ``folder``; ``record`` is what it returned.
+        """Map the files that ``write_lexical`` wrote to ``folder``; ``record`` is its result.
 
         Raises:
             IndexDamaged: a file is missing or unreadable, or does not fit ``record`` or the others.
@@ -190,12 +190,13 @@ def update_lexical(
     fresh: Mapping[int, str],
     gone: Sequence[str],
 ) -> Mapping[str, object]:
-    """Write what ``write_lexical`` would to the new ``folder``; returns the manifest's record.
+    """Write BM25 of an index of which a few chunks changed to the new ``folder``; return the manifest's record.
 
-    The index may not take compounds apart: there a new word changes the terms of every chunk.
-    ``before`` holds the BM25 side of the index before, whose ``record`` names language and stop words: they are kept.
-    ``numbers`` are those of all chunks, ``fresh`` the texts of those that are new or were changed, ``gone`` the texts
-    that these were instead, and those of removed chunks.
+    Only changed chunks are tokenized; the scores are computed anew from the counts, as all of them depend on the number
+    and the length of all chunks. The result equals ``write_lexical``'s. The index may not split compounds: there a new
+    word changes the terms of every chunk. ``before`` is the folder of the BM25 before, whose ``record`` gives language
+    and stop words. ``numbers`` are of all chunks, ``fresh`` the texts of new and changed chunks, ``gone`` the earlier
+    texts of changed chunks and the texts of removed ones.
 
     Raises:
         IndexDamaged: a file of the index before cannot be used.

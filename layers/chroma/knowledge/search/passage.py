@@ -1,4 +1,4 @@
-"""A chunk as a reader looks at it who has asked a question: which of its units answer, which of its words were met.
+"""A chunk with its units and words scored for a question.
 
 The score of a unit is sum_i w_i max_j cos(q_i, d_j) over its tokens j, the same late interaction that orders chunks
 (``knowledge.search.tokens``). The weight of a word is that of the token j in it which is met best,
@@ -49,12 +49,12 @@ class ChunkView:
 
 
 def unscored_units(table: NDArray[np.uint16]) -> tuple[Span, ...]:
-    """The units of a chunk that nothing was asked of; ``table`` as ``knowledge.cut.units`` has it."""
+    """Return the units of a chunk without scores; ``table`` is of ``knowledge.cut.units``."""
     return tuple(Span(int(row[START]), int(row[END]), 0.0) for row in table if row[KIND] != UnitKind.HEADING)
 
 
 def score_units(match: Match, weights: NDArray[np.float32]) -> tuple[Span, ...]:
-    """The units of a chunk with their scores; ``weights`` are those of the question's pieces, shape (m,)."""
+    """Return the units of a chunk with their scores; ``weights`` belong to the question's pieces, shape (m,)."""
     spans = []
     for row in match.units.astype(np.int64):
         if row[KIND] != UnitKind.HEADING:
@@ -66,7 +66,7 @@ def score_units(match: Match, weights: NDArray[np.float32]) -> tuple[Span, ...]:
 def matched_words(
     match: Match, asked: NDArray[np.float32], held: NDArray[np.float32], spans: NDArray[np.int32]
 ) -> tuple[Span, ...]:
-    """The words of a chunk's text that the question's pieces meet.
+    """Return the words of a chunk's text that match the question's pieces.
 
     Args:
         match: of the chunk, its title's tokens first.
@@ -86,7 +86,7 @@ def matched_words(
 
 
 def _join_adjacent(pieces: Iterable[tuple[int, int, float]]) -> list[Span]:
-    """Pieces that touch each other are one word, which weighs what its best piece does."""
+    """Join pieces that touch each other to one word with the weight of its best piece."""
     words: list[Span] = []
     for start, end, weight in pieces:
         if words and words[-1].end == start:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredTokens:
-    """What is kept of the tokens of some chunks, by ``rows`` of ``codes`` and ``windows``: shape (n,)."""
+    """The stored tokens of some chunks: ``rows`` of ``codes`` and ``windows``, shape (n,)."""
 
     codes: CodeStore
     windows: WindowStore
@@ -50,7 +50,7 @@ class PassageSource(Protocol):
     """Where a search finds chunks. Safe to ask from several threads."""
 
     def pool(self, asked: Mapping[str, Vector], views: Sequence[View], where: Where | None) -> Pool:
-        """What any of ``views`` finds within ``where``; ``asked`` has the unit vector of each different text of theirs.
+        """Return the chunks that any of ``views`` finds within ``where``; ``asked`` has the unit vector of each text.
 
         Raises:
             SearchFailed: the filter is malformed, or the query failed.
@@ -58,7 +58,7 @@ class PassageSource(Protocol):
         ...
 
     def tokens(self, numbers: Sequence[int]) -> StoredTokens:
-        """What is kept of the chunks with these numbers, in their order.
+        """Return the stored tokens of the chunks with these numbers, in their order.
 
         Raises:
             SearchFailed: there is no such chunk, or the query failed.
@@ -72,7 +72,7 @@ POOL = 50
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LocalPassageSource:
-    """A ``PassageSource``: both sides of an index, the stores of its tokens, and the engine that finds what is near."""
+    """A ``PassageSource`` of arrays on disk, with the engine that finds the nearest chunks."""
 
     sides: HybridIndex
     codes: CodeStore

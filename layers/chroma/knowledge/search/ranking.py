@@ -28,7 +28,7 @@ class EncodedText:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TextScores:
-    """What one text says of the pool, before late interaction: a value for each row."""
+    """The scores of the pool for one text, before late interaction: a value for each row."""
 
     dense: NDArray[np.float32]
     window: NDArray[np.float32]
@@ -38,13 +38,13 @@ class TextScores:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ViewWeights:
-    """The views of a query, each with what it admits of the pool (``Pool.admitted``), and how their scores are one."""
+    """The views of a query with their filters on the pool (``Pool.admitted``), to blend scores by their weights."""
 
     views: Sequence[View]
     admitted: Sequence[NDArray[np.bool_] | None]
 
     def readings(self) -> Iterator[ViewWeights]:
-        """With all views; without the optional ones; by the respelt one: where there are such."""
+        """Yield all views; then, if there are such, those without optional ones, and the respelt one alone."""
         yield self
         kinds = ([not view.optional for view in self.views], [view.respelt for view in self.views])
         for places in ([place for place, kept in enumerate(kind) if kept] for kind in kinds):
@@ -54,7 +54,7 @@ class ViewWeights:
     def __call__(
         self, scores: Mapping[str, NDArray[np.float32]], places: NDArray[np.int64] | None = None
     ) -> NDArray[np.float32]:
-        """The blended scores of ``places`` of the pool, None: of all; ``scores`` are theirs by the views' texts."""
+        """Return the blended scores of ``places`` of the pool (None: all); ``scores`` are by the views' texts."""
         total = sum(view.weight for view in self.views)
         blended = np.zeros(len(scores[self.views[0].text]), dtype=np.float32)
         for view, admitted in zip(self.views, self.admitted, strict=True):
@@ -65,7 +65,7 @@ class ViewWeights:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BlendedQuestion:
-    """Texts of a query as one question: what they say together, each by its share of the weight.
+    """The texts of a query as one question, each with its share of the weight.
 
     A blend of cosines is the cosine with the blended vector times that vector's length, by which it is divided: a
     question in a conversation is then measured as one that stands alone.
@@ -97,7 +97,7 @@ class BlendedQuestion:
         return {"dense": np.clip(dense, -1, 1), "window": np.clip(window, -1, 1), "bm25": bm25}
 
     def lexical_share(self, place: int, max_score: Callable[[str], float]) -> float:
-        """What the words of the texts score at ``place`` of the pool, of what they could score at most."""
+        """Return the BM25 score at ``place`` of the pool as a share of the highest possible one."""
         found = 0.0
         for text, share in self.shares.items():
             most = max_score(text)
@@ -122,7 +122,7 @@ class BlendedQuestion:
 
 
 def _floor_excluded(scores: NDArray[np.float32], admitted: NDArray[np.bool_] | None) -> NDArray[np.float32]:
-    """``scores``, the lowest of them for what is not ``admitted``."""
+    """Return ``scores``, with the lowest of them for chunks that are not ``admitted``."""
     if admitted is None or not len(scores):
         return scores
     return np.where(admitted, scores, scores.min())
@@ -136,9 +136,9 @@ formula)."""
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class DeepCandidates:
-    """The candidates that late interaction saw: their ``places`` in the pool.
+    """The candidates scored by late interaction, by their ``places`` in the pool.
 
-    ``scores`` are those of the whole pool, ``late`` those of ``places``, by the texts that were ``asked``.
+    ``scores`` are of the whole pool, ``late`` of ``places``, by the texts of ``asked``.
     """
 
     places: NDArray[np.int64]
@@ -158,7 +158,7 @@ class Ranking:
 
     @property
     def evidence_score(self) -> float:
-        """How much the index knows of the question; minus infinity where nothing was found."""
+        """The evidence for an answer; minus infinity if nothing was found."""
         return self.evidence.score if self.evidence else -np.inf
 
 
@@ -169,7 +169,7 @@ def rank(
     calibration: Calibration | None,
     max_score: Callable[[str], float],
 ) -> Ranking:
-    """The ``k`` best of ``deep`` by the views of ``blend``; ``max_score`` is that of ``knowledge.search.lexical``."""
+    """Return the ``k`` best of ``deep`` by the views of ``blend``; ``max_score``: see ``WordStatistics``."""
     total = {text: one.base[deep.places] + LATE_WEIGHT * deep.late[text] for text, one in deep.scores.items()}
     blended = blend(total, deep.places)
     chosen = np.lexsort((deep.places, -blended))[:k]

@@ -1,4 +1,4 @@
-"""By-products of a search that tell whether the index can answer the question at all.
+"""By-products of a search that show whether the index can answer the question.
 
 Each counts in deviations above the mean that questions about nothing have in the same index, and one logistic
 regression joins them: the score is the log of the odds that the index answers the question, against one of those.
@@ -35,7 +35,7 @@ WEIGHTS: Mapping[str, float] = {BEST_COSINE: 0.95, FIRST_SCORE: 0.86, LEXICAL_SH
 INTERCEPT = -3.83
 
 FARTHEST = 8.0
-"""Deviations beyond this say no more. In an index of one chunk hardly any background question has a word of it."""
+"""Deviations are capped here: in an index of one chunk hardly any background question shares a word with it."""
 
 LEAST_STD = 0.03
 """Of every signal: where background questions differ less than this, the index is too small to say by how much."""
@@ -68,11 +68,11 @@ def collect_signals(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """How the background questions fare in an index: mean and deviation of each signal.
+    """The signals of the background questions in an index: mean and deviation of each.
 
     ``bar`` is the score that ``QUANTILE`` of them stay below, or the one that the owner's labelled questions gave.
-    ``doubt``, no higher, is the one that ``DOUBT_QUANTILE`` of them stay below: between the two nobody knows. It is
-    ``bar`` itself where labels gave that.
+    ``doubt``, no higher, is the score that ``DOUBT_QUANTILE`` of them stay below: between the two the answer is
+    uncertain. It equals ``bar`` if labels gave the bar.
     ``odds`` are the slope (>= 0) and the shift that those gave the log odds of the confidence.
     """
 
@@ -94,7 +94,7 @@ class Calibration:
 
     @classmethod
     def load(cls, record: Mapping[str, object] | None) -> Self | None:
-        """The calibration that ``record`` of a manifest tells; None where there is none.
+        """Parse the ``record`` of a manifest; None if there is none.
 
         Raises:
             IndexDamaged: the record is not whole.
@@ -120,7 +120,7 @@ class Calibration:
         return found
 
     def record(self, questions: int) -> Mapping[str, object]:
-        """What ``load`` reads; ``questions`` is how many background questions were asked."""
+        """Return the record for ``load``; ``questions`` is the number of background questions."""
         signals = {name: {"mean": self.means[name], "std": self.stds[name]} for name in WEIGHTS}
         return {"questions": questions, "signals": signals, "bar": self.bar, "doubt": self.doubt}
 

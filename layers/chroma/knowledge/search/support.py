@@ -1,6 +1,6 @@
-"""How likely chunks support a claim, told from what the index holds of them: no model but the embedder.
+"""The chance that chunks support a claim, from the index's own arrays and the embedder alone.
 
-Four by-products of late interaction and of the BM25 side tell (``ClaimComparison.signals``), and one logistic
+Four by-products of late interaction and of BM25 are the signals (``ClaimComparison.signals``), and one logistic
 regression joins them:
 
     chance = 1 / (1 + exp(-(INTERCEPT + sum_i WEIGHTS_i x signal_i)))
@@ -72,7 +72,7 @@ def probability(signals: Mapping[str, float]) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ParsedClaim:
-    """A claim as it is compared with chunks.
+    """A claim prepared for the comparison with chunks.
 
     ``tokens`` are its own among those of all claims, ``idf`` theirs, ``heavy`` the places of the heavier half. Each
     pair of neighbouring stems has the lower idf of the two in ``pairs``: a common word beside a rare one is not rare.
@@ -93,7 +93,7 @@ class ParsedClaim:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChunkWording:
-    """The letters of a chunk: its wording with title and section, which are the first ``head`` characters.
+    """The wording of a chunk with title and section, which are the first ``head`` characters.
 
     ``words`` are all of its words with their stems and other spellings, ``pairs`` the stems in reach of each other.
     """
@@ -166,7 +166,7 @@ class ClaimComparison:
         letters: Callable[[str, str, Terms], ChunkWording] = ChunkWording.of,
         question: str = "",
     ) -> None:
-        """``stored`` is what is kept of ``chunks``, at least one; ``letters`` may know some already."""
+        """``stored`` are the tokens of ``chunks``, at least one; ``letters`` may be cached."""
         self._claims, self._numbers = claims, [chunk.number for chunk in chunks]
         self._years = [str(chunk.dated // 10_000) for chunk in chunks]  # the prompt shows the date of a passage
         joined = "\n".join(claim.text for claim in claims)

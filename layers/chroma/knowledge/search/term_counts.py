@@ -1,4 +1,4 @@
-"""BM25 without a table of all chunks: how many hold each term, and what a text that is at hand scores by that.
+"""BM25 without a table of all chunks: document frequencies of terms, and scores of texts that are at hand.
 
 For an index that is too large for ``knowledge.search.lexical`` to be in memory: 12 bytes a term. The formula is the
 same, ``sum over terms of idf x tf / (tf + k1 x (1 - b + b x length / mean length))``. Compounds stay whole, as their
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 HASHES_NAME, HOLDERS_NAME = "hashes.npy", "holders.npy"
 SAMPLE = 2000
-"""So many texts tell the language."""
+"""Texts for the detection of the language."""
 
 
 def write_term_counts(folder: Path, sample: Sequence[str], texts: Iterable[str]) -> Mapping[str, object]:

@@ -1,4 +1,4 @@
-"""Text to terms, the same for chunks and questions: words in lower case, without stop words, stemmed."""
+"""Terms of chunks and questions: words in lower case, without stop words, stemmed; and their statistics."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COMPOUNDING = ("German",)
 that are most alike in length the most frequent ones .947; pieces of six letters of every long word .909."""
 SHORTEST_PART = 4
 REMEMBERED = 1 << 14
-"""So many words stay taken apart."""
+"""Words whose parts stay cached."""
 
 
 _LETTER = r"\b[a-z](?:\+{1,2}|#)(?![\w+#])|(?<!\w['’.])\b[a-zα-ω]\b(?!['’.]\w)"
@@ -101,7 +101,7 @@ def stemmer_name(language: str) -> str:
 
 
 class WordStatistics(Protocol):
-    """What is known of the words of an index as a whole. Safe to use from several threads."""
+    """The words of a whole index. Safe to use from several threads."""
 
     @property
     def terms(self) -> Terms:
@@ -110,12 +110,12 @@ class WordStatistics(Protocol):
 
     @property
     def language(self) -> str:
-        """The English name of the language that the chunks are in, ``""`` where nobody knows."""
+        """The English name of the chunks' language, ``""`` if unknown."""
         ...
 
     @property
     def latin(self) -> bool:
-        """Whether most of the chunks are in Latin script; True where nobody knows."""
+        """Whether most of the chunks are in Latin script; True if unknown."""
         ...
 
     @property
@@ -124,7 +124,7 @@ class WordStatistics(Protocol):
         ...
 
     def has(self, word: str) -> bool:
-        """Whether some chunk has the stem of ``word``, or what it is made of; a stop word counts as one that it has."""
+        """Whether some chunk has the stem of ``word`` or of its parts; True for a stop word."""
         ...
 
     def idf(self, term: str) -> float:
@@ -132,12 +132,12 @@ class WordStatistics(Protocol):
         ...
 
     def max_score(self, text: str) -> float:
-        """The most that a chunk could score for the question ``text``: the idf of its terms in sum, unknown ones too.
+        """Return the upper bound of scores for the question ``text``: the sum of its terms' idf, unknown ones too.
 
         The score of a term is its idf times a saturated frequency below 1.
         """
         ...
 
     def best_score(self, text: str) -> float:
-        """What the best of all chunks scores for ``text``, or a number that orders texts as that does."""
+        """Return the highest score of a chunk for ``text``, or a number that orders texts in the same way."""
         ...

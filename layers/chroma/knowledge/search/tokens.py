@@ -1,4 +1,4 @@
-"""What an index keeps of its chunks' tokens: windows, codes, and the late interaction of codes with a question.
+"""The stored tokens of chunks: windows, codes, and the late interaction of codes with a question.
 
 A window is a run of about 40 token vectors, averaged to a unit vector. A chunk about several things has a vector near
 none of them; one of its windows is near the question. Stored in half a byte a dimension: a cosine is off by .01 or
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ChunkTokens:
-    """What is kept of one chunk's tokens.
+    """The stored tokens of one chunk.
 
     ``windows`` packed, shape (w, dimensions / 2), with ``scales``, shape (w,). ``pieces`` are its c different word
     pieces, uint16, ``codes`` theirs, shape (c, BITS / 8). ``order`` gives each token's place among them; the first
@@ -68,7 +68,7 @@ def window_vectors(tokens: NDArray[np.float32], length: int = WINDOW_TOKENS) -> 
 
 
 def pack_windows(vectors: Matrix) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
-    """``vectors``, of an even number of dimensions, in half a byte each, and what each row is multiplied with after.
+    """Pack ``vectors``, of an even number of dimensions, in half a byte a dimension; return them with the rows' scales.
 
     The first half of the dimensions is in the upper four bits, with 8 added.
     """
@@ -180,14 +180,14 @@ class ProjectedQuestion:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QuestionCodes:
-    """How an index reads questions: the ``projection`` of its codes, and the ``idf`` of each word piece."""
+    """The encoding of questions for an index: the ``projection`` of its codes, and the ``idf`` of each word piece."""
 
     projection: Projection
     idf: NDArray[np.float32]
 
     @classmethod
     def open(cls, folder: Path, *, dimensions: int, vocabulary: int | None) -> Self:
-        """What is in ``folder``; ``vocabulary`` is how many word pieces there are, None for any number.
+        """Map the files in ``folder``; ``vocabulary`` is the number of word pieces, None for any.
 
         Raises:
             IndexDamaged: a file is missing, unreadable or of another shape.
@@ -196,7 +196,7 @@ class QuestionCodes:
         return cls(Projection.load(folder, dimensions), idf)
 
     def ask(self, text: str, reading: TextEncoding, unknown: tuple[tuple[int, int], ...] = ()) -> ProjectedQuestion:
-        """The question ``text``, read, as it is compared with codes; ``unknown`` as ``EncodedQuestion`` has it."""
+        """Project the encoded question ``text`` for the comparison with codes; ``unknown``: see ``EncodedQuestion``."""
         idf = self.idf[reading.pieces]
         total = float(idf.sum())
         weights = np.asarray(idf / total if total else idf, dtype=np.float32)
@@ -234,7 +234,7 @@ class CodeStore:
         )
 
     def interact(self, question: ProjectedQuestion, rows: NDArray[np.int64]) -> Interaction:
-        """How the question meets each of ``rows``."""
+        """Compare the question with each of ``rows``."""
         codes, starts = self.codes.gather(rows)
         bits = np.unpackbits(codes, axis=1).astype(np.float32)
         scale = np.float32(BITS**-0.5)
@@ -242,7 +242,7 @@ class CodeStore:
         return Interaction(similarities, starts, question.asked.weights)
 
     def match(self, similarities: NDArray[np.float32], row: int) -> Match:
-        """The match of ``row``; ``similarities`` are those of its codes, shape (codes, m)."""
+        """Return the match of ``row``, from the ``similarities`` of its codes, shape (codes, m)."""
         return Match(
             similarities=np.ascontiguousarray(similarities[self.order.row(row)].T),
             units=self.units.row(row),

@@ -1,7 +1,7 @@
-"""The unit vectors of an index in one matrix, beside Chroma's: cosines of given chunks, and of all in sum.
+"""The unit vectors of an index in one matrix, beside Chroma's: cosines of given chunks, and their mean over all.
 
 Files: ``vectors.npy``, int8 of shape (chunks, dimensions), rows in the order of the text store; ``vector_scales.npy``,
-float32 of shape (chunks,), what each is multiplied with; ``moments.npy``, float32 of shape (1 + dimensions,
+float32 of shape (chunks,), the factor of each row; ``moments.npy``, float32 of shape (1 + dimensions,
 dimensions): the mean vector, then the covariance matrix. A byte a dimension costs a cosine less than .002.
 """
 
@@ -27,7 +27,7 @@ MOMENTS_NAME = "moments.npy"
 STEPS = 127
 """On either side of 0, of the largest number of a vector."""
 BLOCK_ROWS = 1024
-"""So many rows are brought to full precision at a time: what fits into a processor's cache."""
+"""Rows converted to full precision at a time: they fit into a processor's cache."""
 
 
 def write_vectors(folder: Path, vectors: Matrix) -> None:
@@ -98,7 +98,7 @@ class VectorStore:
         self._moments = Moments.load(folder, dimensions)
 
     def rows(self, rows: NDArray[np.int64]) -> Matrix:
-        """The vectors of ``rows``: shape (len(rows), dimensions), float32, of unit length but for rounding."""
+        """Return the vectors of ``rows``, float32, shape (len(rows), dimensions), of about unit length."""
         return np.asarray(self._vectors[rows] * self._scales[rows, np.newaxis], dtype=np.float32)
 
     def cosines(self, rows: NDArray[np.int64], vector: Vector) -> NDArray[np.float32]:

@@ -60,7 +60,7 @@ def unit_wordings(said: Wording, head: int, table: NDArray[np.int64]) -> Sequenc
 
 
 def is_verbatim(own: Sequence[str], place: UnitWording) -> bool:
-    """Whether the words ``own`` are those of ``place``, with nothing left out but whole clauses and stop words.
+    """Whether ``own`` are the words of ``place``, without omissions except whole clauses and stop words.
 
     A word's key is its stem, or itself where it is a stop word.
     """

@@ -109,7 +109,7 @@ def find_names(text: str, terms: Terms) -> frozenset[frozenset[str]]:
 
 
 def find_numbers(text: str, terms: Terms) -> frozenset[str]:
-    """Return the numbers of a text, each in one spelling, without those of steps and of references in code."""
+    """Return the numbers of a text, each in one spelling, without numbers of steps and of references in code."""
     return frozenset(word for word in parse_wording(_ORDER.sub("", text), terms).words if word[0].isdigit())
 
 

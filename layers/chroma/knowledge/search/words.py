@@ -1,6 +1,6 @@
-"""The words of an index as they are written: which of a question's it has, and how it spells one that it has not.
+"""The words of an index as they are written, to detect foreign questions and to correct misspelt ones.
 
-BM25's vocabulary are stems, which no spelling can be held against: the words themselves are in a file beside it, one a
+BM25's vocabulary are stems, which do not show a spelling: the words themselves are in a file beside it, one a
 line. A code, letters and then digits, is one word: "GC-999" is no word of an index that has "GC-409" and "999".
 """
 
@@ -86,7 +86,7 @@ def count_words(texts: Iterable[str]) -> Counter[str]:
 
 
 def save_words(folder: Path, words: Mapping[str, int]) -> None:
-    """Write ``words``, each with its count by ``count_words``, to ``folder``; those of count 0 are none."""
+    """Write ``words``, each with its count by ``count_words``, to ``folder``; words of count 0 are left out."""
     held = sorted(word for word, count in words.items() if count > 0)
     (folder / WORDS_NAME).write_text("\n".join(held), encoding="utf-8", errors="replace")
     save_array(folder / WORD_COUNTS_NAME, np.array([words[word] for word in held], dtype=np.uint32))
@@ -132,8 +132,8 @@ class Words:
     def is_foreign(self, text: str) -> bool:
         """Whether ``text`` is in another language than the index, by the words that the index lacks.
 
-        Codes and numbers are of no language. Where half of what it lacks is spelt nearly as a word of its own, the text
-        is misspelt.
+        Codes and numbers do not count. If half of the lacking words are spelt nearly as words of the index, the text is
+        misspelt, not foreign.
         """
         words = [word for _, word in find_words(text) if not _DIGIT.search(word)]
         lacking = [word for word in words if not self._has(word)]
