@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from knowledge.model.values import Embedder
-from rag.adapters.embedding.openai_embed_wire import batches
+from rag.adapters.embedding.openai_embedder import batches
 from rag.adapters.secrets import index_key
 
 if TYPE_CHECKING:

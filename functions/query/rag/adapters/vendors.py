@@ -29,7 +29,7 @@ def build_openai_chat(config: ChatConfig) -> ChatModel:
 
 def build_openai_embedder(config: EmbedConfig) -> RemoteEmbedder:
     """Build the client of an OpenAI-compatible embedder."""
-    from rag.adapters.embedding.openai_embed import OpenAiEmbedder
+    from rag.adapters.embedding.openai_embedder import OpenAiEmbedder
 
     return OpenAiEmbedder(config)
 

@@ -11,8 +11,7 @@ from knowledge.embedding import question_text
 from knowledge.model.values import TokenEmbedder
 from knowledge.open.handle import IndexHandle, open_anywhere, watch
 from knowledge.open.opened import ChromaIndex
-from rag.adapters.embedding.caching import CachingEmbedder
-from rag.adapters.embedding.embedders import index_embedder
+from rag.adapters.embedding.embedders import CachingEmbedder, index_embedder
 from rag.adapters.secrets import index_key
 from rag.config.settings import Settings
 
@@ -55,7 +54,7 @@ class LiveIndex:
         """Start the embedding of ``text`` if it needs a call to another machine."""
         with self.lease() as index:
             if isinstance(index.embedder, CachingEmbedder):
-                index.embedder.ahead(question_text(text))
+                index.embedder.embed_ahead(question_text(text))
 
     def version(self) -> str:
         """Return the version of the content."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from knowledge.model.errors import IndexMissing
-from rag.adapters.embedding.caching import CachingEmbedder
+from rag.adapters.embedding.embedders import CachingEmbedder
 from rag.config.settings import DEFAULT_PROFILE, Settings
 from rag.errors import ConfigurationError
 from rag.values.chat import Deadline
@@ -112,5 +112,5 @@ def _own_heading(service: Application) -> str:
         if isinstance(index.embedder, CachingEmbedder):
             vector = np.zeros((1, index.embedder.dimensions), dtype=np.float32)
             vector[0, 0] = 1
-            index.embedder.know(question, vector)
+            index.embedder.store_vector(question, vector)
     return question

@@ -1,15 +1,74 @@
-"""The answer within what a model writes: without its reasoning, control tokens and the turns that it makes up.
+"""The answer within a completion: without reasoning, control tokens, invented turns and endless repetitions.
 
-Servers take these out for models that they know. The forms are those of vLLM's reasoning parsers and of the models'
-chat templates. A text in pieces gives what the whole gives, wherever it is cut.
+Servers remove these for models that they know. The forms are those of vLLM's reasoning parsers and of the models'
+chat templates. A text in pieces gives the same answer as the whole text, wherever it is split.
 """
 
 from __future__ import annotations
 
 import re
 
-from rag.adapters.llm.repetition import RepetitionWatch
 from rag.errors import LlmFailed
+
+SHORTEST = 6
+"""Words of the shortest repeated part; shorter parts count together until they have as many."""
+TIMES = 3
+"""Repetitions in a row that are a loop. None of 225 rated answers and of 495 short answers has one.
+Six words that occur three times anywhere are in 4 of the 225."""
+
+_WORD = re.compile(r"[^\w\s]{0,8}\w{1,40}[^\w\s]{0,8}")
+"""A word with the marks around it: lines of code may differ in marks alone."""
+_NUMBER = re.compile(r"\d{1,3}[.)]\W*")
+"""The number of a list item, which is no word: a repeated item has another number."""
+_MOST_MARKS = 8
+"""Most marks before a word that belong to it, and most spaces of an item's indent."""
+
+
+class RepetitionWatch:
+    """Finds repetitions in a growing text, in constant time for each word."""
+
+    def __init__(self) -> None:
+        self._words: list[str] = []
+        self._ends: list[int] = []
+        self._last: dict[tuple[str, ...], int] = {}
+        self._period = self._run = self._read = 0
+
+    def find_loop(self, text: str, *, whole: bool = False) -> int | None:
+        """Return the place to cut ``text``, all of it so far: before the second of ``TIMES`` repetitions.
+
+        None without a loop. A word at the end of ``text`` may still grow unless it is ``whole``.
+        """
+        for word in _WORD.finditer(text, self._read):
+            if word.end() == len(text) and not whole:
+                self._read = word.start()
+                return None
+            self._read = word.end()
+            indent = text[max(0, word.start() - _MOST_MARKS) : word.start()].rstrip(" ")
+            if indent[-1:] in {"", "\n"} and _NUMBER.fullmatch(word[0]):
+                continue
+            self._ends.append(word.end())
+            last_word = self._add(word[0].lower())
+            if last_word is not None:
+                return self._ends[last_word]
+        self._read = max(self._read, len(text) - _MOST_MARKS)
+        return None
+
+    def _add(self, word: str) -> int | None:
+        """Return the place of the last word of the first repetition, None until there are enough."""
+        at = len(self._words)
+        self._words.append(word)
+        group = tuple(self._words[-SHORTEST:])
+        if self._period and self._words[at - self._period] == word:
+            self._run += 1
+        else:
+            before = self._last.get(group)
+            self._period, self._run = (0, 0) if before is None else (at - before, SHORTEST)
+        self._last[group] = at
+        if not self._period or self._run + self._period < TIMES * max(self._period, SHORTEST):
+            return None
+        first = at - self._run - self._period + 1
+        return first - 1 + self._period * -(-SHORTEST // self._period)
+
 
 _MARK = re.compile(
     r"(?P<tag></?(?:\w{1,16}[:_])?(?:think(?:ing)?|thoughts?|reasoning)>|(?-i:\[/?THINK\])|\u25c1/?think\u25b7)"
@@ -17,7 +76,7 @@ _MARK = re.compile(
     r"|(?-i:\[/?INST\])",
     re.IGNORECASE,
 )
-"""A tag around reasoning, or a control token. U+FF5C is the bar in DeepSeek's, U+25C1 and U+25B7 are Kimi's."""
+"""Tags around reasoning, and control tokens. U+FF5C is the bar in DeepSeek's, U+25C1 and U+25B7 are Kimi's."""
 _PART_OF_MARK = re.compile(r"(?:<[^\s<>]{0,44}|\[/?[A-Z]{0,5}|\u25c1/?\w{0,5})\Z")
 
 _BLOCKS = {
@@ -26,18 +85,18 @@ _BLOCKS = {
     "<|inner_prefix|>": "<|inner_suffix|>",
     "<|begin_of_thought|>": "<|end_of_thought|>",
 }
-"""The control tokens around reasoning that are no tag: of Gemma 4, Command A, Apertus and OpenThinker."""
+"""Control tokens around reasoning other than tags: Gemma 4, Command A, Apertus and OpenThinker."""
 _BLOCK_ENDS = frozenset(_BLOCKS.values())
 
 _SPOKEN = re.compile(r"(analysis)(?=[A-Z])|(?i:here(?:'| i)s my thought process:)")
-"""gpt-oss behind a server that drops its control tokens but not the words between them, and Granite."""
+"""gpt-oss behind a server that drops its control tokens and keeps the words between them, and Granite."""
 _SPOKEN_BEGINNINGS = ("analysis", "here is my thought process:", "here's my thought process:")
 
 _HEADER = re.compile(r"<\|(?:im_start|start|start_header_id|start_of_role|channel)\|>|<\|turn>|<start_of_turn>")
 _NAME = re.compile(
     r"[ \t]*(?:(?:assistant|model|(?P<final>final))|(?P<hidden>user|system|developer|tool|human|analysis|commentary))\b"
 )
-"""What a header names: whose turn begins, or the channel of gpt-oss. Only the model's own text is shown."""
+"""The name in a header: the speaker of the turn, or the channel of gpt-oss. Only the model's own text is shown."""
 _UNFINISHED_NAME = re.compile(r"[ \t]*\w{0,12}\Z")
 _TURN = re.compile(
     r"</s>|\[/?inst\]|<\|?(?:im_(?:start|end)|eo[tsm](?:_id|_token)?|end|return|call|start|start_header_id|turn"
@@ -50,10 +109,10 @@ _PAGE = re.compile(r"<(?:!doctype|html|head)\b", re.IGNORECASE)
 
 
 class AnswerText:
-    """One answer, which grows by ``take``. ``text`` is what is certain of it.
+    """A growing answer; ``text`` is its final beginning so far.
 
-    A text before a closing tag without an opening one was reasoning: it is dropped, and ``drops`` counts that.
-    ``has_ended`` says that nothing more will be read, as a turn ended or the text went in circles (``is_loop``).
+    A text before a closing tag without an opening one was reasoning: it is dropped and counted in ``drops``.
+    ``has_ended``: the rest is ignored, because a turn ended or the text repeats itself (``is_loop``).
     """
 
     def __init__(self) -> None:
@@ -66,16 +125,16 @@ class AnswerText:
         self._watch = RepetitionWatch()
 
     def take(self, piece: str) -> None:
-        """Add the next piece of what the model writes.
+        """Add the next piece of the completion.
 
         Raises:
-            LlmFailed: it is an HTML page.
+            LlmFailed: the text is an HTML page.
         """
         self._pending += piece
         self._read(whole=False)
 
     def end(self) -> None:
-        """Add what was held back, as no piece follows.
+        """Add the pending text at the end of the completion.
 
         Raises:
             LlmFailed: as ``take``.
@@ -88,7 +147,7 @@ class AnswerText:
             pass
 
     def _step(self, *, whole: bool) -> bool:
-        """Read a part of what is pending; return False where nothing can be done before more comes."""
+        """Process a part of the pending text; return False if more text is needed."""
         if self._until:
             return self._skip_block(self._until)
         if not self.text:
@@ -103,26 +162,26 @@ class AnswerText:
             return self._follow(mark, whole=whole)
         part = None if mark or whole else _PART_OF_MARK.search(self._pending)
         after = mark or part
-        self._add(self._taken(after.start() if after else len(self._pending)))
+        self._add(self._consume(after.start() if after else len(self._pending)))
         return mark is not None
 
     def _follow(self, mark: re.Match[str], *, whole: bool) -> bool:
-        """Do what the mark at the beginning says; return False where that is not known yet."""
-        written, size = mark[0], mark.end()
-        sign = written.lower().replace("\uff5c", "|").replace("\u2581", "_")
+        """Process the mark at the beginning; return False if more text is needed."""
+        source, size = mark[0], mark.end()
+        sign = source.lower().replace("\uff5c", "|").replace("\u2581", "_")
         is_tag = mark["tag"] is not None
         if not self._is_muted and self._is_literal(sign, is_tag=is_tag):
-            self._add(self._taken(size))
+            self._add(self._consume(size))
         elif _HEADER.fullmatch(sign):
             return self._read_header(sign, size, whole=whole)
         elif sign in _BLOCK_ENDS or (is_tag and "/" in sign):
             self._drop(size)
         elif is_tag or sign in _BLOCKS:
-            self._hide(_BLOCKS.get(sign, f"{written[0]}/{written[1:]}"), size)
+            self._hide(_BLOCKS.get(sign, f"{source[0]}/{source[1:]}"), size)
         elif self._ends_turn(sign):
             self.has_ended = True
         else:
-            self._taken(size)
+            self._consume(size)
         return True
 
     def _read_header(self, sign: str, size: int, *, whole: bool) -> bool:
@@ -135,7 +194,7 @@ class AnswerText:
         elif self._ends_turn(sign):
             self.has_ended = True
         else:
-            self._taken(size)
+            self._consume(size)
             self._is_muted = bool(name and name["hidden"])
         return True
 
@@ -143,18 +202,18 @@ class AnswerText:
         return self.text != "" and not self._is_muted and _TURN.fullmatch(sign) is not None
 
     def _is_literal(self, sign: str, *, is_tag: bool) -> bool:
-        """Whether the answer speaks of it: in code, a tag within a line, or the end of one that is in the text."""
+        """Return whether the mark is a part of the answer: in code, within a line, or closing a tag of the text."""
         line = self.text[self.text.rfind("\n") + 1 :]
         if self.text.count("```") % 2 == 1 or line.count("`") % 2 == 1:
             return True
         return sign.replace("/", "", 1) in self.text.lower() if "/" in sign else is_tag and line != ""
 
-    def _taken(self, size: int) -> str:
-        taken, self._pending = self._pending[:size], self._pending[size:]
-        return taken
+    def _consume(self, size: int) -> str:
+        part, self._pending = self._pending[:size], self._pending[size:]
+        return part
 
     def _hide(self, close: str, size: int) -> bool:
-        self._taken(size)
+        self._consume(size)
         self._until = re.compile(re.escape(close), re.IGNORECASE)
         return True
 
@@ -165,7 +224,7 @@ class AnswerText:
         return found is not None
 
     def _drop(self, size: int) -> None:
-        self._taken(size)
+        self._consume(size)
         self.text, self._is_muted = "", False
         self.drops += 1
         self._watch = RepetitionWatch()
@@ -176,6 +235,6 @@ class AnswerText:
         if not self.text and _PAGE.match(part):
             raise LlmFailed("Unreadable completion: an HTML page")
         self.text += part
-        cut = self._watch.look(self.text, whole=whole)
+        cut = self._watch.find_loop(self.text, whole=whole)
         if cut is not None:
             self.text, self.has_ended, self.is_loop = self.text[:cut], True, True

@@ -1,4 +1,4 @@
-"""How long to wait before the next try: exponential backoff, or what the server's headers ask for."""
+"""The pause before a retry: exponential backoff, or the wish in the server's headers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from email.utils import parsedate_to_datetime
 
 
 def backoff_s(attempt: int, *, random: Callable[[], float], base: float, cap: float, jitter: float) -> float:
-    """Seconds to wait after failed attempt number ``attempt`` (from 1).
+    """Return the seconds to wait after failed attempt number ``attempt`` (from 1).
 
     ``min(base * 2**(attempt - 1) * (1 + random() * jitter), cap)``, the Waypoint seed's calculateBackoff:
     with base 1, cap 10 and jitter .25 it waits 1-1.25, 2-2.5, 4-5, 8-10, then 10 s. ``random`` returns 0..1,
@@ -23,7 +23,7 @@ def backoff_s(attempt: int, *, random: Callable[[], float], base: float, cap: fl
 
 
 def retry_after_s(headers: Mapping[str, str], *, now: float) -> float | None:
-    """Seconds that the server asks to wait, never negative; None when it does not say so readably.
+    """Return the seconds that the server asks to wait, never negative; None without a readable header.
 
     Reads ``retry-after-ms`` (milliseconds) before ``retry-after`` (seconds, or an HTTP date, which is compared
     with ``now``, Unix seconds). ``headers`` must find lower-case names.

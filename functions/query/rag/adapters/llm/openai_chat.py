@@ -1,6 +1,6 @@
 """A chat model behind any OpenAI-compatible API (Groq, OpenAI, Ollama ...): retries, fallback models, one deadline.
 
-``openai`` and ``tenacity`` are imported on first use, or by ``warm``: an answer without an LLM never pays for them.
+``openai`` and ``tenacity`` are imported on first use, or by ``warm``: an answer without a model does not load them.
 """
 
 from __future__ import annotations
@@ -9,15 +9,17 @@ import logging
 import random as random_module
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rag.adapters.llm.backoff import backoff_s
-from rag.adapters.llm.openai_call import ChatEndpoint
-from rag.adapters.llm.openai_client import ModelNotFound, Transient
-from rag.adapters.llm.openai_stream import BrokeOff, Listener
+from rag.adapters.llm.openai_client import ModelNotFound, OpenAiServer, Transient
+from rag.adapters.llm.openai_stream import BrokeOff, Listener, LongEnough, StreamedCompletion
+from rag.adapters.llm.openai_wire import most_chars, read_completion, spends_tokens_on_reasoning
 from rag.adapters.model_config import ChatConfig
 from rag.errors import (
+    ClientGone,
     ContextTooLong,
     LlmDenied,
     LlmFailed,
@@ -29,14 +31,129 @@ from rag.errors import (
 from rag.values.chat import STOPPED, Completion, Deadline, LlmUse, Message, OnText
 
 if TYPE_CHECKING:
+    from openai import APIResponse, OpenAI, Timeout
     from tenacity import RetryCallState
+
+MAX_BODY_BYTES = 4 * 1024 * 1024
+TOKEN_BYTES = 1024
+"""Most bytes of a response: the first, and the second for each token of the limit. A streamed token has 200 to 500."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestParameters:
+    """The optional parameters that a model accepts. ``limit`` is the name of the one for the greatest length.
+
+    OpenAI's GPT-5 and o-models answer 400 to ``max_tokens`` and to any temperature but their own.
+    """
+
+    limit: str = "max_tokens"
+    refused: frozenset[str] = frozenset()
+
+    @property
+    def counts_reasoning(self) -> bool:
+        """Whether reasoning counts towards the limit, as its name says."""
+        return self.limit == "max_completion_tokens"
+
+    def without(self, parameter: str) -> RequestParameters:
+        """Return the parameters of a model that refused ``parameter``."""
+        if parameter == self.limit == "max_tokens":
+            return replace(self, limit="max_completion_tokens")
+        return replace(self, refused=self.refused | {parameter})
+
+
+class ChatEndpoint(OpenAiServer):
+    """Chat completions of one server and account. An instance serves any number of threads with one client.
+
+    ``wall_clock`` (Unix seconds) is compared with retry-after dates.
+    """
+
+    def __init__(self, config: ChatConfig, *, wall_clock: Callable[[], float]) -> None:
+        super().__init__(
+            base_url=config.base_url,
+            api_key=config.api_key,
+            connect_timeout_s=config.connect_timeout_s,
+            max_body_bytes=MAX_BODY_BYTES + TOKEN_BYTES * (config.max_tokens or 0),
+            noun="LLM",
+            answer="completion",
+            wall_clock=wall_clock,
+        )
+        self._temperature = config.temperature
+        self._max_tokens = config.max_tokens
+        self._most = most_chars(config.max_tokens)
+        self._parameters: dict[str, RequestParameters] = {}  # by model
+        self._open_in_reasoning: set[str] = set()
+        """Models whose last stream closed a block of reasoning that the server's template opened."""
+
+    def parameters(self, model: str) -> RequestParameters:
+        """Return the optional parameters that ``model`` accepts, as far as known."""
+        return self._parameters.get(model, RequestParameters())
+
+    def leave_out(self, model: str, parameter: str) -> bool:
+        """Drop ``parameter`` for ``model``, or use its newer name; return whether that changes later requests."""
+        before = self.parameters(model)
+        self._parameters[model] = after = before.without(parameter)
+        return after != before
+
+    def complete(
+        self, model: str, messages: Sequence[Message], *, limit_s: float, listener: Listener | None = None
+    ) -> Completion:
+        """Ask ``model`` once and wait for at most ``limit_s`` seconds in all.
+
+        With a ``listener`` the server is asked to stream, and the listener gets the text as it arrives, without
+        reasoning; ``limit_s`` then limits the time to the first text, and the listener the rest. A server that does not
+        stream is supported. A text beyond the longest possible one of ``max_tokens`` is cut.
+
+        Raises:
+            BrokeOff: the stream broke off after text was passed on.
+            Transient, ModelNotFound, LlmDenied, LlmFailed: see ``OpenAiServer.call``. ClientGone: from the listener.
+        """
+        asked = self.parameters(model)
+
+        def request(client: OpenAI, timeout: Timeout) -> AbstractContextManager[APIResponse[Any]]:
+            values = {
+                "temperature": self._temperature,
+                asked.limit: self._max_tokens,
+                "reasoning_effort": "low" if asked.counts_reasoning or spends_tokens_on_reasoning(model) else None,
+                "stream": listener and True,
+                "stream_options": listener and {"include_usage": True},
+            }
+            sent = {name: value for name, value in values.items() if value is not None and name not in asked.refused}
+            create: Any = client.chat.completions.with_streaming_response.create  # overloads need a constant stream
+            response: AbstractContextManager[APIResponse[Any]] = create(
+                model=model,
+                messages=[{"role": message.role, "content": message.content} for message in messages],
+                timeout=timeout,
+                **sent,
+            )
+            return response
+
+        if listener is None:
+            return read_completion(self.call(request, limit_s=limit_s), model=model, most=self._most)
+        is_open = model in self._open_in_reasoning
+        streamed = StreamedCompletion(listener, most=self._most, opens_in_reasoning=is_open)
+        try:
+            with suppress(LongEnough):
+                self.stream(
+                    request, streamed.take, limit_s=limit_s, left_s=listener.left_s, pause_s=listener.longest_pause_s()
+                )
+            completion = streamed.completion(model)
+            (self._open_in_reasoning.add if streamed.closed_reasoning else self._open_in_reasoning.discard)(model)
+            return completion
+        except (Transient, LlmFailed, ClientGone) as exc:
+            partial = streamed.partial(model, finish_reason=listener.finish_reason(exc))
+            if partial is None:
+                raise
+            if streamed.has_ended:  # no text is missing
+                return partial
+            raise BrokeOff(partial, exc) from exc
+
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class _Asking:
-    """One request: what is asked, the ``models`` that may still be asked, and what came of it so far."""
+class _ChatRequest:
+    """A request: its messages, the remaining ``models`` and the attempts so far."""
 
     messages: Sequence[Message]
     deadline: Deadline
@@ -47,15 +164,15 @@ class _Asking:
     failed: LlmFailed | None = None
 
     @property
-    def is_beyond_repair(self) -> bool:
-        """Whether a model failed of which somebody has heard something already."""
+    def has_failed_midway(self) -> bool:
+        """Whether a model failed after text was passed on."""
         return self.failed is not None and self.listener is not None and self.listener.anything
 
 
 class OpenAiChat:
     """A ``ChatModel`` on the ``openai`` client. One instance serves any number of threads.
 
-    ``sleep``, ``random`` (0..1) and ``wall_clock`` (Unix seconds, for retry-after dates) are there for tests.
+    Tests replace ``sleep``, ``random`` (0..1) and ``wall_clock`` (Unix seconds, for retry-after dates).
     """
 
     def __init__(
@@ -76,59 +193,59 @@ class OpenAiChat:
 
     @property
     def model(self) -> str:
-        """The model in use now: the configured one until it proves to be gone."""
+        """The model in use now: the configured one until the server no longer has it."""
         return self._model
 
     @property
     def last_error(self) -> str | None:
-        """What went wrong last (status and error class); None after a success.
+        """The last error (status and error class), None after a success.
 
-        An answer that broke off has gone wrong, unless it was the listener who did not want the rest.
+        An answer that broke off counts as an error, unless the listener stopped it.
         """
         return self._last_error
 
     def warm(self) -> None:
-        """Import the libraries and build the client, without reading a key or calling anybody.
+        """Import the libraries and build the client, without reading a key and without a call.
 
         Raises:
             LlmUnavailable: the base URL cannot be used.
         """
         import openai.resources.chat  # noqa: F401
-        import tenacity  # noqa: F401 - imported here so that the first answer does not have to
+        import tenacity  # noqa: F401 - so that the first answer need not wait for it
 
         self._endpoint.warm()
 
     def renew(self) -> None:
-        """Close all connections and forget the key. Not while calls are under way."""
+        """Close all connections and forget the key. Not to be called during calls."""
         self._endpoint.reset()
 
     def complete(self, messages: Sequence[Message], *, deadline: Deadline, on_text: OnText | None = None) -> Completion:
-        """Complete ``messages``; every call and every wait fits into ``deadline``.
+        """Complete ``messages``; all calls and waits fit into ``deadline``.
 
-        Retries what may pass (429, 5xx, 408, 409, connection errors, timeouts) after the server's retry-after or
-        ``backoff_s``, and gives up as soon as the next wait does not fit. A model that refuses an optional parameter is
-        asked without it, in this and later requests. One that is not found, refuses the request for another reason or
-        answers with no completion gives way to the next one. With ``on_text`` the model is asked to
-        stream, and nothing is retried once that got some text.
+        Temporary failures (429, 5xx, 408, 409, connection errors, timeouts) are retried after the server's retry-after
+        or ``backoff_s``, until the next wait does not fit. A model that refuses an optional parameter is asked without
+        it, in this and later requests. If a model is not found, refuses the request for another reason or returns no
+        completion, the next one is asked. With ``on_text`` the model is asked to stream; after the first text there is
+        no retry.
 
-        Nor is anything lost from then on: what broke off is returned as far as it came, without usage. Its finish
-        reason is ``length`` where ``deadline.stream_deadline()`` is over, ``stopped`` where ``on_text`` raised
-        ``ClientGone``, and else ``interrupted``: nothing came for ``deadline.between_s``, or the stream broke.
+        An answer that breaks off after that is returned as far as it arrived, without usage. Its finish reason is
+        ``length`` if ``deadline.stream_deadline()`` has passed, ``stopped`` if ``on_text`` raised ``ClientGone``, else
+        ``interrupted``: a pause of ``deadline.between_s``, or a broken stream.
 
         Raises:
-            LlmUnavailable: no model gave a completion, or not in time; LlmDenied: none will to this account.
+            LlmUnavailable: no completion before the deadline; LlmDenied: the operator must act.
             ContextTooLong: the messages exceed the model's context window.
             RequestRefused: the model refused the request, and the configuration ``is_strict``.
-            ClientGone: ``on_text`` raised it, and had got no text.
+            ClientGone: ``on_text`` raised it before the first text.
         """
         from tenacity import Retrying, retry_if_exception_type
 
         listener = Listener(on_text, deadline) if on_text else None
         models = list(self._models[self._models.index(self._model) :])
-        asking = _Asking(messages, deadline, listener, models)
+        request = _ChatRequest(messages, deadline, listener, models)
 
         def stop(state: RetryCallState) -> bool:
-            # tenacity has set upcoming_sleep when it asks.
+            # tenacity sets upcoming_sleep before it calls this.
             if listener and listener.anything:
                 return True
             return state.attempt_number > self._config.retries or state.upcoming_sleep >= deadline.remaining()
@@ -142,56 +259,56 @@ class OpenAiChat:
             reraise=True,
         )
         try:
-            self._endpoint.client()  # making it and reading its key take time, which the call's limit must not count on
-            completion = retrying(self._attempt, asking)
+            self._endpoint.client()  # making it and reading the key take time that is not the call's
+            completion = retrying(self._attempt, request)
             self._last_error = None
         except BrokeOff as broken:
             completion = broken.completion
             self._last_error = None if completion.finish_reason == STOPPED else str(broken)
-            logger.warning("%s; it was used as far as it came", broken)
+            logger.warning("%s; the text so far is used", broken)
         except LlmFailed as exc:
             self._last_error = str(exc)
             raise
         except LlmUnavailable as exc:
             self._last_error = str(exc)
             denied = 1 if isinstance(exc, LlmDenied) else 0
-            exc.spent = LlmUse(calls=asking.calls, retries=max(0, asking.attempts - 1), denied=denied)
+            exc.spent = LlmUse(calls=request.calls, retries=max(0, request.attempts - 1), denied=denied)
             raise
-        return replace(completion, calls=asking.calls, retries=asking.attempts - 1)
+        return replace(completion, calls=request.calls, retries=request.attempts - 1)
 
-    def _attempt(self, asking: _Asking) -> Completion:
-        """Ask the models that are left, in order, until one gives a completion; a retry goes on with the same one."""
-        asking.attempts += 1
+    def _attempt(self, request: _ChatRequest) -> Completion:
+        """Ask the remaining models in order until one returns a completion; a retry goes on with the same one."""
+        request.attempts += 1
         first = self._model
         missing: ModelNotFound | None = None
-        while asking.models and not asking.is_beyond_repair:
-            limit_s = min(self._config.read_timeout_s, asking.deadline.remaining())
+        while request.models and not request.has_failed_midway:
+            limit_s = min(self._config.read_timeout_s, request.deadline.remaining())
             if limit_s <= 0:
-                raise LlmTooSlow("No time left for an LLM call") from (missing or asking.failed)
-            asking.calls += 1
-            model = asking.models[0]
+                raise LlmTooSlow("No time left for an LLM call") from (missing or request.failed)
+            request.calls += 1
+            model = request.models[0]
             try:
-                return self._endpoint.complete(model, asking.messages, limit_s=limit_s, listener=asking.listener)
+                return self._endpoint.complete(model, request.messages, limit_s=limit_s, listener=request.listener)
             except ModelNotFound as exc:
                 missing = exc
-                del asking.models[0]
-                if asking.models and self._model == model:
-                    logger.warning("LLM model is not available (%s); using %r from now on", exc, asking.models[0])
-                    self._model = asking.models[0]
+                del request.models[0]
+                if request.models and self._model == model:
+                    logger.warning("LLM model is not available (%s); using %r from now on", exc, request.models[0])
+                    self._model = request.models[0]
             except ContextTooLong:
-                raise  # shorter passages may fit: who wrote the prompt decides
+                raise  # the writer may send shorter passages
             except LlmFailed as exc:
                 if isinstance(exc, ParameterRefused) and self._endpoint.leave_out(model, exc.parameter):
-                    logger.warning("%s; it is asked in another way from now on", exc)
+                    logger.warning("%s; later requests leave it out", exc)
                     continue
                 if self._config.is_strict and isinstance(exc, RequestRefused):
                     raise
-                asking.failed = exc
-                del asking.models[0]
+                request.failed = exc
+                del request.models[0]
                 logger.warning("LLM model %r gave no completion (%s)", model, exc)
-        if asking.failed:
-            raise LlmUnavailable(str(asking.failed)) from asking.failed
-        # Nothing better to remember: the next request asks for these again, as one may be back.
+        if request.failed:
+            raise LlmUnavailable(str(request.failed)) from request.failed
+        # The next request asks these models again: one may be back.
         self._model = first
         raise LlmDenied(f"{missing} for every configured model") from missing
 

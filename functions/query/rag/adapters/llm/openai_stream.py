@@ -1,40 +1,97 @@
-"""A completion that arrives as server-sent events: its text shown as it comes, the whole of it read at the end."""
+"""A completion that arrives as server-sent events: pass its text on as it arrives, and return it at the end."""
 
 from __future__ import annotations
 
 import codecs
 import json
+import re
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 from rag.adapters.llm.answer_text import AnswerText
-from rag.adapters.llm.events import Event, EventReader
 from rag.adapters.llm.openai_client import Transient
 from rag.adapters.llm.openai_wire import (
     CUT,
     INTERRUPTED,
+    content_text,
     first_choice,
     has_words,
     own_finish_reason,
     read_completion,
     read_finish_reason,
     read_usage,
-    said,
     served_name,
 )
 from rag.errors import ClientGone, LlmFailed
 from rag.values.chat import STOPPED, Completion, Deadline, OnText, Usage
+
+_LINE_END = re.compile(rb"\r\n|\n|\r")
+
+
+class ServerSentEvent(NamedTuple):
+    """An event; ``name`` may be ``""``, ``data`` has its lines with LF between them."""
+
+    name: str
+    data: str
+
+
+class EventReader:
+    """Reads the events of one stream by WHATWG's rules for a ``text/event-stream``.
+
+    The reader of ``openai`` is private and does not know the byte order mark.
+    """
+
+    def __init__(self) -> None:
+        self._rest = bytearray()
+        self._begun = self._after_cr = False
+        self._name = ""
+        self._data: list[str] = []
+
+    def take(self, part: bytes) -> list[ServerSentEvent]:
+        """Return the events that end within ``part``, the next bytes of the stream."""
+        if self._after_cr and part:
+            part = part.removeprefix(b"\n")
+            self._after_cr = False
+        lines = _LINE_END.split(part)
+        self._after_cr = part.endswith(b"\r")
+        self._rest += lines[0]
+        found: list[ServerSentEvent] = []
+        for line in lines[1:]:
+            found += self._line(bytes(self._rest))
+            self._rest = bytearray(line)
+        return found
+
+    def end(self) -> list[ServerSentEvent]:
+        """Return the last event if the server left out the line ends after it; it may be incomplete."""
+        return [*self._line(bytes(self._rest)), *self._line(b"")]
+
+    def _line(self, line: bytes) -> list[ServerSentEvent]:
+        if not self._begun:
+            self._begun = True
+            line = line.removeprefix(codecs.BOM_UTF8)
+        if not line:
+            events = [ServerSentEvent(self._name, "\n".join(self._data))] if self._data else []
+            self._name, self._data = "", []
+            return events
+        name, _, value = line.decode("utf-8", "replace").partition(":")
+        value = value.removeprefix(" ")
+        if name == "data":
+            self._data.append(value)
+        elif name == "event":
+            self._name = value
+        return []
+
 
 _DONE = "[DONE]"
 _REPORTED = "The LLM reported an error in its stream"
 
 
 class LongEnough(Exception):
-    """The text is as long as it may be: nothing more is to be read."""
+    """The text has its greatest length, or has ended: the rest is not read."""
 
 
 class BrokeOff(Exception):
-    """A stream that somebody has heard some text of has no end; ``completion`` is what there is of it."""
+    """A stream broke off after text was passed on; ``completion`` is the text so far."""
 
     def __init__(self, completion: Completion, cause: Exception) -> None:
         super().__init__(f"The LLM's answer is not whole ({completion.finish_reason}): {cause}")
@@ -42,10 +99,10 @@ class BrokeOff(Exception):
 
 
 class Listener:
-    """``on_text``, what it has heard, and so how long a stream may still take.
+    """Passes text to ``on_text`` and computes the time left for the stream.
 
-    ``anything`` says whether it got a character. A text that is more than white space counts as heard even where
-    ``on_text`` raises.
+    ``anything``: at least one character was passed on. A text with more than white space counts even if ``on_text``
+    raises.
     """
 
     def __init__(self, on_text: OnText, deadline: Deadline) -> None:
@@ -59,40 +116,40 @@ class Listener:
         self.anything = self.anything or text != ""
         try:
             self._on_text(text)
-        finally:  # the time that it took is no pause of the model's
+        finally:  # the time of ``on_text`` is no pause of the model
             if text.strip():
                 self._last_at = self._deadline.clock()
 
     @property
     def has_heard(self) -> bool:
-        """Whether it got more than white space."""
+        """Whether more than white space was passed on."""
         return self._last_at is not None
 
     def left_s(self) -> float | None:
-        """Seconds in which the next text, or the end, must come; None as long as nothing was heard."""
+        """Return the seconds left until the next text or the end, None before the first text."""
         if self._last_at is None:
             return None
         pause_s = self._last_at + self._deadline.between_s - self._deadline.clock()
         return min(pause_s, self._deadline.stream_deadline().remaining())
 
     def longest_pause_s(self) -> float:
-        """Seconds that the model may be silent at most, once something was heard."""
+        """Return the longest pause of the model after the first text, in seconds."""
         return min(self._deadline.between_s, self._deadline.stream_deadline().remaining())
 
     def finish_reason(self, cause: Exception) -> str:
-        """What to call an end of the stream that was not the model's."""
+        """Return the finish reason of a stream that the model did not end."""
         if isinstance(cause, ClientGone):
             return STOPPED
         return INTERRUPTED if self._deadline.stream_deadline().remaining() > 0 else CUT
 
 
-class GrowingCompletion:
+class StreamedCompletion:
     """The first choice of one streamed completion.
 
-    The ``listener`` gets its text as ``AnswerText`` has it. A body that is one JSON object, of a server that does not
-    stream, or a page, is read at its end. ``most`` is how many characters the text may have, reasoning included.
-    With ``opens_in_reasoning`` the model is known to close a block of reasoning that it does not open: nothing is
-    shown before that, or before the end.
+    The ``listener`` gets the text of ``AnswerText``. A body that is one JSON object, of a server that does not stream,
+    or an HTML page, is read at its end. ``most`` is the greatest number of characters, reasoning included. With
+    ``opens_in_reasoning`` the model is known to close a block of reasoning that it does not open: its text is passed
+    on after that, or at the end.
     """
 
     def __init__(self, listener: Listener, *, most: int | None = None, opens_in_reasoning: bool = False) -> None:
@@ -111,12 +168,12 @@ class GrowingCompletion:
         self._usage: Usage | None = None
 
     def take(self, part: bytes) -> None:
-        """The next bytes of the body, ``b""`` while none come.
+        """Process the next bytes of the body, ``b""`` during a pause.
 
         Raises:
-            Transient: the server says that it failed.
-            LlmFailed: an event is not JSON, or the text is an HTML page.
-            LongEnough: the text ends here, whatever else the server says.
+            Transient: the server reports an error.
+            LlmFailed: an event is no JSON, or the text is an HTML page.
+            LongEnough: the text ends here.
         """
         if self._whole is None:
             self._bytes += part
@@ -134,11 +191,11 @@ class GrowingCompletion:
             self._read(event)
 
     def completion(self, model: str) -> Completion:
-        """All of it; ``model`` is the one asked for, used when no event names one.
+        """Return the whole completion; ``model`` is the requested one, used if no event names one.
 
         Raises:
-            Transient: the stream ended before its end.
-            LlmFailed: there is no text in it.
+            Transient: the stream ended early.
+            LlmFailed: it has no text.
         """
         if self._whole:
             whole = read_completion(bytes(self._bytes), model=model, most=self._most)
@@ -147,15 +204,15 @@ class GrowingCompletion:
         if self._whole is None:
             raise LlmFailed("Unreadable completion: nothing")
         for event in self._events.end():
-            with suppress(LlmFailed, LongEnough):  # half an event
+            with suppress(LlmFailed, LongEnough):  # an incomplete event
                 self._read(event)
         if not self._ended:
             raise Transient("The LLM's stream ended early")
         self._end_text()
-        made = self._made(model, self._finish_reason)
-        if not has_words(made.text):
+        completion = self._build(model, self._finish_reason)
+        if not has_words(completion.text):
             raise LlmFailed("Unreadable completion: no text")
-        return made
+        return completion
 
     @property
     def closed_reasoning(self) -> bool:
@@ -164,18 +221,18 @@ class GrowingCompletion:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the model said that its text is complete."""
+        """Whether the model ended its text."""
         return self._ended
 
-    def so_far(self, model: str, *, finish_reason: str) -> Completion | None:
-        """What was heard of it, for ``model`` as in ``completion``; None where that is nothing.
+    def partial(self, model: str, *, finish_reason: str) -> Completion | None:
+        """Return the completion so far, None if no text was passed on; ``model`` as in ``completion``.
 
-        ``finish_reason`` is for a text that had not ended.
+        ``finish_reason`` is for a text that has not ended.
         """
-        made = self._made(model, self._finish_reason if self._ended else finish_reason)
-        return made if self._listener.has_heard and has_words(made.text) else None
+        completion = self._build(model, self._finish_reason if self._ended else finish_reason)
+        return completion if self._listener.has_heard and has_words(completion.text) else None
 
-    def _made(self, model: str, finish_reason: str | None) -> Completion:
+    def _build(self, model: str, finish_reason: str | None) -> Completion:
         return Completion(
             text=self._answer.text,
             model=self._model or model,
@@ -185,7 +242,7 @@ class GrowingCompletion:
             revised=self._heard != self._answer.text,
         )
 
-    def _read(self, event: Event) -> None:
+    def _read(self, event: ServerSentEvent) -> None:
         data = event.data.strip()
         if not data:
             return
@@ -195,11 +252,11 @@ class GrowingCompletion:
         if event.name == "error":
             raise Transient(_REPORTED)
         try:
-            told = json.loads(data)
+            payload = json.loads(data)
         except (ValueError, RecursionError) as exc:
             raise LlmFailed("Unreadable completion: an event is not JSON") from exc
-        if isinstance(told, dict):
-            self._add(told)
+        if isinstance(payload, dict):
+            self._add(payload)
 
     def _add(self, event: dict[str, Any]) -> None:
         if event.get("error"):
@@ -210,7 +267,7 @@ class GrowingCompletion:
         if choice is None:
             return
         delta = choice.get("delta")
-        content = said(delta.get("content")) if isinstance(delta, dict) else ""
+        content = content_text(delta.get("content")) if isinstance(delta, dict) else ""
         room = len(content) if self._most is None else max(0, self._most - self._chars)
         self._chars += len(content)
         self._answer.take(content[:room])

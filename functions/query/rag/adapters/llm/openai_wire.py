@@ -1,4 +1,4 @@
-"""How to read what an OpenAI-compatible server answers: a completion, or an error and what to do about it."""
+"""Read the responses of an OpenAI-compatible server: completions and errors."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from rag.errors import LlmFailed
 from rag.values.chat import Completion, Usage
 
 MODEL_GONE_CODES = frozenset({"model_not_found", "model_decommissioned"})
-"""Error codes (Groq, OpenAI) that mean: this model is not, or no longer, for you."""
+"""Error codes (Groq, OpenAI) of a model that is not available, or no longer."""
 
 QUOTA_CODES = frozenset({"insufficient_quota"})
-"""Error codes of a 429 that waiting does not cure: the account has run dry."""
+"""Error codes of a 429 that a retry does not cure: the account is empty."""
 
 OPTIONAL_PARAMETERS = ("max_tokens", "max_completion_tokens", "temperature", "reasoning_effort", "stream_options")
-"""What a request can do without, or say in another way."""
+"""Parameters that a request can drop or rename."""
 
 _OPTIONAL_PARAMETER = re.compile(rf"(?<![a-z_])(?:{'|'.join(OPTIONAL_PARAMETERS)})(?![a-z_])")
 _CONTEXT_WINDOW = re.compile(r"context[ _]*(?:length|size|window)", re.IGNORECASE)
@@ -30,55 +30,55 @@ _PASSING_STATUSES = frozenset({408, 409, 429})
 _OPERATOR_STATUSES = frozenset({401, 402, 403})
 
 CUT = "length"
-"""The finish reason of a completion that max_tokens ended."""
+"""Finish reason of a completion that max_tokens ended."""
 INTERRUPTED = "interrupted"
-"""The finish reason of a text that broke off by itself, or ended for a reason that makes it no whole answer."""
+"""Finish reason of a text that broke off, or ended incomplete for another reason."""
 WHOLE = "stop"
-"""The finish reason of a text that its model ended."""
+"""Finish reason of a text that its model ended."""
 
 _FINISH_REASONS = {
     **dict.fromkeys(("stop", "eos", "eos_token", "stop_sequence", "end_turn", "complete"), WHOLE),
     **dict.fromkeys(("length", "max_tokens"), CUT),
 }
-"""Vendors' finish reasons in lower case; any other one, as content_filter and tool_calls, leaves no whole answer."""
+"""Vendors' finish reasons in lower case; any other one, such as content_filter, means an incomplete answer."""
 
 CHARS_PER_TOKEN = 16
-"""No completion has more characters for each token that was asked for: four times what English has.
+"""Most characters of a completion for each token of its limit: four times the average of English.
 
-The longest tokens of GPT-4o and Llama 3 are runs of a hundred blanks or rulers; a text of little else may be cut."""
+The longest tokens of GPT-4o and Llama 3 are runs of a hundred blanks or dashes; a text of these may be cut."""
 
 _NAME = re.compile(r"[\w.:/@+-]{1,128}", re.ASCII)
 
 
-class Verdict(Enum):
-    """What to do about an error response."""
+class ErrorAction(Enum):
+    """The reaction to an error response."""
 
     RETRY = auto()
-    """It may pass: try again later."""
+    """Temporary: try again later."""
     NEXT_MODEL = auto()
-    """This model does not exist here: try another one."""
+    """The model does not exist: try another one."""
     UNAVAILABLE = auto()
-    """Trying again is of no use until the operator acts (key, account, address)."""
+    """The operator must act (key, account, address)."""
     FAILED = auto()
-    """The request itself was refused."""
+    """The request was refused."""
 
 
-def judge(status: int, error: object, *, told_to_wait: bool) -> Verdict:
-    """The verdict on an HTTP ``status`` of 300 or more.
+def classify_error(status: int, error: object, *, has_retry_after: bool) -> ErrorAction:
+    """Return the reaction to an HTTP ``status`` of 300 or more.
 
-    ``error`` is the body's ``error`` object, or whatever the body held. ``told_to_wait`` says that the response
-    has a readable retry-after: Groq's 413 means tokens per minute then, and a request that is too large otherwise.
+    ``error`` is the body's ``error`` object, or the body. ``has_retry_after``: the response has a readable retry-after;
+    Groq's 413 then means tokens per minute, and otherwise a request that is too large.
     """
     fields = error if isinstance(error, Mapping) else {}
     code = str(fields.get("code"))
-    # Ollama's 404 for a model that was not pulled has a message but no code; that of a wrong address mostly has none.
+    # Ollama's 404 for a missing model has a message without a code; a wrong address mostly has no message.
     if (status in (400, 404) and code in MODEL_GONE_CODES) or (status == 404 and "message" in fields):
-        return Verdict.NEXT_MODEL
+        return ErrorAction.NEXT_MODEL
     if status < 400 or status in _OPERATOR_STATUSES or status == 404 or (status == 429 and code in QUOTA_CODES):
-        return Verdict.UNAVAILABLE
-    if status in _PASSING_STATUSES or status >= 500 or (status == 413 and told_to_wait):
-        return Verdict.RETRY
-    return Verdict.FAILED
+        return ErrorAction.UNAVAILABLE
+    if status in _PASSING_STATUSES or status >= 500 or (status == 413 and has_retry_after):
+        return ErrorAction.RETRY
+    return ErrorAction.FAILED
 
 
 def names_context_window(error: object) -> bool:
@@ -87,7 +87,7 @@ def names_context_window(error: object) -> bool:
 
 
 def refused_parameter(error: object) -> str | None:
-    """Return the optional parameter that the ``error`` of a 400 or 422 names; the first one where it names more."""
+    """Return the first optional parameter that the ``error`` of a 400 or 422 names, None if it names none."""
     named = error.get("param") if isinstance(error, Mapping) else None
     if named in OPTIONAL_PARAMETERS:
         return str(named)
@@ -101,24 +101,23 @@ def _error_text(error: object) -> str:
 
 
 def spends_tokens_on_reasoning(model: str) -> bool:
-    """Whether ``model`` is one of the gpt-oss family, which reasons within max_tokens unless told to be brief."""
+    """Return whether ``model`` is of the gpt-oss family, which reasons within max_tokens unless told to be brief."""
     return "gpt-oss" in model
 
 
 def most_chars(max_tokens: int | None) -> int | None:
-    """The longest text that ``max_tokens`` can be, reasoning included; None where nobody asked for an end."""
+    """Return the most characters of ``max_tokens``, reasoning included; None without a limit."""
     return None if max_tokens is None else max_tokens * CHARS_PER_TOKEN
 
 
 def read_completion(body: bytes, *, model: str, most: int | None = None) -> Completion:
-    """Read the first choice of a completion; ``model`` is the one asked for, used when the body names none.
+    """Read the first choice of a completion; ``model`` is the requested one, used if the body names none.
 
-    A text of more than ``most`` characters ends there, and its finish reason is ``length``: what the server should
-    have done. What ``AnswerText`` leaves out counts. The finish reason, and the usage unless all three counts are
-    there, become None when missing.
+    A text of more than ``most`` characters, reasoning included, is cut there with the finish reason ``length``. A
+    missing finish reason is None, and so is a usage without all three counts.
 
     Raises:
-        LlmFailed: the body is not JSON, not a completion, or holds no text beside reasoning, or an HTML page.
+        LlmFailed: the body is no JSON, no completion, an HTML page, or has no text beside reasoning.
     """
     try:
         data = json.loads(body)
@@ -128,7 +127,7 @@ def read_completion(body: bytes, *, model: str, most: int | None = None) -> Comp
     if choice is None:
         raise LlmFailed("Unreadable completion: no choices")
     message = choice.get("message")
-    content = said(message.get("content")) if isinstance(message, dict) else ""
+    content = content_text(message.get("content")) if isinstance(message, dict) else ""
     answer = AnswerText()
     answer.take(content[:most])
     answer.end()
@@ -146,40 +145,40 @@ def read_completion(body: bytes, *, model: str, most: int | None = None) -> Comp
 
 
 def first_choice(choices: object) -> dict[str, Any] | None:
-    """The one of ``choices`` with the index 0, which a server may leave out; None where there is none."""
+    """Return the choice with the index 0, which a server may leave out; None if there is none."""
     found = choices if isinstance(choices, list) else []
     return next((choice for choice in found if isinstance(choice, dict) and not choice.get("index")), None)
 
 
-def said(content: object) -> str:
-    """The text of a message's or a delta's ``content``; Mistral's reasoning models give a list of parts."""
+def content_text(content: object) -> str:
+    """Return the text of a message's or delta's ``content``, which Mistral's reasoning models send in parts."""
     parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
     texts = (part.get("text") for part in parts if isinstance(part, dict) and part.get("type") == "text")
     return "".join(text for text in texts if isinstance(text, str))
 
 
 def has_words(text: str) -> bool:
-    """Whether ``text`` holds a letter or a digit: blanks, invisible characters and dots alone are no answer."""
+    """Return whether ``text`` has a letter or a digit; blanks, invisible characters and dots are no answer."""
     return any(char.isalnum() for char in text)
 
 
 def read_finish_reason(value: object) -> str | None:
-    """A vendor's finish reason in the service's words; None where it gives none."""
+    """Return the service's name of a vendor's finish reason, None if there is none."""
     return _FINISH_REASONS.get(value.lower(), INTERRUPTED) if isinstance(value, str) and value else None
 
 
 def own_finish_reason(answer: AnswerText) -> str | None:
-    """Why ``answer`` ended before the vendor's text did; None where it did not."""
+    """Return the finish reason of an ``answer`` that ended before the vendor's text, None if it did not."""
     return (CUT if answer.is_loop else WHOLE) if answer.has_ended else None
 
 
 def served_name(value: object) -> str | None:
-    """What a server calls the model that it used; None where that is no name of one."""
+    """Return the server's name of the model, None if the value is no name."""
     return value if isinstance(value, str) and _NAME.fullmatch(value) else None
 
 
 def read_usage(value: object) -> Usage | None:
-    """The token counts in ``value``; None unless all three are there."""
+    """Return the token counts in ``value``, None unless all three are there."""
     fields = value if isinstance(value, dict) else {}
     match fields:
         case {"prompt_tokens": int(prompt), "completion_tokens": int(completion), "total_tokens": int(total)}:

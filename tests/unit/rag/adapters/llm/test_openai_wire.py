@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.adapters.llm.backoff import backoff_s, retry_after_s
-from rag.adapters.llm.openai_wire import Verdict, judge, read_completion
+from rag.adapters.llm.openai_wire import ErrorAction, classify_error, read_completion
 from rag.errors import LlmFailed
 from rag.values.chat import Completion, Usage
 
@@ -132,28 +132,28 @@ def test_any_json_is_read_or_unreadable(data: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "error", "told_to_wait", "verdict"),
+    ("status", "error", "has_retry_after", "verdict"),
     [
-        (429, {"code": "rate_limit_exceeded"}, False, Verdict.RETRY),
-        (429, {"code": "insufficient_quota"}, False, Verdict.UNAVAILABLE),
-        (408, None, False, Verdict.RETRY),
-        (500, "a string", False, Verdict.RETRY),
-        (503, {}, True, Verdict.RETRY),
-        (413, {}, True, Verdict.RETRY),
-        (413, {}, False, Verdict.FAILED),
-        (404, {"code": "model_not_found", "message": "gone"}, False, Verdict.NEXT_MODEL),
-        (400, {"code": "model_decommissioned"}, False, Verdict.NEXT_MODEL),
-        (404, {"message": "model 'x' not found", "code": None}, False, Verdict.NEXT_MODEL),
-        (404, "<html>", False, Verdict.UNAVAILABLE),
-        (404, {"detail": "Not Found"}, False, Verdict.UNAVAILABLE),
-        (403, {}, True, Verdict.UNAVAILABLE),
-        (400, {"code": "context_length_exceeded"}, False, Verdict.FAILED),
-        (400, {"code": ["model_not_found"]}, False, Verdict.FAILED),
-        (304, None, False, Verdict.UNAVAILABLE),
+        (429, {"code": "rate_limit_exceeded"}, False, ErrorAction.RETRY),
+        (429, {"code": "insufficient_quota"}, False, ErrorAction.UNAVAILABLE),
+        (408, None, False, ErrorAction.RETRY),
+        (500, "a string", False, ErrorAction.RETRY),
+        (503, {}, True, ErrorAction.RETRY),
+        (413, {}, True, ErrorAction.RETRY),
+        (413, {}, False, ErrorAction.FAILED),
+        (404, {"code": "model_not_found", "message": "gone"}, False, ErrorAction.NEXT_MODEL),
+        (400, {"code": "model_decommissioned"}, False, ErrorAction.NEXT_MODEL),
+        (404, {"message": "model 'x' not found", "code": None}, False, ErrorAction.NEXT_MODEL),
+        (404, "<html>", False, ErrorAction.UNAVAILABLE),
+        (404, {"detail": "Not Found"}, False, ErrorAction.UNAVAILABLE),
+        (403, {}, True, ErrorAction.UNAVAILABLE),
+        (400, {"code": "context_length_exceeded"}, False, ErrorAction.FAILED),
+        (400, {"code": ["model_not_found"]}, False, ErrorAction.FAILED),
+        (304, None, False, ErrorAction.UNAVAILABLE),
     ],
 )
-def test_verdicts(status: int, error: object, told_to_wait: bool, verdict: Verdict) -> None:
-    assert judge(status, error, told_to_wait=told_to_wait) is verdict
+def test_verdicts(status: int, error: object, has_retry_after: bool, verdict: ErrorAction) -> None:
+    assert classify_error(status, error, has_retry_after=has_retry_after) is verdict
 
 
 NOON = 1_792_929_600.0  # Sun, 25 Oct 2026 12:00:00 GMT

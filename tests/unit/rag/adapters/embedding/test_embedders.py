@@ -1,4 +1,4 @@
-"""rag.adapters.embedding.caching: a question is embedded once."""
+"""rag.adapters.embedding.embedders: a question is embedded once."""
 
 import threading
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from fakes_embedding import HashingEmbedder
 
-from rag.adapters.embedding.caching import MAX_QUESTIONS, CachingEmbedder
+from rag.adapters.embedding.embedders import MAX_QUESTIONS, CachingEmbedder
 
 
 def test_a_question_is_embedded_once_and_passages_every_time() -> None:
@@ -52,8 +52,8 @@ class SlowEmbedder(HashingEmbedder):
 def test_a_question_that_was_begun_ahead_is_not_asked_again() -> None:
     inner = SlowEmbedder()
     embedder = CachingEmbedder(inner)
-    embedder.ahead("Which permit?")  # returns, although no vector is there
-    embedder.ahead("Which permit?")
+    embedder.embed_ahead("Which permit?")  # returns, although no vector is there
+    embedder.embed_ahead("Which permit?")
     assert inner.asked.wait(30)
     inner.let.set()
     assert np.array_equal(embedder.embed(["Which permit?"]), HashingEmbedder().embed(["Which permit?"]))
@@ -64,7 +64,7 @@ def test_what_failed_ahead_is_raised_where_it_is_needed_and_then_forgotten() -> 
     inner = SlowEmbedder()
     inner.error = OSError("unreachable")
     embedder = CachingEmbedder(inner)
-    embedder.ahead("Which permit?")
+    embedder.embed_ahead("Which permit?")
     waiting = threading.Timer(0.05, inner.let.set)
     waiting.start()
     with pytest.raises(OSError, match="unreachable"):

@@ -40,8 +40,7 @@ from hypothesis import strategies as st
 from knowledge.model.errors import IndexDamaged, IndexMismatch
 from knowledge.open.index import open_index
 from rag.adapters.embedding.embedders import INGEST_LIMITS, QUESTION_LIMITS, index_embedder, remote_embedder
-from rag.adapters.embedding.openai_embed import OpenAiEmbedder
-from rag.adapters.embedding.openai_embed_wire import BATCH_CHARS, BATCH_TEXTS, batches, read_vectors
+from rag.adapters.embedding.openai_embedder import BATCH_CHARS, BATCH_TEXTS, OpenAiEmbedder, batches, read_vectors
 from rag.adapters.model_config import EmbedConfig
 from rag.config.settings import Settings, load
 from rag.errors import EmbeddingFailed, EmbeddingUnavailable
@@ -270,7 +269,8 @@ def test_a_server_that_is_not_there(connect: Connect, url: str) -> None:
 
 def test_openai_is_imported_by_the_first_call_only() -> None:
     program = (
-        "import sys; from rag.adapters.embedding.openai_embed import *; from rag.adapters.embedding.embedders import *;"
+        "import sys; from rag.adapters.embedding.openai_embedder import *;"
+        "from rag.adapters.embedding.embedders import *;"
         "from rag.config.settings import Settings, load;"
         "made = remote_embedder(load(Settings, {'EMBED_MODEL': 'text-embedding-3-large'}), side='question');"
         "print(made.dimensions, 'openai' in sys.modules, 'httpx2' in sys.modules)"

@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import logging
 import random as random_module
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import replace
@@ -16,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rag.adapters.embedding.openai_embed_wire import batches, read_vectors
 from rag.adapters.llm.backoff import backoff_s
 from rag.adapters.llm.openai_client import OpenAiServer, Transient
 from rag.adapters.model_config import EmbedConfig
@@ -27,20 +28,87 @@ if TYPE_CHECKING:
 
     from knowledge.model.values import Matrix
 
+BATCH_TEXTS = 256
+BATCH_CHARS = 100_000
+"""OpenAI takes 300,000 tokens a request, and no common script has three tokens a character."""
+
+
+def batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Split ``texts`` into requests, in order.
+
+    Each has at most BATCH_TEXTS texts and, unless one text alone is longer, BATCH_CHARS characters.
+    """
+    start = chars = 0
+    for end, text in enumerate(texts):
+        if end > start and (end - start == BATCH_TEXTS or chars + len(text) > BATCH_CHARS):
+            yield texts[start:end]
+            start, chars = end, 0
+        chars += len(text)
+    if start < len(texts):
+        yield texts[start:]
+
+
+def read_vectors(body: bytes, *, count: int, dimensions: int | None = None) -> Matrix:
+    """Read the ``count`` vectors of a response, in the order of the request's texts, scaled to unit length.
+
+    An embedding is a list of numbers or base64 of little-endian float32.
+
+    Raises:
+        EmbeddingFailed: no JSON, or not ``count`` usable vectors (finite, not zero) of one length, which is
+            ``dimensions`` unless that is None.
+    """
+    try:
+        data = json.loads(body)
+    except (ValueError, RecursionError) as exc:
+        raise EmbeddingFailed("Unreadable embeddings: not JSON") from exc
+    items = data.get("data") if isinstance(data, dict) else None
+    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+        raise EmbeddingFailed("Unreadable embeddings: no list of vectors")
+    order = [item.get("index", place) for place, item in enumerate(items)]
+    if not all(type(place) is int for place in order) or sorted(order) != list(range(count)):
+        raise EmbeddingFailed(f"Unreadable embeddings: {len(items)} vectors for {count} texts, or not one for each")
+    rows = [_vector(item.get("embedding")) for _, item in sorted(zip(order, items, strict=True), key=lambda p: p[0])]
+    if len({len(row) for row in rows}) != 1:
+        raise EmbeddingFailed("Unreadable embeddings: vectors of different lengths")
+    if dimensions not in (None, len(rows[0])):
+        expected = f"{dimensions} are expected (see EMBED_DIMENSIONS)"
+        raise EmbeddingFailed(f"Unreadable embeddings: {len(rows[0])} dimensions where {expected}")
+    return _unit(np.stack(rows))
+
+
+def _vector(embedding: object) -> np.ndarray:
+    try:
+        if isinstance(embedding, str):
+            return np.frombuffer(base64.b64decode(embedding, validate=True), dtype="<f4").astype(np.float64)
+        if isinstance(embedding, list) and all(type(value) in (int, float) for value in embedding):
+            return np.array(embedding, dtype=np.float64)
+    except (ValueError, OverflowError) as exc:
+        raise EmbeddingFailed("Unreadable embeddings: not a vector") from exc
+    raise EmbeddingFailed("Unreadable embeddings: not a vector")
+
+
+def _unit(rows: np.ndarray) -> Matrix:
+    """Scale to unit length, first by the largest coordinate, so that no square overflows or vanishes."""
+    largest = np.abs(rows).max(axis=1, keepdims=True, initial=0.0)
+    if not (np.isfinite(largest).all() and (largest > 0).all()):
+        raise EmbeddingFailed("Unreadable embeddings: a vector without a direction")
+    scaled = rows / largest
+    return np.asarray(scaled / np.linalg.norm(scaled, axis=1, keepdims=True), dtype=np.float32)
+
+
 logger = logging.getLogger(__name__)
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
-"""256 vectors of 4,096 numbers written out take 24 MB."""
+"""256 vectors of 4,096 numbers take 24 MB as text."""
 
 OWN_DIMENSIONS = {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072}
-"""The models whose vectors can be asked for in a shorter form, and how long they are by themselves."""
+"""Models with vectors of selectable length, and their own length."""
 
 
 class OpenAiEmbedder:
     """An ``Embedder`` on the ``openai`` client. One instance serves any number of threads.
 
-    ``sleep``, ``clock`` (monotonic seconds), ``random`` (0..1) and ``wall_clock`` (Unix seconds, for retry-after
-    dates) are there for tests.
+    Tests replace ``sleep``, ``clock`` (monotonic seconds), ``random`` (0..1) and ``wall_clock`` (Unix seconds).
     """
 
     def __init__(
@@ -69,12 +137,12 @@ class OpenAiEmbedder:
 
     @property
     def model(self) -> str:
-        """The model's name, as manifests record it and the server knows it."""
+        """The model's name, as in manifests and on the server."""
         return self.config.model
 
     @property
     def dimensions(self) -> int:
-        """Length of each vector; where nobody said it, one call finds out.
+        """Length of each vector; if unknown, one call measures it.
 
         Raises:
             EmbeddingUnavailable, EmbeddingFailed: as ``embed``.
@@ -84,9 +152,9 @@ class OpenAiEmbedder:
         return self._dimensions
 
     def sized(self, dimensions: int) -> OpenAiEmbedder:
-        """This embedder for an index whose vectors have ``dimensions`` numbers, with the same server and client.
+        """Return this embedder for an index with vectors of length ``dimensions``, with the same server and client.
 
-        Dimensions that were configured stay: the index's check tells when they differ.
+        Configured dimensions stay: the index's check reports a difference.
         """
         if self.config.shorten:
             return self
@@ -97,7 +165,7 @@ class OpenAiEmbedder:
         return twin
 
     def warm(self) -> None:
-        """Import the library and build the client, without reading a key or calling anybody.
+        """Import the library and build the client, without reading a key and without a call.
 
         Raises:
             LlmUnavailable: the base URL cannot be used.
@@ -107,17 +175,17 @@ class OpenAiEmbedder:
         self._server.warm()
 
     def renew(self) -> None:
-        """Close all connections and forget the key. Not while calls are under way."""
+        """Close all connections and forget the key. Not to be called during calls."""
         self._server.reset()
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        """See ``knowledge.model.values.Embedder``; ``texts`` of any number and length are sent in batches.
+        """See ``knowledge.model.values.Embedder``; ``texts`` are sent in batches.
 
-        Retries what may pass after the server's retry-after or ``backoff_s``, and gives up as soon as the next
-        pause does not fit into the limits.
+        Temporary failures are retried after the server's retry-after or ``backoff_s``, until the next pause exceeds the
+        limits.
 
         Raises:
-            EmbeddingUnavailable: the model cannot be reached, not in time, or not by this account.
+            EmbeddingUnavailable: no vectors in time, or not for this account.
             EmbeddingFailed: the request was refused, or the vectors are unusable or of another length.
         """
         if not texts:
@@ -130,21 +198,21 @@ class OpenAiEmbedder:
         attempt = 1
         while True:
             try:
-                self._server.client()  # making it takes time, which the call's limit must not count on
+                self._server.client()  # making it takes time that is not the call's
                 limit_s = min(limits.call_s, give_up_at - self._clock())
                 body = self._server.call(lambda client, timeout: self._request(client, timeout, texts), limit_s=limit_s)
                 return read_vectors(body, count=len(texts), dimensions=self._dimensions)
             except Transient as exc:
                 pause_s = self._pause_s(attempt, exc)
                 if attempt > limits.retries or self._clock() + pause_s >= give_up_at:
-                    raise EmbeddingUnavailable(self._said(exc, attempt), retry_after=exc.retry_after) from exc
+                    raise EmbeddingUnavailable(self._describe(exc, attempt), retry_after=exc.retry_after) from exc
                 logger.warning("%s; call %d follows in %.2f s", exc, attempt + 1, pause_s)
             except LlmUnavailable as exc:
-                raise EmbeddingUnavailable(self._said(exc, attempt), retry_after=exc.retry_after) from exc
+                raise EmbeddingUnavailable(self._describe(exc, attempt), retry_after=exc.retry_after) from exc
             except EmbeddingFailed:
                 raise
             except LlmFailed as exc:
-                raise EmbeddingFailed(self._said(exc, attempt)) from exc
+                raise EmbeddingFailed(self._describe(exc, attempt)) from exc
             self._sleep(pause_s)
             attempt += 1
 
@@ -168,5 +236,5 @@ class OpenAiEmbedder:
         limits = self.config.limits
         return backoff_s(attempt, random=self._random, base=limits.base_s, cap=limits.cap_s, jitter=limits.jitter)
 
-    def _said(self, error: Exception, calls: int) -> str:
+    def _describe(self, error: Exception, calls: int) -> str:
         return f"{error}, model {self.model!r}, {calls} {'call' if calls == 1 else 'calls'}"
