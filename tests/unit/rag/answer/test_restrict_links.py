@@ -1,4 +1,4 @@
-"""rag.answer.restrict_links and held: an answer leads where its passages do, and nowhere else."""
+"""rag.answer.restrict_links: an answer links to addresses in its passages, and nowhere else."""
 
 import pytest
 from attacks.reading import leads
