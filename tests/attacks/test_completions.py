@@ -22,8 +22,7 @@ from faults.tally import tally
 from knowledge.model.values import Hit
 from rag.config.settings import load
 from rag.errors import BadRequest
-from rag.http.chat_completions import ParsedChat, completion_body
-from rag.http.openai_requests import WITH_SOURCES
+from rag.http.chat_completions import WITH_SOURCES, ParsedChat, completion_body
 from rag.http.replies import query_reply, question_reply, rendered_reply
 from rag.mcp.tools import build_server
 from rag.profiles import PROFILES, load_profile

@@ -13,8 +13,7 @@ from attacks.stage import MARKS, PERMITS, Leads, foreign, streamed
 from attacks.test_completions import MARK, held_back, knobs
 from fakes import FakeIndex, Unconnected, deadline, make_evidence, make_inputs
 
-from rag.http.chat_completions import ChatChunks, ParsedChat
-from rag.http.openai_requests import WITH_SOURCES
+from rag.http.chat_completions import WITH_SOURCES, ChatChunks, ParsedChat
 from rag.profiles import PROFILES, load_profile
 from rag.values.chat import Completion, Deadline, Message, OnText
 from rag.values.question import Question

@@ -11,11 +11,13 @@ from rag.http.chat_completions import (
     ChatChunks,
     completion_body,
     is_side_task,
+    model_body,
+    model_named,
+    models,
     parse_chat,
     side_task_body,
 )
 from rag.http.failures import CHAT
-from rag.http.openai_requests import model_body, model_named, models
 from rag.values.request import Delta
 from routes.call import Call, Response, json_response
 from routes.streams import EventFormat, answer_in_events, server_sent_event

@@ -22,8 +22,8 @@ from rag.errors import (
     UnknownResponse,
     UnsupportedParameter,
 )
+from rag.http.chat_completions import model_body
 from rag.http.failures import explain
-from rag.http.openai_requests import model_body
 from ragctl.openapi import openapi, skeleton
 
 BODY = {"413": "body_too_large", "415": "unsupported_media_type"}

@@ -1,36 +1,47 @@
 """OpenAI's chat completions: requests read as questions with a conversation, answers as completions or chunks.
 
-Format: platform.openai.com/docs/api-reference/chat. Further fields hold the service's own results.
+Format: platform.openai.com/docs/api-reference/chat. Further fields hold the service's own results. Parameters that
+would change the form of a result are refused by name; parameters that tune a model (temperature, max_tokens ...) are
+ignored. ``rag.http.openai_responses`` reads its requests by the same functions.
 """
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from rag.http.openai_requests import (
-    ChatMessage,
-    ParsedRequest,
-    RefusedParameters,
-    extra_fields,
-    model_named,
-    read_conversation,
-    read_request,
-    sources_below,
-    text_after_stream,
-    url_citations,
-)
+from rag.errors import InvalidParameter, UnsupportedParameter
+from rag.http.citations_markdown import citations_markdown
+from rag.http.replies import query_reply
+from rag.http.requests import InvalidJson
+from rag.text.addresses import source_url
+from rag.text.surrogates import replace_surrogates
 from rag.values.answer import Answer
+from rag.values.question import Question, Turn
 
+MAX_QUESTION_CHARS = 8000
+"""Limit of the last message: programs paste mails, and templates with their own text around a question."""
+MAX_TURNS, MAX_TURN_CHARS = 10, 4000
+"""Limits of the conversation before it: the last turns, and the beginning of each text."""
+WITH_SOURCES = "-sources"
+"""Ending of a model's name: the answer ends with its sources as links, for programs that show nothing else."""
+UNFOUNDED = "Nothing of this is in the documents."
+"""Separates a streamed text, which cannot be taken back, from the quotes that replace it as the answer."""
+_EXTRAS = ("citations", "references", "sources", "confidence", "refused", "partial", "responseId")
 NO_USAGE = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
 EXAMPLE = '{"messages": [{"role": "user", "content": "..."}]}'
 SIDE_TASK_HEADER = "x-openwebui-task"
 SIDE_TASK_ANSWER = "{}"
 """An object without a title, tags or questions: Open WebUI then takes the user's words for a title."""
+
+type RefusedParameters = Mapping[str, Callable[[Any], bool]]
+"""For each parameter, whether a value of it would change the form of the result."""
+
 _REFUSED: RefusedParameters = {
     "n": lambda value: value not in (None, 1),
     "logprobs": bool,
@@ -40,6 +51,30 @@ _REFUSED: RefusedParameters = {
     "function_call": lambda value: value not in (None, "auto", "none"),
     "modalities": lambda value: value not in (None, ["text"]),
 }
+
+
+class Part(BaseModel):
+    """A piece of a message's text."""
+
+    model_config = ConfigDict(strict=True)
+
+    type: Annotated[Literal["text", "input_text", "output_text"], Field(description="The kind: text alone is read.")]
+    text: Annotated[str, Field(description="The text.")]
+
+
+class ChatMessage(BaseModel):
+    """One message. Only those of the user and of the assistant are read."""
+
+    model_config = ConfigDict(strict=True)
+
+    role: Annotated[str, Field(description="Who speaks: user or assistant; messages of others are ignored.")]
+    content: Annotated[str | list[Part] | None, Field(description="What is said, as text or as parts of text.")] = None
+
+    @property
+    def text(self) -> str:
+        """The content as one text."""
+        parts = self.content if isinstance(self.content, list) else []
+        return self.content if isinstance(self.content, str) else "\n".join(part.text for part in parts)
 
 
 class StreamOptions(BaseModel):
@@ -71,10 +106,35 @@ class ChatRequest(BaseModel):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ParsedRequest:
+    """A request as a question. ``model`` is the name in the reply, ``page`` the address of the service's own page."""
+
+    question: Question
+    model: str
+    stream: bool = False
+    page: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedChat(ParsedRequest):
     """A request for a chat completion."""
 
     include_usage: bool = False
+
+
+def models(profile: str) -> tuple[str, ...]:
+    """Return the names of the models: the profile, and the same with the sources in the text."""
+    return (profile, f"{profile}{WITH_SOURCES}")
+
+
+def model_named(name: str | None, profile: str) -> str:
+    """Return the model for ``name``: many programs send a name of their own, so an unknown one means the profile."""
+    return name if name in models(profile) else profile
+
+
+def model_body(name: str) -> dict[str, Any]:
+    """Return a model as GET /v1/models lists it."""
+    return {"id": name, "object": "model", "created": 0, "owned_by": "serverless-rag"}
 
 
 def parse_chat(body: str, *, profile: str, page: str = "") -> ParsedChat:
@@ -105,6 +165,56 @@ def is_side_task(chat: ParsedChat, task: str) -> bool:
         return False
     text = chat.question.text
     return task.strip() not in {"", "{{TASK}}"} or (text.startswith("### Task:") and "<chat_history>" in text)
+
+
+def read_request[M: BaseModel](model: type[M], body: str, *, refused: RefusedParameters, example: str) -> M:
+    """Return the request in ``body``.
+
+    Raises:
+        InvalidJson: not a JSON object.
+        UnsupportedParameter: a parameter of ``refused`` has a value that would change the form of the result.
+        InvalidParameter: a field is wrong; the message names it and the accepted values.
+    """
+    try:
+        fields = json.loads(body)
+    except (ValueError, RecursionError) as exc:
+        raise InvalidJson(f"Request body must be a JSON object such as {example}") from exc
+    if not isinstance(fields, dict):
+        raise InvalidJson(f"Request body must be a JSON object such as {example}")
+    for name, changes_form in refused.items():
+        if changes_form(fields.get(name)):
+            raise UnsupportedParameter(name)
+    try:
+        return model.model_validate(fields)
+    except (ValidationError, RecursionError) as exc:
+        errors = exc.errors(include_url=False) if isinstance(exc, ValidationError) else []
+        name = str(errors[0]["loc"][0]) if errors else next(iter(model.model_fields))
+        raise InvalidParameter(f"{name} must be {model.model_fields[name].description}", param=name) from exc
+
+
+def read_conversation(messages: Sequence[ChatMessage], *, param: str) -> Question:
+    """Return the last message of the user as the question, and the messages before it as its turns.
+
+    System messages are ignored: the profile's own prompt says how to answer.
+
+    Raises:
+        InvalidParameter: no message is the user's.
+    """
+    spoken = [message for message in messages if message.role in {"user", "assistant"}]
+    while spoken and spoken[-1].role != "user":
+        spoken.pop()
+    if not spoken:
+        raise InvalidParameter(f"{param} must hold a message of the user", param=param)
+    turns: list[Turn] = []
+    for message in spoken[:-1]:
+        text = replace_surrogates(message.text)[:MAX_TURN_CHARS]
+        if message.role == "user":
+            turns.append(Turn(question=text, answer="", at=0.0))
+        elif turns:
+            answer = f"{turns[-1].answer}\n{text}".strip()[:MAX_TURN_CHARS]
+            turns[-1] = Turn(question=turns[-1].question, answer=answer, at=0.0)
+    text = replace_surrogates(spoken[-1].text)
+    return Question(text=text, turns=tuple(turns[-MAX_TURNS:]), max_chars=MAX_QUESTION_CHARS)
 
 
 def completion_body(answer: Answer, chat: ParsedChat) -> dict[str, Any]:
@@ -181,3 +291,36 @@ def _finish_reason(answer: Answer) -> str:
 def _usage(answer: Answer) -> dict[str, int]:
     usage = answer.completion.usage if answer.completion else None
     return NO_USAGE if usage is None else {name: getattr(usage, name) for name in NO_USAGE}
+
+
+def text_after_stream(answer: Answer, request: ParsedRequest, streamed: str) -> str:
+    """Return the text that follows the ``streamed`` text: the answer if that is another one, and the sources."""
+    replacement = f"\n\n{UNFOUNDED}\n\n{answer.text}" if answer.model_text and streamed != answer.text else ""
+    return replacement + sources_below(answer, request)
+
+
+def sources_below(answer: Answer, request: ParsedRequest) -> str:
+    """Return the list of sources that ends the text of a model ``-sources``; ``""`` for others or no citations."""
+    listed = citations_markdown(answer.citations) if request.model.endswith(WITH_SOURCES) else ""
+    return f"\n\n**Sources**\n\n{listed}" if listed else ""
+
+
+def url_citations(answer: Answer, *, page: str) -> list[dict[str, Any]]:
+    """Return an annotation ``url_citation`` for each citation mark.
+
+    The address is that of the passage's source, or, without one, of the passage on ``page``.
+    """
+    chunks = {reference.n: reference.hit.chunk for reference in answer.references}
+    annotations = []
+    for mark in answer.marks:
+        chunk = chunks[mark.n]
+        url = source_url(chunk) or f"{page}#{chunk.id}"
+        citation = {"start_index": mark.start, "end_index": mark.end, "title": chunk.title, "url": url}
+        annotations.append({"type": "url_citation", "url_citation": citation})
+    return annotations
+
+
+def extra_fields(answer: Answer) -> dict[str, Any]:
+    """Return the fields of this service that a reply has beside OpenAI's."""
+    body = query_reply(answer).model_dump(mode="json")
+    return {name: body[name] for name in _EXTRAS}

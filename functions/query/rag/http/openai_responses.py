@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from rag.http.openai_requests import (
+from rag.http.chat_completions import (
     ChatMessage,
     ParsedRequest,
     RefusedParameters,
