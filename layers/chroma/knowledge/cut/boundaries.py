@@ -113,7 +113,7 @@ class SourceText:
     def _sentence_ends(self, start: int, end: int) -> Iterator[int]:
         for match in _SENTENCE_END.finditer(self.text, start, end):
             word = _LAST_WORD.search(self.text[max(start, match.start() - 12) : match.start()])
-            abbreviated = word and match[0].startswith(".") and self._is_abbreviation(word[0])
+            abbreviated = word and match[0].startswith(".") and _ABBREVIATION.fullmatch(word[0])
             if not abbreviated and match.end() < end:
                 yield match.end()
 
@@ -170,7 +170,3 @@ class SourceText:
     def _cut_at(self, start: int, end: int, cuts: Iterator[int] | Sequence[int], kind: str) -> list[Unit]:
         bounds = [start, *cuts, end]
         return [unit for a, b in pairwise(bounds) for unit in self.trimmed(a, b, kind)]
-
-    @staticmethod
-    def _is_abbreviation(word: str) -> bool:
-        return bool(_ABBREVIATION.fullmatch(word))

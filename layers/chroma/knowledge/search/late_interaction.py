@@ -10,7 +10,7 @@ constants were chosen on SQuAD, ClapNQ and COVID FAQ; docs/retrieval.md has a ta
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -126,7 +126,9 @@ class LateInteractionSearch:
             SearchFailed: the filter is malformed, or Chroma failed.
         """
         views = [replace(view, text=question_text(view.text)) for view in views]
-        views += self._respelt(views[0])
+        respelt = self._words.correct_spelling(views[0].text)
+        if respelt != views[0].text:
+            views.append(View(respelt, RESPELT_WEIGHT, respelt=True))
         asked = self._ask(views)
         pool = self._source.pool({text: one.question.asked.vector for text, one in asked.items()}, views, where)
         blend = ViewWeights(views, pool.admitted)
@@ -206,11 +208,6 @@ class LateInteractionSearch:
     def _with_language(self, evidence: Evidence | None, question: str) -> Evidence | None:
         foreign, language = self._words.is_foreign(question), self._lexical.language
         return replace(evidence, foreign=foreign, language=language) if evidence else None
-
-    def _respelt(self, asked: View) -> Iterator[View]:
-        text = self._words.correct_spelling(asked.text)
-        if text != asked.text:
-            yield View(text, RESPELT_WEIGHT, respelt=True)
 
     def _ask(self, views: Sequence[View]) -> dict[str, EncodedText]:
         """Encode each different text of ``views``, the question first; a filtered view adds no weight to its text."""

@@ -66,17 +66,12 @@ def is_verbatim(own: Sequence[str], place: UnitWording) -> bool:
     """
     if not place.around.union(place.keys).issuperset(own):  # told without aligning, which costs ten times it
         return False
-    at = _aligned(own, place)
+    blocks = SequenceMatcher(None, place.keys, own, autojunk=False).get_matching_blocks()
+    at = {here + step: there + step for there, here, size in blocks for step in range(size)}
     if not at or any(n not in at and key not in place.around for n, key in enumerate(own)):
         return False
     gaps = list(_gaps(sorted(at.values()), len(place.keys)))
     return all(_is_omissible(place, *gap) for gap in gaps) and not _is_word_swapped(own, place, at, gaps)
-
-
-def _aligned(own: Sequence[str], place: UnitWording) -> dict[int, int]:
-    """Where in ``place`` each word stands that was taken from there."""
-    blocks = SequenceMatcher(None, place.keys, own, autojunk=False).get_matching_blocks()
-    return {here + step: there + step for there, here, size in blocks for step in range(size)}
 
 
 def _is_word_swapped(
