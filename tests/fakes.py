@@ -39,8 +39,7 @@ from rag.ask.filters import RuleTable
 from rag.config.settings import load
 from rag.errors import StoreUnavailable
 from rag.ledger import Ledger
-from rag.ports.index import Index
-from rag.ports.models import ChatModel, Writer
+from rag.ports import ChatModel, Index, Writer
 from rag.profiles import load_profile
 from rag.profiles.shared.dependencies import OptionalStages, StageDependencies, Stores
 from rag.values.answer import Answer, Confidence

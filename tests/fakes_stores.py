@@ -13,7 +13,7 @@ from rag.values.stored import CachedAnswer, CacheHit
 
 
 class InMemoryAnswerCache:
-    """See ``rag.ports.stores.AnswerCache``. It stands in for an L2, and says so in its hits."""
+    """See ``rag.ports.AnswerCache``. It stands in for an L2, and says so in its hits."""
 
     def __init__(self, *, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
@@ -33,7 +33,7 @@ class InMemoryAnswerCache:
 
 
 class InMemoryMemory:
-    """See ``rag.ports.stores.Memory``; it forgets nothing."""
+    """See ``rag.ports.Memory``; it forgets nothing."""
 
     def __init__(self) -> None:
         self._sessions: dict[str, list[Turn]] = defaultdict(list)

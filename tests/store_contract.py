@@ -15,7 +15,7 @@ from rag.adapters.stores.records import digest
 from rag.adapters.stores.sessions import forget_session
 from rag.adapters.stores.table import Table
 from rag.errors import TooManyVotes
-from rag.ports.stores import AnswerCache, FeedbackStore, Memory
+from rag.ports import AnswerCache, FeedbackStore, Memory
 from rag.values.answer import Answer, Citation, Confidence, RelatedDoc, Source
 from rag.values.chat import Completion
 from rag.values.question import Question, Turn

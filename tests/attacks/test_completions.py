@@ -26,8 +26,7 @@ from rag.http.chat_completions import WITH_SOURCES, ParsedChat, completion_body
 from rag.http.replies import query_reply, question_reply, rendered_reply
 from rag.mcp.tools import build_server
 from rag.profiles import PROFILES, load_profile
-from rag.text.addresses import escape_url
-from rag.text.labels import safe
+from rag.text.sources import escape_url, safe
 from rag.values.answer import Answer
 from rag.values.question import Question
 from rag.values.request import Listen

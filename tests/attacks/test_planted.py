@@ -18,12 +18,12 @@ from faults.tally import tally
 from obedient_llm import NOTHING_TO_OBEY, ObedientChat
 
 from rag.config.settings import Settings, load
-from rag.contract.decider import new_mark
+from rag.contract import new_mark
 from rag.errors import BadRequest
 from rag.http.replies import query_reply
 from rag.profiles import PROFILES, load_profile
 from rag.profiles.shared.dependencies import StageDependencies
-from rag.text.addresses import escape_url
+from rag.text.sources import escape_url
 from rag.write.chat_writer import ChatWriter
 
 _WORD = re.compile(r"[a-z0-9]+")

@@ -10,7 +10,7 @@ from evaluation.rates import REPOSITORY, json_lines, report, report_score
 
 from rag.answer.finish import FinishedAnswer
 from rag.answer.routing import cap_confidence
-from rag.contract.decline import begins_with_decline
+from rag.contract import begins_with_decline
 from rag.profiles import clockify, waypoint
 from rag.values.answer import Confidence
 

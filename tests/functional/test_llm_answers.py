@@ -6,8 +6,8 @@ import pytest
 from fakes_llm import LlmServer, only_models, reply
 from functional.harness import API_KEY, DECLINE, IN_SCOPE, OUT_OF_SCOPE, REPOSITORY, SAID, Json, Start, post
 
-from rag.contract.decline import first_sentence
-from rag.text.fill import fill
+from rag.contract import first_sentence
+from rag.text.template import fill
 
 TITLE = "Singapore Import Permits and TradeNet"
 LABEL = f"[{TITLE} > Documents needed for import customs clearance]"

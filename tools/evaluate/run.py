@@ -14,7 +14,7 @@ from evaluate.question_files import Interrupted, chunk_names
 
 if TYPE_CHECKING:
     from knowledge.model.values import Hit, SearchResult
-    from rag.ports.index import Retriever
+    from rag.ports import Retriever
     from rag.values.chat import LlmUse
     from rag.values.question import SearchQuery
     from rag.wiring.application import Application
@@ -51,7 +51,7 @@ class RecordingRetriever:
         self.hits: tuple[Hit, ...] = ()
 
     def __call__(self, query: SearchQuery) -> SearchResult:
-        """See ``rag.ports.index.Retriever``."""
+        """See ``rag.ports.Retriever``."""
         self.hits = ()
         result = self._retrieve(query)
         self.hits = result.hits

@@ -25,8 +25,7 @@ from rag.errors import ContextTooLong
 from rag.find.refine import is_outdated
 from rag.find.rerank import LlmRerank
 from rag.ledger import Ledger
-from rag.ports.index import Retriever
-from rag.ports.models import Writer
+from rag.ports import Retriever, Writer
 from rag.values.answer import (
     Answer,
     Confidence,

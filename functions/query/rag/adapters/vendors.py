@@ -14,7 +14,7 @@ from rag.adapters.model_config import ChatConfig, EmbedConfig
 from rag.adapters.stores.table import Table
 from rag.config.settings import Settings
 from rag.errors import ConfigurationError
-from rag.ports.models import ChatModel, RemoteEmbedder
+from rag.ports import ChatModel, RemoteEmbedder
 
 NO_STORE = "none"
 """The STORE_PATH that asks for no store."""

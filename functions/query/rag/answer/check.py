@@ -21,7 +21,7 @@ from rag.answer.citations import CitationPruning, drop_unused_citations
 from rag.answer.claims import AnswerClaim
 from rag.answer.references import find_cites, tidy_removal
 from rag.answer.tree import map_leaves, map_runs, merge_text, trim_run, walk
-from rag.ports.index import Index, OpenIndex
+from rag.ports import Index, OpenIndex
 from rag.values.answer import CheckedClaim, Context, Passage, Support
 
 type UnsupportedPolicy = Literal["mark", "remove", "keep"]

@@ -14,9 +14,20 @@ from urllib.parse import urldefrag
 from knowledge.model.values import Hit
 from rag.answer.restrict_links import BARE_ADDRESS
 from rag.answer.tree import Cite, ClaimSpan, Inline, Link, Run, Styled, Text, Tree, map_leaves, map_runs, walk_run
-from rag.contract.marks import BRACKETS, CLOSE, OPEN, NamedSource, ResolvedMark
-from rag.text.addresses import TRAILING, address_key, same_source, source_name, source_url, source_urls, title_name
-from rag.text.labels import ARROW, heading, make_label, safe
+from rag.contract import BRACKETS, CLOSE, OPEN, NamedSource, ResolvedMark
+from rag.text.sources import (
+    ARROW,
+    TRAILING,
+    address_key,
+    heading,
+    make_label,
+    safe,
+    same_source,
+    source_name,
+    source_url,
+    source_urls,
+    title_name,
+)
 from rag.text.stems import content_stems
 
 # gpt-oss adds the lines that it read: "\u30101\u2020L1-L3\u3011".

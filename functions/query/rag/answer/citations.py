@@ -15,8 +15,8 @@ from rag.answer.parse import normalise_text, parse_markdown
 from rag.answer.printers import plain_text
 from rag.answer.references import tidy_removal
 from rag.answer.tree import cited_chunks, map_runs, merge_text, walk
-from rag.ports.index import OpenIndex
-from rag.text.addresses import is_http, source_urls
+from rag.ports import OpenIndex
+from rag.text.sources import is_http, source_urls
 from rag.values.answer import CheckedClaim, Citation, Reference, ReferenceMark, RelatedDoc, Source, Support
 
 

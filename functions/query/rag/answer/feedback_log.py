@@ -9,7 +9,7 @@ import numpy as np
 
 from knowledge.model.values import Hit
 from rag.errors import UnknownResponse
-from rag.ports.stores import AnswerCache, FeedbackStore
+from rag.ports import AnswerCache, FeedbackStore
 from rag.values.answer import Answer, Context
 from rag.values.stored import ANONYMOUS, CacheHit, ResponseRecord, quantise
 

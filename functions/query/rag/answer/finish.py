@@ -20,7 +20,7 @@ from rag.answer.restrict_links import RestrictLinks
 from rag.answer.streaming_parser import ParsedAnswer, StreamingParser
 from rag.answer.tree import map_runs, trim_run
 from rag.ask.remarks import Remarks
-from rag.contract.decline import begins_with_decline, is_empty
+from rag.contract import begins_with_decline, is_empty
 from rag.ledger import Ledger
 from rag.values.answer import CheckedClaim, Citation, Context, Reference, ReferenceMark
 from rag.values.chat import Completion

@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rag.answer.check import CheckedAnswer, ClaimVerdict
-from rag.contract.decider import Decider
+from rag.contract import Decider
 from rag.errors import LlmFailed
 from rag.ledger import Ledger
-from rag.text.labels import path_of
+from rag.text.sources import path_of
 from rag.values.answer import Context, Support
 
 MIN_SECONDS = 1.0

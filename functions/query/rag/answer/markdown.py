@@ -16,7 +16,7 @@ from rag.answer import tree as t
 from rag.answer.printers import inline_text
 from rag.answer.restrict_links import BARE_ADDRESS, link_addresses
 from rag.answer.tree import trim_run
-from rag.contract.marks import BRACKETS
+from rag.contract import BRACKETS
 
 _MARKUP = re.compile(r"[\\`~\[\]|]|<(?=[A-Za-z/!?])|&(?=#?\w+;)|(?<!\s)\*|\*(?!\s|\Z)|(?<![^\W_])_|_(?![^\W_])")
 """Characters that may be markup within a line."""

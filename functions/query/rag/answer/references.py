@@ -18,7 +18,7 @@ from rag.answer import tree as t
 from rag.answer.citation_forms import CitationForm
 from rag.answer.printers import inline_text
 from rag.answer.tree import map_runs, merge_text, trim_run, walk_run
-from rag.contract.marks import NamedSource, ResolvedMark
+from rag.contract import NamedSource, ResolvedMark
 from rag.text.stems import content_stems
 
 MIN_WORDS = 3

@@ -17,7 +17,7 @@ from knowledge.model.values import Chunk
 from rag.answer import tree as t
 from rag.answer.printers import inline_text
 from rag.answer.tree import map_runs, merge_text, walk, walk_run
-from rag.text.addresses import address_key
+from rag.text.sources import address_key
 
 # What Markdown renderers link by themselves (GitHub's rules), and a little more.
 _BEGINS = r"(?:(?:https?|ftp)://|(?<![A-Za-z0-9])(?:www\.|(?:mailto|xmpp):(?=[^\s@]+@))|(?<![\w:/])//(?=[^\s/<]+\.\S))"

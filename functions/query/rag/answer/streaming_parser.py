@@ -22,7 +22,7 @@ from rag.answer.printers import JsonNode, json_nodes, plain_text
 from rag.answer.references import JOINT, OPENING, ReferenceResolver
 from rag.answer.restrict_links import RestrictLinks
 from rag.answer.tree import cited_chunks, trim_run, walk, walk_run
-from rag.contract.decline import may_decline
+from rag.contract import may_decline
 from rag.values.answer import Context
 from rag.values.request import Delta, Listen, Patch
 

@@ -14,7 +14,7 @@ import numpy as np
 from knowledge.embedding import question_text
 from knowledge.model.values import Hit
 from rag.ledger import Ledger
-from rag.ports.stores import LayeredAnswers
+from rag.ports import LayeredAnswers
 from rag.values.answer import Answer, CheckedClaim, Citation, Context
 from rag.values.chat import Completion, LlmUse
 from rag.values.question import Question, SearchQuery

@@ -11,12 +11,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from knowledge.model.values import View
-from rag.contract.decider import Decider
-from rag.contract.decline import begins_with_decline
+from rag.contract import Decider, begins_with_decline
 from rag.ledger import Ledger
-from rag.ports.stores import Memory
+from rag.ports import Memory
 from rag.text.stems import content_stems
-from rag.text.surrogates import replace_surrogates
+from rag.text.template import replace_surrogates
 from rag.values.answer import Answer
 from rag.values.question import Question, SearchQuery, Turn
 

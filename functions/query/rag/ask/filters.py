@@ -26,7 +26,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, 
 from knowledge.engines.metadata import FIELD_TYPES
 from knowledge.model.values import View, Where
 from rag.errors import ConfigurationError, InvalidParameter
-from rag.text.surrogates import replace_surrogates
+from rag.text.template import replace_surrogates
 from rag.values.question import Question, SearchQuery
 
 OPERATORS = ("$gte", "$lte", "$gt", "$lt", "$ne")

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from knowledge.model.values import Hit
-from rag.ports.stores import FeedbackStore
+from rag.ports import FeedbackStore
 from rag.values.answer import RefinedHits
 from rag.values.question import Question
 from rag.values.stored import DAY_S, Vote

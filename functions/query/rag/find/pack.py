@@ -9,10 +9,9 @@ from functools import cache
 from typing import Any
 
 from knowledge.model.values import Hit
-from rag.contract.marks import CLOSE, OPEN, Marks
+from rag.contract import CLOSE, OPEN, Marks
 from rag.find.disarm import disarm, round_brackets
-from rag.text.addresses import same_source, source_name
-from rag.text.labels import ARROW, dated_label, heading, make_label, path_of
+from rag.text.sources import ARROW, dated_label, heading, make_label, path_of, same_source, source_name
 from rag.values.answer import Context, Passage
 
 CHARS_PER_TOKEN = 4

@@ -6,11 +6,10 @@ import re
 from dataclasses import dataclass
 
 from knowledge.model.values import Hit
-from rag.contract.decider import Decider
-from rag.contract.marks import CLOSE, OPEN
+from rag.contract import CLOSE, OPEN, Decider
 from rag.find.feedback import adjusted_score
 from rag.ledger import Ledger
-from rag.text.labels import path_of
+from rag.text.sources import path_of
 from rag.values.answer import RefinedHits
 from rag.values.question import Question
 

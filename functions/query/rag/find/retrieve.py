@@ -11,7 +11,7 @@ import numpy as np
 from knowledge.embedding import question_text
 from knowledge.model.values import Hit, SearchResult, View
 from knowledge.search.candidates import CANDIDATES_PER_SIDE
-from rag.ports.index import Index, Retriever
+from rag.ports import Index, Retriever
 from rag.values.question import SearchQuery
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class DenseRetriever:
     scale: Scale
 
     def __call__(self, query: SearchQuery) -> SearchResult:
-        """See ``rag.ports.index.Retriever``."""
+        """See ``rag.ports.Retriever``."""
         with self.index.lease() as index:
             hits = index.nearest(
                 blend_views(query, index.embedder), k=query.top_k, where=query.where, with_vectors=True
@@ -100,7 +100,7 @@ class HybridRetriever:
     pool: int = CANDIDATES_PER_SIDE
 
     def __call__(self, query: SearchQuery) -> SearchResult:
-        """See ``rag.ports.index.Retriever``.
+        """See ``rag.ports.Retriever``.
 
         A hit's ``score`` is the cosine that lies as many deviations above the collection's mean cosine as its fused
         score says (in line with cosines, but not bounded by 1). ``parts`` are ``dense`` (the chunk's cosine),
@@ -139,7 +139,7 @@ class LateRetriever:
     hybrid: Retriever
 
     def __call__(self, query: SearchQuery) -> SearchResult:
-        """See ``rag.ports.index.Retriever``; a hit's ``score`` is about .2 to 1, as ``knowledge.search`` explains."""
+        """See ``rag.ports.Retriever``; a hit's ``score`` is about .2 to 1, as ``knowledge.search`` explains."""
         with self.index.lease() as index:
             if index.late:
                 return index.search((View(query.text), *query.views), k=query.top_k, where=query.where)

@@ -19,8 +19,8 @@ from rag.errors import InvalidParameter, UnsupportedParameter
 from rag.http.citations_markdown import citations_markdown
 from rag.http.replies import query_reply
 from rag.http.requests import InvalidJson
-from rag.text.addresses import source_url
-from rag.text.surrogates import replace_surrogates
+from rag.text.sources import source_url
+from rag.text.template import replace_surrogates
 from rag.values.answer import Answer
 from rag.values.question import Question, Turn
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from unicodedata import category
 
-from rag.text.addresses import escape_url, is_http
-from rag.text.labels import make_label
+from rag.text.sources import escape_url, is_http, make_label
 from rag.values.answer import Citation
 
 # Markup within a line, and addresses of pages and of mail, which many renderers turn into links.

@@ -21,7 +21,7 @@ from rag.http.schema import (
     RenderedReply,
     StatementReply,
 )
-from rag.text.addresses import source_url
+from rag.text.sources import source_url
 from rag.values.answer import Answer, Citation, Reference
 from rag.values.chat import Completion
 

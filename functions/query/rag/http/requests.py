@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from rag.errors import BadRequest, InvalidParameter, InvalidQuery
 from rag.http.schema import FeedbackRequest, Options, QueryRequest, QuestionRequest, Request
-from rag.text.surrogates import replace_surrogates
+from rag.text.template import replace_surrogates
 from rag.values.question import Question
 
 MAX_CHUNK_QUESTION_CHARS = 2000

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from rag.text.surrogates import replace_surrogates
+from rag.text.template import replace_surrogates
 
 type FilterScalar = str | int | float | bool
 

@@ -9,7 +9,7 @@ from knowledge.model.errors import KnowledgeError
 from knowledge.model.values import Chunk
 from rag.errors import RagError, UnknownChunk
 from rag.mcp.protocol import INTERNAL_ERROR, INVALID_PARAMS, McpError, Params
-from rag.text.addresses import source_url
+from rag.text.sources import source_url
 
 if TYPE_CHECKING:
     from rag.wiring.application import Library

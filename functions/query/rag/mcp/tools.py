@@ -18,7 +18,7 @@ from rag.http.replies import query_reply
 from rag.http.schema import CitationReply, ConfidenceReply, FilterScalar, OrNull, ReferenceReply, Reply, SourceReply
 from rag.mcp.protocol import INVALID_PARAMS, McpError, McpServer, Method, Params
 from rag.mcp.resources import SCHEME, TEMPLATES, DescribeError, list_documents, read_resource
-from rag.text.addresses import source_url
+from rag.text.sources import source_url
 from rag.values.question import FilterField, Overview, Question
 from rag.values.request import Delta, Event, Listen, Status
 from rag.version import VERSION

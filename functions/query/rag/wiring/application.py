@@ -26,7 +26,7 @@ from rag.config.settings import Settings, load
 from rag.errors import LlmUnavailable, UnknownChunk, UnknownResponse
 from rag.http.schema import HealthReply, IndexHealth, LlmHealth, SuggestionsReply
 from rag.pipeline import Pipeline
-from rag.ports.models import ChatModel, RemoteEmbedder
+from rag.ports import ChatModel, RemoteEmbedder
 from rag.profiles import load_profile
 from rag.profiles.shared.dependencies import OptionalStages, StageDependencies
 from rag.profiles.shared.pipeline import describe_seed_rules

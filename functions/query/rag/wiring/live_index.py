@@ -17,7 +17,7 @@ from rag.config.settings import Settings
 
 if TYPE_CHECKING:
     from knowledge.model.values import Embedder, Vector
-    from rag.ports.models import RemoteEmbedder
+    from rag.ports import RemoteEmbedder
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class LiveIndex:
             return index.version
 
     def fields(self) -> Mapping[str, str]:
-        """See ``rag.ports.index.Index``."""
+        """See ``rag.ports.Index``."""
         with self.lease() as index:
             return index.fields
 

@@ -11,12 +11,12 @@ from rag.adapters.secrets import llm_key
 from rag.adapters.vendors import build_chat_model, find_chat_vendor
 from rag.config.prompts import Prompts
 from rag.config.settings import Settings
-from rag.contract.decider import new_mark
+from rag.contract import new_mark
 from rag.errors import ConfigurationError
 from rag.find.pack import BYTES_PER_TOKEN, ContextWindow, size
-from rag.ports.models import ChatModel, Writer
+from rag.ports import ChatModel, Writer
 from rag.profiles.shared.settings import ProfileSettings
-from rag.text.fill import fill
+from rag.text.template import fill
 from rag.write.chat_writer import ChatWriter, FallbackWriter
 
 TOKEN_HOSTS = (".amazonaws.com", ".api.aws", "127.0.0.1")

@@ -11,10 +11,8 @@ from typing import Unpack
 from rag.ask.conversation import format_history, history_section
 from rag.errors import ContextTooLong, LlmUnavailable
 from rag.find.pack import ContextWindow
-from rag.ports.models import ChatModel, Writer, Writing
-from rag.text.fence import Fence, NewMark, fence_for
-from rag.text.fill import fill
-from rag.text.surrogates import replace_surrogates
+from rag.ports import ChatModel, Writer, Writing
+from rag.text.template import Fence, NewMark, fence_for, fill, replace_surrogates
 from rag.values.answer import Context
 from rag.values.chat import STOPPED, Completion, Message, OnText
 from rag.values.question import Question
@@ -45,7 +43,7 @@ class ChatWriter:
     window: ContextWindow = field(default_factory=ContextWindow)
 
     def __call__(self, question: Question, context: Context, **how: Unpack[Writing]) -> Completion:
-        """See ``rag.ports.models.Writer``.
+        """See ``rag.ports.Writer``.
 
         Raises:
             ContextTooLong: the passages exceed the model's context window; ``window`` is smaller from now on.
@@ -106,7 +104,7 @@ class FallbackWriter:
     last_resort: Writer
 
     def __call__(self, question: Question, context: Context, **how: Unpack[Writing]) -> Completion:
-        """See ``rag.ports.models.Writer``; raise LlmUnavailable only if the last resort has no text."""
+        """See ``rag.ports.Writer``; raise LlmUnavailable only if the last resort has no text."""
         try:
             return self.writer(question, context, **how)
         except LlmUnavailable as exc:
@@ -127,5 +125,5 @@ class DoubtfulWriter:
     quotes: Writer
 
     def __call__(self, question: Question, context: Context, **how: Unpack[Writing]) -> Completion:
-        """See ``rag.ports.models.Writer``."""
+        """See ``rag.ports.Writer``."""
         return (self.quotes if context.doubtful else self.writer)(question, context, **how)

@@ -18,7 +18,7 @@ import numpy as np
 from knowledge.cut.units import END, KIND, LEAD_END, LEAD_START, START, UnitKind
 from rag.find.pack import cut_to
 from rag.find.refine import outdated_passages
-from rag.ports.models import Writing
+from rag.ports import Writing
 from rag.values.answer import Context, Passage
 from rag.values.chat import Completion, Quote
 from rag.values.question import Question
@@ -195,7 +195,7 @@ class ExtractiveWriter:
     """
 
     def __call__(self, question: Question, context: Context, **how: Unpack[Writing]) -> Completion:
-        """See ``rag.ports.models.Writer``; deadline and history are not used."""
+        """See ``rag.ports.Writer``; deadline and history are not used."""
         outdated = outdated_passages(context.passages, question.understood)
         evidence, note = context.evidence, ""
         quoted: tuple[Quote, ...] = ()

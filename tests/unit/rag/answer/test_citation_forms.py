@@ -18,8 +18,7 @@ from rag.answer.references import ReferencedTree, ReferenceResolver, cite_by_ove
 from rag.answer.streaming_parser import StreamingParser, parse_answer
 from rag.answer.tree import Cite, Mark, cited_chunks, walk
 from rag.find.pack import NumberPacker
-from rag.text.addresses import source_name
-from rag.text.labels import make_label, safe
+from rag.text.sources import make_label, safe, source_name
 from rag.values.answer import Context, Passage
 from rag.values.request import Delta
 

@@ -13,7 +13,7 @@ from rag.answer.finish import AnswerFinisher, FinishedAnswer
 from rag.answer.streaming_parser import parse_answer
 from rag.find.pack import IdPacker, TitledPacker, UrlPacker
 from rag.ledger import Ledger
-from rag.ports.index import Index
+from rag.ports import Index
 from rag.values.answer import Context
 from rag.values.chat import Completion, Quote
 

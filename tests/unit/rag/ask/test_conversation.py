@@ -22,7 +22,7 @@ from rag.ask.conversation import (
 )
 from rag.errors import LlmUnavailable, StoreUnavailable
 from rag.ledger import Ledger
-from rag.text.fill import fill
+from rag.text.template import fill
 from rag.values.answer import Answer, Source
 from rag.values.chat import Completion, LlmUse, Usage
 from rag.values.question import Question, SearchQuery, Turn

@@ -22,7 +22,7 @@ from rag.config.fields import (
 )
 from rag.config.prompts import load_prompt
 from rag.config.settings import Settings, load, measure_contrast
-from rag.contract.decline import first_sentence
+from rag.contract import first_sentence
 from rag.errors import ConfigurationError
 from rag.find.gate import UNMEASURED_BAR
 from rag.profiles import PROFILES, load_profile

@@ -28,7 +28,7 @@ from rag.find.pack import (
     disarm_titles,
     size,
 )
-from rag.text.labels import make_label
+from rag.text.sources import make_label
 from rag.values.answer import Context, Passage
 
 TITLED = st.lists(

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.http.citations_markdown import citations_markdown, strip_invisible
-from rag.text.addresses import is_http, source_urls
-from rag.text.labels import safe
+from rag.text.sources import is_http, safe, source_urls
 from rag.values.answer import Citation
 
 NASTY = st.text(

@@ -7,10 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from knowledge.search.terms import Terms
-from rag.text.fence import WORDS, Fence, fence_for, two_words
-from rag.text.labels import make_label, safe
+from rag.text.sources import make_label, safe
 from rag.text.stems import content_stems, stems
-from rag.text.surrogates import replace_surrogates
+from rag.text.template import WORDS, Fence, fence_for, replace_surrogates, two_words
 
 
 def test_a_mark_that_a_text_holds_is_made_anew() -> None:

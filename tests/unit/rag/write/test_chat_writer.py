@@ -10,8 +10,7 @@ from fakes_evidence import make_evidence, matched
 
 from rag.answer.citation_forms import TitleForm
 from rag.config.settings import Settings, load
-from rag.contract.decider import new_mark
-from rag.contract.decline import first_sentence
+from rag.contract import first_sentence, new_mark
 from rag.errors import LlmFailed, LlmUnavailable
 from rag.find.pack import TitledPacker
 from rag.profiles import PROFILES, load_profile

@@ -19,7 +19,7 @@ from rag.adapters import vendors
 from rag.adapters.model_config import CallLimits, EmbedConfig
 from rag.adapters.secrets import embedder_key
 from rag.config.settings import Settings
-from rag.ports.models import RemoteEmbedder
+from rag.ports import RemoteEmbedder
 
 if TYPE_CHECKING:
     from knowledge.model.values import Matrix

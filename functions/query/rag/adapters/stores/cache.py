@@ -13,7 +13,7 @@ from rag.adapters.stores.guard import StoreGuard, guarded_read, guarded_write
 from rag.adapters.stores.layout import answer_key
 from rag.adapters.stores.records import decode, encode_answer, expiry
 from rag.adapters.stores.table import Table, TableItem
-from rag.ports.stores import AnswerCache
+from rag.ports import AnswerCache
 from rag.values.stored import CachedAnswer, CacheHit
 
 MAX_ENTRIES = 512
@@ -24,7 +24,7 @@ MAX_ENTRY_CHARS = 64 * 1024
 
 
 class TableAnswerCache:
-    """See ``rag.ports.stores.AnswerCache``."""
+    """See ``rag.ports.AnswerCache``."""
 
     def __init__(self, table: Table, guard: StoreGuard | None = None) -> None:
         self.guard = guard
@@ -56,7 +56,7 @@ class _Entry:
 
 
 class LayeredCache:
-    """See ``rag.ports.stores.LayeredAnswers``. ``l2`` is the shared layer.
+    """See ``rag.ports.LayeredAnswers``. ``l2`` is the shared layer.
 
     Entries are stored as text, so that no request can change the answer of another. Ages are by the wall clock: a
     monotonic clock may stand still while a snapshot waits to be restored.

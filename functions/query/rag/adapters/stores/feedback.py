@@ -41,7 +41,7 @@ HOUR_S = 3600
 
 
 class TableFeedback:
-    """See ``rag.ports.stores.FeedbackStore``. A session has ``votes_per_hour`` votes, with 0 any number."""
+    """See ``rag.ports.FeedbackStore``. A session has ``votes_per_hour`` votes, with 0 any number."""
 
     def __init__(self, table: Table, guard: StoreGuard | None = None, *, votes_per_hour: int = 0) -> None:
         self.guard = guard

@@ -13,7 +13,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from rag.text.surrogates import replace_surrogates
+from rag.text.template import replace_surrogates
 from rag.values.question import Turn
 from rag.values.stored import (
     MAX_ANSWER_BYTES,

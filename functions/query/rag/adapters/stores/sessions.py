@@ -16,7 +16,7 @@ from rag.values.stored import MAX_TURNS, TURN_TTL_S, ErasedCounts, ResponseRecor
 
 
 class TableMemory:
-    """See ``rag.ports.stores.Memory``."""
+    """See ``rag.ports.Memory``."""
 
     def __init__(self, table: Table, guard: StoreGuard | None = None) -> None:
         self.guard = guard

@@ -19,9 +19,7 @@ from rag.ask.remarks import Remarks
 from rag.find.feedback import FeedbackKnobs, FeedbackRefine
 from rag.find.pack import ContextWindow
 from rag.find.rerank import LlmRerank
-from rag.ports.index import Index
-from rag.ports.models import ChatModel, Writer
-from rag.ports.stores import FeedbackStore, LayeredAnswers, Memory
+from rag.ports import ChatModel, FeedbackStore, Index, LayeredAnswers, Memory, Writer
 from rag.profiles.shared.settings import ProfileSettings
 
 

@@ -23,7 +23,7 @@ from rag.find.pack import WindowPacker
 from rag.find.refine import newest_editions_first
 from rag.find.retrieve import DenseRetriever, HybridRetriever, LateRetriever, cosine_scale
 from rag.pipeline import Gate, Pack, Pipeline, QueryStage, Refine, Score
-from rag.ports.index import Index, Retriever
+from rag.ports import Index, Retriever
 from rag.profiles.shared.dependencies import StageDependencies
 from rag.profiles.shared.settings import ProfileSettings
 from rag.write.chat_writer import DoubtfulWriter

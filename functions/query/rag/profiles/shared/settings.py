@@ -28,7 +28,7 @@ from rag.config.fields import (
     UnitName,
     env,
 )
-from rag.contract.decline import first_sentence
+from rag.contract import first_sentence
 
 LlmModel = Annotated[str, env("LLM_MODEL", min_length=1)]
 LlmBaseUrl = Annotated[str, env("LLM_BASE_URL")]

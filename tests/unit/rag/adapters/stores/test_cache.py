@@ -17,7 +17,7 @@ from store_contract import (
 
 from rag.adapters.stores.cache import MAX_ENTRIES, MAX_ENTRY_CHARS, LayeredCache
 from rag.errors import StoreUnavailable
-from rag.ports.stores import AnswerCache
+from rag.ports import AnswerCache
 from rag.values.stored import CacheHit, Layer
 
 

@@ -1,14 +1,29 @@
-"""Fences: the lines around quoted text in a prompt, with words that do not occur in that text."""
+"""Prompt templates: fill placeholders, and fence quoted text."""
 
 from __future__ import annotations
 
 import hashlib
 import hmac
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
+
+
+def replace_surrogates(text: str) -> str:
+    """Return ``text`` with each lone surrogate as U+FFFD, so that it can be encoded."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def fill(template: str, values: Mapping[str, str]) -> str:
+    """Return ``template`` with each ``{name}`` of ``values`` replaced, in one pass.
+
+    Placeholders within a value stay: a question may contain ``{context}``.
+    """
+    names = "|".join(map(re.escape, values))
+    return re.sub(rf"\{{({names})\}}", lambda match: values[match[1]], template) if names else template
+
 
 type NewMark = Callable[[str, int], str]
 """Returns the mark of a text for each attempt, from 0 on: one or two words that a model can read."""

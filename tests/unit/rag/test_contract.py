@@ -1,8 +1,8 @@
-"""rag.contract.decline: what an answer's form says of it."""
+"""rag.contract: what an answer's form says of it."""
 
 import pytest
 
-from rag.contract.decline import begins_with_decline, is_empty, may_decline
+from rag.contract import begins_with_decline, is_empty, may_decline
 from rag.profiles import clockify, gacounts, waypoint
 
 

@@ -1,1 +1,0 @@
-"""Protocols of the pipeline's surroundings, implemented by adapters and fakes."""
