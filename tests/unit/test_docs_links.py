@@ -55,7 +55,7 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert wrong == []
 
 
-@pytest.mark.parametrize("folder", [DOCS, DOCS / "adr"], ids=["docs", "adr"])
+@pytest.mark.parametrize("folder", [DOCS, DOCS / "adr", DOCS / "evidence"], ids=["docs", "adr", "evidence"])
 def test_the_index_names_every_page(folder: Path) -> None:
     named = {target for target, _ in links(folder / "README.md")}
     pages = {path for path in folder.iterdir() if path.suffix in {".md", ".json"}}

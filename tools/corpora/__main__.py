@@ -23,7 +23,7 @@ from bench.tables import table
 from corpora.measure import Corpus, Row, drawn, measure
 
 LIST = Path(__file__).with_name("corpora.toml")
-PAGE = ROOT / "docs" / "ingest.md"
+PAGE = ROOT / "docs" / "evidence" / "reading-documents.md"
 BEGIN, END = "<!-- make corpora -->", "<!-- end of make corpora -->"
 HEAD = (
     *("documents of", "kind", "documents", "chunks", "failed", "passed over", "words kept %", "of", "leftovers %"),
@@ -84,7 +84,7 @@ def shown(row: Row, many: int) -> Iterator[str]:
 
 
 def main() -> int:
-    """Measure, print, and with ``--write`` put the table into docs/ingest.md."""
+    """Measure, print, and with ``--write`` put the table into docs/evidence/reading-documents.md."""
     reads = argparse.ArgumentParser(prog="python -m corpora")
     reads.add_argument("folder", type=Path)
     reads.add_argument("names", nargs="*")

@@ -13,7 +13,7 @@ from documents.sites.paths import said
 from documents.sites.site import Mount, Site
 
 _SUFFIXES = ("mjs", "ts", "js", "mts", "cjs")
-# "const site = PREVIEW || 'https://...'": both sites of docs/ingest.md have it so.
+# "const site = PREVIEW || 'https://...'": both sites of docs/evidence/addresses.md have it so.
 _SITE = re.compile(r"\b\w*site\w*\s*=[^;'\"`]*['\"](https?://[^'\"]+)['\"]", re.IGNORECASE)
 _NO_SLUG = re.compile(r"[^\w\- ]+")
 

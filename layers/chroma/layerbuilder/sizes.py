@@ -13,7 +13,7 @@ MB = 1_000_000
 
 CHUNK_BYTES = 10_000
 """What a chunk of 1,200 characters with fourteen fields adds to IndexLayer: tokens, windows and units 3.5 kB, vectors
-2.1, metadata 2.1, BM25 1.2, text .6, ids .2 (docs/benchmarks.md)."""
+2.1, metadata 2.1, BM25 1.2, text .6, ids .2 (docs/evidence/benchmarks.md)."""
 
 _ROUND_CHUNKS = 100
 _LISTED = 14

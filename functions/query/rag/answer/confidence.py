@@ -7,7 +7,7 @@ here needs a new ``manifest.FORMAT``.
 
 The chance that a model's answer is faithful to its sources is one over the mean support of its claims, fitted on
 answers of real models that people rated (``python -m research.faithfulness ../shared/data/mtrag_rated``;
-docs/retrieval.md has its figures). It is the chance at the base rate of that set, where 65 % of the answers are
+docs/evidence/answers.md has its figures). It is the chance at the base rate of that set, where 65 % of the answers are
 faithful and 18 % partly; ``CONFIDENCE_SHIFT`` moves it.
 """
 

@@ -1,7 +1,7 @@
 """The conversation: its sessions and turns, and a question that refers to them.
 
 A question is searched for alone, with the questions before it and with the answer before it, and the scores are blended
-(docs/retrieval.md has the figures). A language model may rewrite it so that it stands alone.
+(docs/evidence/retrieval.md has the figures). A language model may rewrite it so that it stands alone.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A text is a remark if its nearest labelled utterance is one and near enough. A less near one is a remark only if the
 documents do not answer it. The utterances come from CLINC-150 (Larson et al., 2019), HWU64 (Liu et al., 2019) and this
-project; only their vectors ship, made by ``tools/research/remarks.py``. docs/retrieval.md has the figures.
+project; only their vectors ship, made by ``tools/research/remarks.py``. docs/evidence/retrieval.md has the figures.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from rag.profiles.shared.pipeline import UNCALIBRATED, Profile, RetrievalPolicy,
 
 DECLINE = "I don't know based on the MD."
 
-DOCS = Origin("docs/architecture.md")
+DOCS = Origin("docs/profiles.md")
 SEED_THRESHOLD = 0.25
 SEED = Seed(
     cuts=True,

@@ -3,7 +3,7 @@
 ``Completion.quotes`` are the source's own characters, each with its passage, so that nothing in them is taken for a
 citation. If a question names an entry of a reference (an option, a setting, a method), the answer is in that entry: a
 passage under a heading of code only, or the row of a table that begins with the name. Of 450 questions with names to
-three public manuals 410 are then answered right, and 329 without (docs/retrieval.md).
+three public manuals 410 are then answered right, and 329 without (docs/evidence/answers.md).
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The ids of a page's headings, used behind ``#`` in links to its sections, by the algorithm of its site.
 
 Each algorithm is written after its source (github-slugger, kramdown-parser-gfm and Hugo agree; mdit-vue; Nuxt's mdc;
-Python-Markdown's toc; pymdownx.slugs; docutils.nodes.make_id). docs/ingest.md has the shares of real links they meet.
+Python-Markdown's toc; pymdownx.slugs; docutils.nodes.make_id). docs/evidence/addresses.md has
+the shares of real links they meet.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
     score(chunk)       = sum over views of weight x score / sum of weights
 
 The division leaves a mean cosine, so that a width of .02 between two chunks means the same in every retriever. The
-constants were chosen on SQuAD, ClapNQ and COVID FAQ; docs/retrieval.md has a table of what each of them does.
+constants were chosen on SQuAD, ClapNQ and COVID FAQ; docs/evidence/retrieval.md has a table of what each of them does.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Each counts in deviations above the mean that questions about nothing have in the same index, and one logistic
 regression joins them: the score is the log of the odds that the index answers the question, against one of those.
-``tools/research/refusal.py`` fitted the weights; docs/retrieval.md says how the signals were chosen.
+``tools/research/refusal.py`` fitted the weights; docs/evidence/retrieval.md says how the signals were chosen.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ regression joins them:
 
     chance = 1 / (1 + exp(-(INTERCEPT + sum_i WEIGHTS_i x signal_i)))
 
-``tools/research/support.py`` fitted the weights; docs/retrieval.md says how the signals were chosen.
+``tools/research/support.py`` fitted the weights; docs/answers.md says how the signals were chosen.
 """
 
 from __future__ import annotations

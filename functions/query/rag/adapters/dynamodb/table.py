@@ -37,7 +37,7 @@ GET_BATCH, WRITE_BATCH = 100, 25
 """Items in one call, DynamoDB's limits."""
 
 CONCURRENT_QUERIES = 3
-"""Each further one may open a connection; docs/benchmarks.md has the cost."""
+"""Each further one may open a connection; docs/evidence/benchmarks.md has the cost."""
 
 
 class DynamoDbTable:

@@ -111,7 +111,7 @@ class WordSearch:
         """See ``LexicalSearch``.
 
         By ``$regex``, as ``$contains`` tells capitals from small letters: a word in three forms takes it three times as
-        long (docs/scaling.md).
+        long (docs/evidence/servers.md).
         """
         words = dict.fromkeys(word for _, word in find_words(text))
         short = [word for word in words if len(re.escape(word).encode(errors="replace")) <= MAX_WORD_BYTES]
