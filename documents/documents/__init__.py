@@ -144,9 +144,9 @@ def as_read(text: str, *, file: Path, root: Path, site: Site, meta: Mapping[Any,
 
     place = _place(file, root, site, meta or {})
     if site.kind == "sphinx" and file.suffix.lower() in _MYST:
-        from documents.converters import from_myst
+        from documents.converters import from_rst
 
-        return from_myst.read(text, place)
+        return from_rst.read_myst(text, place)
     return markup.as_read(text, surroundings=place)
 
 

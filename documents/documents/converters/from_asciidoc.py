@@ -6,15 +6,20 @@ lists (pyasciidoc), and one takes 15 s for a page of 6 KB (asciidoctrine).
 
 from __future__ import annotations
 
+import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from documents import entries
-from documents.converters import asciidoc_table
-from documents.converters.asciidoc_folder import taken_in
-from documents.converters.asciidoc_inline import lines_of, resolved, words
-from documents.converters.asciidoc_styles import quotation, quote, section_id
+from documents.converters.asciidoc_text import (
+    cell_markdown,
+    fill_attributes,
+    include_files,
+    inline_markdown,
+    split_lines,
+)
 from documents.converters.output import Converted, Unconvertible, compose, converted, fence, literal
+from documents.converters.tables import table
 from documents.errors import NoText
 from documents.markup.surroundings import Surroundings
 from documents.sites import antora
@@ -55,17 +60,17 @@ def convert(data: bytes, decode: Decode, place: Surroundings | None = None) -> s
     if len(data) > MAX_BYTES:
         raise Unconvertible(f"has {len(data) >> 20} MiB; at most {MAX_BYTES >> 20} are read: split it")
     text, caveat = decode(data)
-    attributes, lines = {}, lines_of(text)
+    attributes, lines = {}, split_lines(text)
     if place:
         attributes = dict(antora.attributes(place.site, place.file))
         if place.kind == "antora" and place.file.stem == "nav":
             raise NoText("is the navigation of a site")
-        lines = taken_in(lines, attributes, place)
-    body = "\n\n".join(_Reader(attributes, 0, set()).blocks(lines))
+        lines = include_files(lines, attributes, place)
+    body = "\n\n".join(_BlockReader(attributes, 0, set()).blocks(lines))
     return converted(compose(body), (caveat,) if caveat else ())
 
 
-class _Reader:
+class _BlockReader:
     """Reads blocks; ``attributes`` are those defined so far, in the whole document."""
 
     def __init__(self, attributes: dict[str, str], depth: int, ids: set[str]) -> None:
@@ -126,7 +131,7 @@ class _Reader:
             self._flush()
             self._style = f"{self._style},{line[1:-1]}" if self._style else line[1:-1]
         elif (title := _TITLE.match(line)) and not self._paragraph and not _ITEM.match(line):
-            self._add(literal(words(title[1], self._attributes)))
+            self._add(literal(inline_markdown(title[1], self._attributes)))
         else:
             return False
         return True
@@ -135,8 +140,8 @@ class _Reader:
         self._end_lists()
         anchor = _anchor(self._style)
         self._style = ""
-        title = words(text, self._attributes)
-        anchor = anchor or ("" if len(marks) == 1 else section_id(title, self._attributes, self._ids))
+        title = inline_markdown(text, self._attributes)
+        anchor = anchor or ("" if len(marks) == 1 else _section_id(title, self._attributes, self._ids))
         self._add(f"{'#' * len(marks)} {title}{f' {{#{anchor}}}' if anchor else ''}")
 
     def _text(self, line: str) -> None:
@@ -159,7 +164,7 @@ class _Reader:
             self._stack[:] = [_DEFINITIONS]
             anchor = _anchor(self._style)
             self._style = ""
-            shown = " ".join(words(text, self._attributes).split())
+            shown = " ".join(inline_markdown(text, self._attributes).split())
             self._out.append(f"{entries.TERM}{shown}{f' {{#{anchor}}}' if anchor else ''}")
             self._attached = self._awaits_body = True
             self._in_list = False
@@ -187,11 +192,11 @@ class _Reader:
             return
         text, self._paragraph = "\n".join(self._paragraph), []
         label = f"{self._style.strip('[]')}: " if self._style in _ADMONITIONS else ""
-        quoted, self._style = quotation(self._style), ""
+        quoted, self._style = _quotation_source(self._style), ""
         item = re.match(r"- |1\. ", text) if self._stack else None
-        found = words(text, self._attributes)
+        found = inline_markdown(text, self._attributes)
         shown = found if item else label + literal(found)
-        self._add(shown if item or quoted is None else quote([shown], quoted), item=bool(item))
+        self._add(shown if item or quoted is None else _quote([shown], quoted), item=bool(item))
 
     def _add(self, block: str, *, item: bool = False) -> None:
         """Add a block, within the open list item if it is attached to it."""
@@ -216,22 +221,22 @@ class _Reader:
         inside, style, self._style = lines[at + 1 : end], self._style, ""
         if mark[0] in "-.`" and mark != "--":
             code = "\n".join(inside)
-            shown = resolved(code, self._attributes) if "subs=" in style else code
+            shown = fill_attributes(code, self._attributes) if "subs=" in style else code
             self._add(fence(shown, _language(style) or mark[3:].strip(".-`")))
         elif mark[0] not in "/+":
             name = style.split(",")[0].split("%")[0].split(".")[0]
-            parts = _Reader(self._attributes, self._depth + 1, self._ids).blocks(inside)
-            quoted = quotation(style) if mark[0] in "_-" else None
+            parts = _BlockReader(self._attributes, self._depth + 1, self._ids).blocks(inside)
+            quoted = _quotation_source(style) if mark[0] in "_-" else None
             whole = "\n\n".join([f"{name}:", *parts] if name in _ADMONITIONS else parts)
-            self._add(whole if quoted is None else quote(parts, quoted))
+            self._add(whole if quoted is None else _quote(parts, quoted))
         return end + 1
 
     def _table(self, lines: Sequence[str], at: int) -> int:
         self._flush()
         mark = lines[at].strip()
         end = next((n for n in range(at + 1, len(lines)) if lines[n].strip() == mark), len(lines))
-        style, self._style = resolved(self._style, self._attributes), ""
-        self._add(asciidoc_table.markdown(lines[at + 1 : end], mark[0], style, self._attributes))
+        style, self._style = fill_attributes(self._style, self._attributes), ""
+        self._add(_table_markdown(lines[at + 1 : end], mark[0], style, self._attributes))
         return end + 1
 
 
@@ -248,3 +253,92 @@ def _anchor(style: str) -> str:
 def _language(style: str) -> str:
     found = re.match(r"(?:source|,|listing)[^,]*,\s*([\w+#-]+)", style) or re.search(r"\blanguage=\"?([\w+#-]+)", style)
     return found[1] if found else ""
+
+
+_NO_ID = re.compile(r"<[^>]+>|&(?:[a-z]+\d{0,2}|#\d{2,5}|#x[\da-f]{2,4});|[^ \w\-.]+")
+_EMPHASIS = re.compile(r"[*`_^~#](?=\w)|(?<=\w)[*`_^~#]")
+_GAPS = re.compile(r"[ .-]+")
+
+
+def _quotation_source(style: str) -> str | None:
+    """Who is quoted, and where from, by ``[quote, who, where]``; None where the block is no quotation."""
+    name, *options_given = (part.strip().strip("\"'") for part in style.split(","))
+    if name.split(".")[0].split("#")[0] not in ("quote", "verse"):
+        return None
+    return ", ".join(part for part in options_given if part and "=" not in part)
+
+
+def _quote(parts: Sequence[str], source: str) -> str:
+    """``parts`` as a quotation of Markdown, with its ``source`` below."""
+    text = "\n\n".join([*parts, f"— {source}"] if source else parts)
+    return "\n".join(f"> {line}".rstrip() for line in text.split("\n"))
+
+
+def _section_id(title: str, attributes: Mapping[str, str], taken: set[str]) -> str:
+    """The id of a section, as Asciidoctor makes it, and now among ``taken``; ``""`` where a document wants none."""
+    if "sectids!" in attributes or "!sectids" in attributes:
+        return ""
+    prefix, gap = attributes.get("idprefix", "_"), attributes.get("idseparator", "_")[:1]
+    plain = _NO_ID.sub("", _EMPHASIS.sub("", title).lower())
+    name = prefix + (_GAPS.sub(gap, plain).strip(gap) if gap else plain.replace(" ", ""))
+    name = name.lstrip(gap) if gap and not prefix else name
+    made, number = name, 2
+    while made in taken:
+        made, number = f"{name}{gap}{number}", number + 1
+    taken.add(made)
+    return made if re.fullmatch(r"[^\s{}]+", made) else ""
+
+
+MAX_TABLE_COLUMNS = 100
+
+_CELL_SPEC = r"(?:(\d+)?(?:\.(\d+))?([+*]))?[<^>.]*[adehlmsv]?"
+_COLUMNS = re.compile(r"cols=(?:\"([^\"]*)\"|'([^']*)'|([^\s,]+))")
+_REPEAT = re.compile(r"(\d+)\*")
+
+
+def _table_markdown(lines: Sequence[str], mark: str, style: str, attributes: Mapping[str, str]) -> str:
+    """The table between two lines that begin with ``mark``, with the block attributes ``style``, as Markdown."""
+    if mark in ",:":
+        rows = [list(row) for row in csv.reader(lines, delimiter=mark) if row]
+        width = max(map(len, rows), default=0)
+        return _write_rows([row + [""] * (width - len(row)) for row in rows], attributes)
+    text = "\n".join(lines).strip("\n")
+    begin = re.compile(rf"(?:^|(?<=\s)){_CELL_SPEC}(?<!\\)\{mark}", re.MULTILINE)
+    marks = list(begin.finditer(text))
+    if not marks:
+        return ""
+    ends = [*(match.start() for match in marks[1:]), len(text)]
+    cells = [(match, text[match.end() : end].strip()) for match, end in zip(marks, ends, strict=True)]
+    first_line = sum(1 for match in marks if "\n" not in text[: match.start()].strip("\n"))
+    width = min(_count_columns(style) or sum(_column_span(match) for match in marks[:first_line]), MAX_TABLE_COLUMNS)
+    return _write_rows(_fill_grid(cells, width), attributes)
+
+
+def _write_rows(rows: Sequence[Sequence[str]], attributes: Mapping[str, str]) -> str:
+    shown = [[cell_markdown(text, attributes).replace("\\|", "|") for text in row] for row in rows]
+    return table(shown[0], shown[1:]) if shown else ""
+
+
+def _count_columns(style: str) -> int:
+    found = _COLUMNS.search(style)
+    if not found:
+        return 0
+    value = found[1] or found[2] or found[3]
+    return sum(int(many[1]) if (many := _REPEAT.match(part.strip())) else 1 for part in re.split("[,;]", value))
+
+
+def _column_span(match: re.Match[str]) -> int:
+    return int(match[1] or 1) if match[3] else 1
+
+
+def _fill_grid(cells: Sequence[tuple[re.Match[str], str]], width: int) -> list[list[str]]:
+    """The grid, with a cell that spans several in each of them."""
+    grid: dict[tuple[int, int], str] = {}
+    x = y = 0
+    for match, text in cells:
+        while (y, x) in grid or x >= width:
+            x, y = (x + 1, y) if x + 1 < width else (0, y + 1)
+        across, down = min(_column_span(match), width - x), min(int(match[2] or 1), MAX_TABLE_COLUMNS)
+        grid |= {(y + j, x + i): text for j in range(down) for i in range(across)}
+    height = 1 + max(row for row, _ in grid)
+    return [[grid.get((row, column), "") for column in range(width)] for row in range(height)]

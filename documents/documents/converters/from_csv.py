@@ -7,8 +7,8 @@ import io
 from collections import Counter
 from itertools import islice
 
-from documents.converters import sheets
 from documents.converters.output import Converted, Unconvertible, compose, converted
+from documents.converters.tables import Budget, sheet_markdown
 from documents.values import Decode
 
 MAX_BYTES = 100 * 1024 * 1024
@@ -32,7 +32,7 @@ def convert(data: bytes, decode: Decode) -> str | Converted:
     text = text.replace("\0", "")
     csv.field_size_limit(MAX_CELL_CHARS)
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text))
-    return converted(compose(sheets.markdown(list(sheets.Budget().bounded(rows)))), (caveat,) if caveat else ())
+    return converted(compose(sheet_markdown(list(Budget().bounded(rows)))), (caveat,) if caveat else ())
 
 
 def _delimiter(text: str) -> str:

@@ -1,14 +1,19 @@
-"""DOCX to Markdown: mammoth makes HTML of the styles' meaning, and that becomes Markdown."""
+"""DOCX to Markdown: mammoth makes HTML of the styles' meaning, and that becomes Markdown.
+
+mammoth gets the parts in a form that it reads: equations as LaTeX, text boxes and fields as the text that they show.
+"""
 
 from __future__ import annotations
 
 import io
+from typing import Any
+from zipfile import ZipFile
 
 import mammoth
+from lxml import etree
 
-from documents.converters import archives, docx_parts
-from documents.converters.equations import Equations
 from documents.converters.from_html import markdown, parse
+from documents.converters.office import EQUATION, Equations, check_office, rewrite_parts
 from documents.converters.output import Converted, compose, converted
 
 MAX_XML_BYTES = 16 * 1024 * 1024
@@ -30,10 +35,10 @@ def convert(data: bytes) -> str | Converted:
         Unconvertible: it is encrypted, an old .doc, damaged, too large unpacked, has a DTD.
         NoText: it holds none.
     """
-    title = archives.office(data, suffix=".docx", max_xml_bytes=MAX_XML_BYTES)
+    title = check_office(data, suffix=".docx", max_xml_bytes=MAX_XML_BYTES)
     equations = Equations()
     html = mammoth.convert_to_html(
-        io.BytesIO(docx_parts.readable(data, equations)),
+        io.BytesIO(prepare_parts(data, equations)),
         style_map=_STYLES,
         include_embedded_style_map=False,  # it is the file's own
         convert_image=mammoth.images.img_element(lambda _: {}),  # the alternative text, the picture unread
@@ -48,3 +53,76 @@ def convert(data: bytes) -> str | Converted:
         if " " not in str(picture["alt"]).strip():  # a file's name
             picture.extract()
     return converted(compose(markdown(fragment), title=title), equations.caveats)
+
+
+_W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
+_MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
+_ADDED = "made"  # an attribute of alternatives that were written here
+_WRAPPERS = (f"{_W}fldSimple", f"{_W}dir", f"{_W}bdo", f"{_M}oMathPara")
+"""Elements around text that mammoth leaves out with all that is in them."""
+_CHANGED_TAGS = (b"txbxContent", b"oMath", b"fldSimple", b":dir>", b":dir ", b":bdo", b":ruby")
+
+
+def prepare_parts(data: bytes, equations: Equations) -> bytes:
+    """The Word file ``data`` with its parts changed; the same bytes where there is nothing to change."""
+    with ZipFile(io.BytesIO(data)) as archive:
+        names = [name for name in archive.namelist() if name.endswith(".xml")]
+        parts = {name: part for name in names if any(mark in (part := archive.read(name)) for mark in _CHANGED_TAGS)}
+    changed = {name: _prepare_part(part, equations) for name, part in parts.items()}
+    return rewrite_parts(data, changed.get) if changed else data
+
+
+def _prepare_part(part: bytes, equations: Equations) -> bytes:
+    try:
+        root = etree.fromstring(part, etree.XMLParser(resolve_entities=False, no_network=True))
+    except etree.XMLSyntaxError:
+        return part  # mammoth will say it
+    for equation in list(root.iter(EQUATION)):
+        beside = " " if equation.getnext() is not None and equation.getnext().tag == equation.tag else ""
+        _replace(equation, [_run(equations.to_latex(equation) + beside)])
+    for ruby in list(root.iter(f"{_W}ruby")):
+        base, above = (list(ruby.iterfind(f"{_W}{name}/*")) for name in ("rubyBase", "rt"))
+        _replace(ruby, [*base, _run(" ("), *above, _run(")")])
+    for around in list(root.iter(*_WRAPPERS)):
+        _replace(around, list(around))
+    for box in list(root.iter(f"{_W}txbxContent")):
+        _move_text_box(box)
+    made: bytes = etree.tostring(root, encoding="UTF-8", xml_declaration=True)
+    return made
+
+
+def _move_text_box(box: Any) -> None:
+    """Put a text box where mammoth reads it: in a ``w:pict``, and of alternatives in the last one.
+
+    Word writes most text boxes twice, for programs of two ages.
+    """
+    around = next(box.iterancestors(f"{_W}pict", f"{_W}drawing", f"{_MC}Fallback", f"{_MC}Choice"), None)
+    if around is None or around.tag in (f"{_W}pict", f"{_MC}Fallback"):
+        return
+    choice = next(around.iterancestors(f"{_MC}Choice"), None)
+    if choice is None:
+        shown = around.makeelement(f"{_W}pict")
+        around.addnext(shown)
+    else:
+        fallback = choice.getparent().find(f"{_MC}Fallback")
+        if fallback is None:
+            fallback = etree.SubElement(choice.getparent(), f"{_MC}Fallback")
+        elif fallback.find(f".//{_W}txbxContent") is not None and not fallback.get(_ADDED):
+            return
+        fallback.set(_ADDED, "1")
+        shown = etree.SubElement(fallback, f"{_W}pict")
+    shown.append(box)
+
+
+def _run(text: str) -> Any:
+    run = etree.Element(f"{_W}r")
+    etree.SubElement(run, f"{_W}t").text = text
+    return run
+
+
+def _replace(element: Any, others: list[Any]) -> None:
+    parent = element.getparent()
+    if parent is not None:
+        place = parent.index(element)
+        parent[place : place + 1] = others

@@ -13,8 +13,8 @@ from zipfile import BadZipFile, ZipFile
 
 from bs4 import BeautifulSoup
 
-from documents.converters import archives
 from documents.converters.from_html import page_markdown, parse
+from documents.converters.office import check_archive
 from documents.converters.output import Unconvertible, compose, literal, one_line, own_title
 from documents.errors import NoText
 
@@ -34,7 +34,7 @@ def convert(data: bytes) -> str:
     """
     try:
         with ZipFile(io.BytesIO(data)) as archive:
-            archives.check(archive)
+            check_archive(archive)
             package_name = _package_name(archive)
             package = parse(_text(archive, package_name))
             pages = _pages(archive, package, posixpath.dirname(package_name))

@@ -1,9 +1,11 @@
-"""HTML to Markdown with markdownify: the main part of a page, without what serves its look and its navigation."""
+"""HTML to Markdown with markdownify: the main part of a page, without its look and its navigation."""
 
 from __future__ import annotations
 
 import re
 import warnings
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from urllib.parse import urlsplit
 
@@ -12,7 +14,6 @@ from bs4.element import PageElement, PreformattedString
 from markdownify import ATX, MarkdownConverter
 
 from documents import entries
-from documents.converters import html_layout, html_tables
 from documents.converters.output import compose, fence, literal, one_line
 from documents.converters.tables import table
 
@@ -42,7 +43,7 @@ def convert(data: bytes) -> str:
     """
     page = _page(_TEMPLATE_TAG.sub(b"", data))
     _drop_templates(page)
-    title, url = _title(page), _address(page)
+    title, url = _page_title(page), _canonical_address(page)
     return compose(markdown(_main_part(page), anchors=True), title=title, url=url)
 
 
@@ -79,26 +80,23 @@ def markdown(part: Tag, *, anchors: bool = False) -> str:
     for link in part.select("h1 a, h2 a, h3 a, h4 a, h5 a, h6 a, dt a"):
         if not any(char.isalnum() for char in link.get_text()):
             link.extract()  # the "¶" or "#" that links to the heading itself
-    html_layout.draw_tables(part)
-    html_layout.close_definitions(part)
-    html_layout.lay_open(part)
-    html_tables.lay_open(part)
+    convert_div_grids(part)
+    close_definitions(part)
+    unwrap_heading_lists(part)
+    unwrap_layout_tables(part)
     text = _Converter(anchors=anchors).convert_soup(part)
     return str(text)
 
 
-def _title(page: BeautifulSoup) -> str:
-    title, heading = (one_line(found.get_text(" ")) if found else "" for found in (_page_title(page), page.h1))
+def _page_title(page: BeautifulSoup) -> str:
+    tag = next((tag for tag in page.find_all("title") if tag.find_parent("svg") is None), None)
+    title, heading = (one_line(found.get_text(" ")) if found else "" for found in (tag, page.h1))
     if heading and re.match(re.escape(heading) + _SEPARATOR + r"\S", title):
         return heading
     return title or heading
 
 
-def _page_title(page: BeautifulSoup) -> Tag | None:
-    return next((tag for tag in page.find_all("title") if tag.find_parent("svg") is None), None)
-
-
-def _address(page: BeautifulSoup) -> str:
+def _canonical_address(page: BeautifulSoup) -> str:
     link = page.select_one("link[rel~=canonical][href]")
     address = str(link["href"]).strip() if link else ""
     try:
@@ -177,7 +175,7 @@ class _Converter(MarkdownConverter):
         if not text.strip():
             return ""
         anchor = _anchor(el)
-        if _is_name(text.strip(), anchor):
+        if _is_code_name(text.strip(), anchor):
             text = f"`{text.strip()}`"
         heading = str(super().convert_hN(n, el, text, parent_tags))  # type: ignore[misc]  # stub
         if "_inline" in parent_tags:
@@ -187,7 +185,7 @@ class _Converter(MarkdownConverter):
 
     def convert_table(self, el: Tag, text: str, parent_tags: set[str]) -> str:
         caption = self._cells.get(id(el.caption), "") if el.caption else ""
-        found = html_tables.grid(el, self._cells)
+        found = table_grid(el, self._cells)
         return f"\n\n{caption}\n\n{table(*found)}\n\n" if found else ""
 
     def convert_td(self, el: Tag, text: str, parent_tags: set[str]) -> str:
@@ -226,7 +224,7 @@ def _in_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _is_name(text: str, anchor: str) -> bool:
+def _is_code_name(text: str, anchor: str) -> bool:
     """Whether a heading is a name of code: its id is itself, as Javadoc has it, where that of words is made of them."""
     return text == anchor or (anchor.startswith((f"{text}(", f"{text}-")) and anchor.endswith((")", "-")))
 
@@ -237,3 +235,127 @@ def _anchor(heading: Tag) -> str:
     begins = around is not None and around.name in ("section", "div") and around.find(_HEADING) is heading
     found = str(heading.get("id") or (around.get("id") if begins and around else "") or "")
     return found if _ANCHOR.fullmatch(found) else ""
+
+
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_LISTS = ("ul", "ol")
+
+
+def unwrap_heading_lists(part: Tag) -> None:
+    """Make blocks of the lists in ``part`` that have a heading in an item, so that it is a heading of the page.
+
+    Old Javadoc has a section with its heading in each item. An empty ``<a id="...">`` before such a list is the address
+    of the heading that the list begins with.
+    """
+    for heading in part.find_all(_HEADINGS):
+        for around in heading.find_parents(["li", *_LISTS]):
+            around.name = "div"
+            for other in around.find_all("li", recursive=False):
+                other.name = "div"
+            before = around.find_previous_sibling()
+            is_address = before is not None and before.name == "a" and not before.get_text(strip=True)
+            if before is not None and is_address and not heading.get("id") and around.find(_HEADINGS) is heading:
+                heading["id"] = str(before.get("id") or before.get("name") or "")
+
+
+def close_definitions(part: Tag) -> None:
+    """Take terms and definitions out of the one before, whose end tag HTML lets writers leave out."""
+    for tag in part.find_all(["dt", "dd"]):
+        while (around := tag.find_parent(["dt", "dd", "dl"])) is not None and around.name != "dl":
+            for node in [tag, *tag.next_siblings][::-1]:
+                around.insert_after(node.extract())
+
+
+def convert_div_grids(part: Tag) -> None:
+    """Make tables of the grids of ``<div>`` that Javadoc has had in their place since Java 16.
+
+    On 120 pages of the JDK's own documentation, version 17, are 855, with 7,355 names and descriptions: all are then in
+    a row together, and 186 are without this.
+    """
+    for grid in part.select("div.summary-table"):
+        cells = grid.find_all("div", recursive=False)
+        width = sum(_is_grid_header(cell) for cell in cells)
+        if not width or len(cells) % width:
+            continue
+        rows = [cells[at : at + width] for at in range(0, len(cells), width)]
+        grid.clear()
+        grid.name = "table"
+        for row in rows:
+            line = Tag(name="tr")
+            for cell in row:
+                cell.name = "th" if _is_grid_header(cell) else "td"
+                line.append(cell)
+            grid.append(line)
+
+
+def _is_grid_header(cell: Tag) -> bool:
+    return "table-header" in cell.get_attribute_list("class")
+
+
+MAX_SPAN = 100
+"""A cell spans no more rows or columns; HTML allows a thousand columns and 65,534 rows."""
+
+_LAYOUT_ROLES = ("presentation", "none")
+_TABLE_PARTS = ("tbody", "thead", "tfoot", "tr", "td", "th", "caption")
+
+
+def unwrap_layout_tables(part: Tag) -> None:
+    """Make blocks of the cells of tables in ``part`` that are no table: those with a table in them, or one column."""
+    tables = part.find_all("table")
+    around = {id(one.find_parent("table")) for one in tables}
+    parts: defaultdict[int, list[Tag]] = defaultdict(list)
+    for tag in part.find_all(_TABLE_PARTS):
+        parts[id(tag.find_parent("table"))].append(tag)
+    for one in tables:
+        own = parts[id(one)]
+        rows = Counter(id(tag.parent) for tag in own if tag.name in ("td", "th"))
+        if id(one) in around or one.get("role") in _LAYOUT_ROLES or max(rows.values(), default=0) < 2:
+            for tag in (one, *own):
+                tag.name = "div"
+
+
+def table_grid(table: Tag, words: Mapping[int, str]) -> tuple[list[str], list[list[str]]] | None:
+    """The header and the rows of ``table``, all of one length; ``words`` has each cell's by the tag's ``id()``.
+
+    A cell that spans several stands in each of them, so that each row can be read alone. The names in several header
+    rows are joined. Without a header row the first row is it.
+    """
+    rows = _table_rows(table)
+    cells: dict[tuple[int, int], str] = {}
+    for y, row in enumerate(rows):
+        x = 0
+        for cell in row:
+            while (y, x) in cells:
+                x += 1
+            across, down = _span(cell, "colspan"), min(_span(cell, "rowspan"), len(rows) - y)
+            shown = 1 if len(row) == 1 else across  # what is as wide as the table is said once
+            cells |= {(y + j, x + i): words.get(id(cell), "") for j in range(down) for i in range(shown)}
+            x += across
+    if not cells:
+        return None
+    width = 1 + max(x for _, x in cells)
+    lines = [[cells.get((y, x), "") for x in range(width)] for y in range(len(rows))]
+    heads = _header_rows(rows)
+    header = [" ".join(dict.fromkeys(filter(None, names))) for names in zip(*lines[:heads], strict=True)]
+    return header, [line for line in lines[heads:] if any(line)]
+
+
+def _table_rows(table: Tag) -> list[Sequence[Tag]]:
+    rows = [row for row in table.find_all("tr") if row.find_parent("table") is table]
+    return [cells for row in rows if (cells := row.find_all(["td", "th"], recursive=False))]
+
+
+def _header_rows(rows: Sequence[Sequence[Tag]]) -> int:
+    count = 0
+    while count < len(rows) and _is_header_row(rows[count]):
+        count += 1
+    return count if 0 < count < len(rows) else 1
+
+
+def _is_header_row(row: Sequence[Tag]) -> bool:
+    return row[0].find_parent("thead") is not None or all(cell.name == "th" for cell in row)
+
+
+def _span(cell: Tag, name: str) -> int:
+    value = str(cell.get(name) or "")
+    return max(1, min(int(value), MAX_SPAN)) if value.isdecimal() else 1

@@ -1,25 +1,25 @@
-"""PDF to text: its lines by pypdf, where they stand and how large their letters are, and its tables by pdfplumber."""
+"""PDF to text: its lines by pypdf, with place and letter size, and its ruled tables by pdfplumber."""
 
 from __future__ import annotations
 
 import io
 import logging
 import math
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby, pairwise
+from typing import Any
 
 from pypdf import PageObject, PdfReader
 from pypdf.generic import DictionaryObject, IndirectObject
 
-from documents.converters import pdf_tables
 from documents.converters.output import Converted, Unconvertible, compose, converted, literal, one_line, own_title
-from documents.converters.pdf_layout import markdown
+from documents.converters.pdf_layout import Line, markdown
 from documents.converters.pdf_layout import title as title_of
-from documents.converters.pdf_pages import Line
-from documents.converters.pdf_tables import Table
+from documents.converters.tables import sheet_markdown
 
 _END = b"%%EOF"
 _NO_PASSWORD = ""  # of files that anybody may open, but not change
@@ -61,16 +61,16 @@ def convert(data: bytes) -> str | Converted:
     fields = _fields(reader)
     if not any(pages) and not fields:
         if damaged:
-            raise Unconvertible(f"is damaged: {_named(damaged)} cannot be read, and no other holds text")
+            raise Unconvertible(f"is damaged: {_name_pages(damaged)} cannot be read, and no other holds text")
         raise Unconvertible(f"holds no text, as if it were scanned: {_OCR} first")
     own = own_title(_stated_title(reader))
     body = "\n\n".join([*([markdown(pages)] if any(pages) else []), *fields])
-    caveats = _losses(damaged, is_cut_short=is_cut_short)
-    return converted(compose(body, title=title_of(pages, own)), (*caveats, *_scanned(found, read)))
+    caveats = _damage_caveats(damaged, is_cut_short=is_cut_short)
+    return converted(compose(body, title=title_of(pages, own)), (*caveats, *_scan_caveats(found, read)))
 
 
-def _losses(damaged: Sequence[int], *, is_cut_short: bool) -> tuple[str, ...]:
-    pages = f"{_named(damaged)} cannot be read: damaged" if damaged else ""
+def _damage_caveats(damaged: Sequence[int], *, is_cut_short: bool) -> tuple[str, ...]:
+    pages = f"{_name_pages(damaged)} cannot be read: damaged" if damaged else ""
     return tuple(filter(None, (pages, "is cut short: what stood behind is not read" if is_cut_short else "")))
 
 
@@ -79,16 +79,16 @@ def _pages(data: bytes, found: Sequence[PageObject]) -> list[tuple[Line, ...] | 
     with_tables: list[int] = []
     for number, page in enumerate(found):
         with suppress(Exception):
-            if pdf_tables.may_have_tables(page):
+            if _may_have_tables(page):
                 with_tables.append(number)
-    tables: dict[int, list[Table]] = {}
+    tables: dict[int, list[_PdfTable]] = {}
     with suppress(Exception):  # pdfminer reads fewer damaged files than pypdf: the text is there all the same
-        tables = pdf_tables.find(data, with_tables) if with_tables else {}
+        tables = _find_tables(data, with_tables) if with_tables else {}
     read: list[tuple[Line, ...] | None] = []
     for number, page in enumerate(found):
         lines = None
         with suppress(Exception):
-            lines = tuple(_lines(page, number, tables.get(number, [])))
+            lines = tuple(_page_lines(page, number, tables.get(number, [])))
         read.append(lines)
     return read
 
@@ -116,7 +116,7 @@ def _stated_title(reader: PdfReader) -> str:
     return ""
 
 
-def _lines(page: PageObject, number: int, tables: Sequence[Table]) -> Iterator[Line]:
+def _page_lines(page: PageObject, number: int, tables: Sequence[_PdfTable]) -> Iterator[Line]:
     """The lines of a page that hold text, in the order of the file, with each table where its first cell was."""
     pieces: list[_Piece] = []
 
@@ -144,10 +144,10 @@ def _lines(page: PageObject, number: int, tables: Sequence[Table]) -> Iterator[L
             yield from _text_lines(list(group), number)
         elif found not in placed:
             placed.add(found)
-            yield Line("", number, whole[found].box[3], 0.0, table=pdf_tables.markdown(whole[found]))
+            yield Line("", number, whole[found].box[3], 0.0, table=sheet_markdown(whole[found].rows))
 
 
-def _is_whole(table: Table, pieces: Sequence[_Piece]) -> bool:
+def _is_whole(table: _PdfTable, pieces: Sequence[_Piece]) -> bool:
     inside = sum(_letters(piece.text) for piece in pieces if table.holds(piece.left, piece.height))
     return 0 < inside * _MIN_TABLE_SHARE <= sum(_letters(cell) for row in table.rows for cell in row)
 
@@ -164,19 +164,19 @@ def _text_lines(pieces: Sequence[_Piece], number: int) -> Iterator[Line]:
         for other in others:
             words = " ".join("".join(part.text for part in line).split())
             if words:
-                yield _line(words, line, number)
+                yield _join_pieces(words, line, number)
             line = [_Piece(other, piece.left, piece.height, piece.size)]
 
 
-def _line(words: str, pieces: Sequence[_Piece], page: int) -> Line:
+def _join_pieces(words: str, pieces: Sequence[_Piece], page: int) -> Line:
     sizes: Counter[float] = Counter()
     for piece in pieces:
         sizes[round(2 * piece.size) / 2] += len(piece.text.strip())
     height = next(piece.height for piece in pieces if piece.text.strip())
-    return Line(words, page=page, height=height, size=sizes.most_common(1)[0][0], columns=_columns(pieces))
+    return Line(words, page=page, height=height, size=sizes.most_common(1)[0][0], columns=_count_columns(pieces))
 
 
-def _columns(pieces: Sequence[_Piece]) -> int:
+def _count_columns(pieces: Sequence[_Piece]) -> int:
     """How many parts of a line stand apart by more than two letters, by what letters are wide as a rule."""
     filled = [piece for piece in pieces if piece.text.strip()]
     widths = (len(piece.text.strip()) * piece.size * _LETTER_WIDTH for piece in filled)
@@ -198,13 +198,13 @@ def _fields(reader: PdfReader) -> list[str]:
     return ["\n".join(filled)] if filled else []
 
 
-def _scanned(found: Sequence[PageObject], pages: Sequence[Sequence[Line] | None]) -> tuple[str, ...]:
+def _scan_caveats(found: Sequence[PageObject], pages: Sequence[Sequence[Line] | None]) -> tuple[str, ...]:
     empty = [n for n, lines in enumerate(pages, 1) if lines == () and _has_picture(found[n - 1])]
     verb = "holds" if len(empty) == 1 else "hold"
-    return (f"{_named(empty)} {verb} no text, as if scanned: {_OCR}",) if empty else ()
+    return (f"{_name_pages(empty)} {verb} no text, as if scanned: {_OCR}",) if empty else ()
 
 
-def _named(numbers: Sequence[int]) -> str:
+def _name_pages(numbers: Sequence[int]) -> str:
     """``page 3``, ``pages 1, 4-6``."""
     runs: list[list[int]] = []
     for number in numbers:
@@ -221,3 +221,112 @@ def _has_picture(page: PageObject) -> bool:
         objects = page["/Resources"]["/XObject"]  # type: ignore[index]  # a PDF object is what it is
         return any(objects[name]["/Subtype"] in ("/Image", "/Form") for name in objects)
     return False
+
+
+MAX_PAGE_BYTES = 2_000_000
+MAX_EDGES = 4000
+"""A page with more lines or larger drawing instructions is a map or a drawing: finding cells in it takes minutes."""
+
+_STROKE = re.compile(rb"\b(?:re|l)\b")
+_MIN_STROKES = 4
+_MIN_FILLED = 0.3  # of the cells; a form or a drawing has fewer
+_MIN_CELLS = 0.5  # of what the columns and rows make; bars of a chart have fewer
+
+_MIN_ALIKE = 3  # cells, and lines in each: fewer are as many by chance
+_READING: dict[str, Any] = {
+    "x_tolerance_ratio": 0.2,  # of the letters' size: more is a space
+    "char_dir_rotated": "btt",  # the names of narrow columns run up
+    "line_dir_rotated": "ltr",
+}
+_MAX_TURNED = 0.5  # of the letters; a drawing has more that do not stand upright
+
+type _Box = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class _PdfTable:
+    """A table on a page: ``left, bottom, right, top`` in points, its rows, and where its columns begin."""
+
+    box: _Box
+    rows: tuple[tuple[str, ...], ...]
+    columns: tuple[int, ...]
+
+    def holds(self, left: float, height: float) -> bool:
+        """Whether a piece of text that begins there is in it."""
+        x0, y0, x1, y1 = self.box
+        return x0 - 1 <= left <= x1 and y0 - 1 <= height <= y1
+
+
+def _may_have_tables(page: PageObject) -> bool:
+    """Whether there are lines on a page that may be a table's: pdfplumber takes 0.3 s for a page."""
+    contents = page.get_contents()
+    data = contents.get_data() if contents is not None else b""
+    return len(data) <= MAX_PAGE_BYTES and not page.rotation and len(_STROKE.findall(data)) >= _MIN_STROKES
+
+
+def _find_tables(data: bytes, numbers: Sequence[int]) -> dict[int, list[_PdfTable]]:
+    """The tables on the pages ``numbers`` (from 0), from top to bottom.
+
+    One that goes on from the page before, with columns at the same places, has its first row above it.
+    """
+    import pdfplumber  # takes a third of a second
+
+    found: dict[int, list[_PdfTable]] = {}
+    with pdfplumber.open(io.BytesIO(data), pages=[number + 1 for number in numbers]) as pdf:
+        for page in pdf.pages:
+            with suppress(Exception):  # one damaged page costs no other its tables
+                found[page.page_number - 1] = list(_page_tables(page))
+            page.close()
+    for number in numbers:
+        before, here = found.get(number - 1), found.get(number)
+        if before and here and before[-1].columns == here[0].columns and before[-1].rows[0] != here[0].rows[0]:
+            here[0] = _PdfTable(here[0].box, (before[-1].rows[0], *here[0].rows), here[0].columns)
+    return found
+
+
+def _page_tables(page: Any) -> Iterator[_PdfTable]:
+    if len(page.edges) > MAX_EDGES:
+        return
+    turned = sum(1 for char in page.chars if not char["upright"])
+    if turned > _MAX_TURNED * len(page.chars):
+        return
+    for table in sorted(page.find_tables(), key=lambda table: table.bbox[1]):
+        rows = _table_rows(table)
+        filled = sum(1 for row in rows for cell in row if cell)
+        size = len(rows) * len(rows[0])
+        is_table = len(rows) > 1 and len(rows[0]) > 1 and filled >= _MIN_FILLED * size
+        if is_table and len(table.cells) >= _MIN_CELLS * size:
+            x0, top, x1, bottom = table.bbox
+            height = page.height + page.mediabox[1]
+            lefts = sorted({round(cell[0]) for cell in table.cells})
+            yield _PdfTable((x0, height - bottom, x1, height - top), rows, tuple(lefts))
+
+
+def _table_rows(table: Any) -> tuple[tuple[str, ...], ...]:
+    """The cells' words; a cell that spans several stands in each of them, so that each row can be read alone."""
+    words = {
+        cell: (text or "").strip()
+        for row, texts in zip(table.rows, table.extract(**_READING), strict=True)
+        for cell, text in zip(row.cells, texts, strict=True)
+        if cell
+    }
+    lefts = sorted({cell[0] for cell in words})
+    tops = sorted({cell[1] for cell in words})
+
+    def at(left: float, top: float) -> str:
+        for (x0, y0, x1, y1), text in words.items():
+            if x0 <= left + 0.5 < x1 and y0 <= top + 0.5 < y1:
+                return "" if left != lefts[0] == x0 and x1 > lefts[-1] else text  # as wide as all: said once
+        return ""
+
+    rows = ([at(left, top) for left in lefts] for top in tops)
+    return tuple(tuple(one_line(cell) for cell in line) for row in rows for line in _split_row(row))
+
+
+def _split_row(row: Sequence[str]) -> Sequence[Sequence[str]]:
+    """``row``, or its lines, when a rule is drawn only below every few of them: all cells then have as many."""
+    parts = [cell.split("\n") for cell in row if cell]
+    counts = {len(part) for part in parts}
+    if len(parts) < len(row) or len(row) < _MIN_ALIKE or len(counts) != 1 or min(counts) < _MIN_ALIKE:
+        return [row]
+    return list(zip(*parts, strict=True))

@@ -11,8 +11,7 @@ from pptx import Presentation
 from pptx.enum.shapes import PP_PLACEHOLDER
 from pptx.oxml import parse_xml
 
-from documents.converters import archives
-from documents.converters.equations import EQUATION, Equations
+from documents.converters.office import EQUATION, Equations, check_office
 from documents.converters.output import Converted, Unconvertible, compose, converted, literal, one_line
 from documents.converters.tables import letter, table
 
@@ -35,7 +34,7 @@ def convert(data: bytes) -> str | Converted:
     Raises:
         Unconvertible: it is encrypted, an old .ppt, damaged, too large, has a DTD, or holds no text.
     """
-    title = archives.office(data, suffix=".pptx", max_xml_bytes=MAX_XML_BYTES)
+    title = check_office(data, suffix=".pptx", max_xml_bytes=MAX_XML_BYTES)
     slides = list(enumerate(Presentation(io.BytesIO(data)).slides, 1))
     equations = Equations()
     for _, slide in slides:
@@ -60,7 +59,7 @@ def _lay_open(slide: Any, equations: Equations) -> None:
         around = next(equation.iterancestors(_MATH), None)
         if around is not None:
             run = parse_xml(_RUN)
-            run.text = equations.written(equation)
+            run.text = equations.to_latex(equation)
             around.addprevious(run)
 
 

@@ -1,13 +1,14 @@
-"""reStructuredText to Markdown: docutils makes HTML, with what Sphinx adds to it, and that becomes Markdown.
+"""reStructuredText and MyST, Sphinx's Markdown, to Markdown: docutils makes HTML, and that becomes Markdown.
 
-Of the files that the text names only those in the given folder are read, and no raw HTML of it is taken over.
+Only files in the given folder are read, no raw HTML of a reStructuredText page is taken over, and no template is run:
+of MyST's substitutions only plain values are put in.
 """
 
 from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bs4 import BeautifulSoup
@@ -18,6 +19,7 @@ from documents.converters import sphinx_entries, sphinx_markup
 from documents.converters.from_html import markdown, parse
 from documents.converters.output import Converted, Unconvertible, compose, converted
 from documents.converters.sphinx_folder import Folder
+from documents.markup.code import Hidden
 from documents.markup.surroundings import Surroundings
 from documents.values import Decode
 
@@ -63,7 +65,7 @@ def convert(data: bytes, decode: Decode, place: Surroundings | None = None) -> s
     text, caveat = decode(data)
     with sphinx_markup.understood():
         tree = publish_doctree(text, settings_overrides=settings(place))
-    return converted(compose(read(tree)), (caveat,) if caveat else ())
+    return converted(compose(write_markdown(tree)), (caveat,) if caveat else ())
 
 
 def settings(place: Surroundings | None) -> dict[str, Any]:
@@ -72,7 +74,7 @@ def settings(place: Surroundings | None) -> dict[str, Any]:
     return _SETTINGS | own | {"warning_stream": io.StringIO()}
 
 
-def read(tree: nodes.document) -> str:
+def write_markdown(tree: nodes.document) -> str:
     """What a reader sees of ``tree``, which is changed, as Markdown with the ids of its sections."""
     _tidy(tree)
     html = publish_from_doctree(tree, writer="html5", settings_overrides=_SETTINGS).decode()
@@ -89,7 +91,7 @@ def _tidy(tree: nodes.document) -> None:
     """Leave out what docutils says of the text, and what only serves Sphinx; keep what could not be read."""
     for message in list(tree.findall(nodes.system_message)):
         kept = list(message.findall(nodes.literal_block))
-        message.parent.replace(message, [nodes.paragraph("", line) for block in kept for line in _lines(block)])
+        message.parent.replace(message, [nodes.paragraph("", line) for block in kept for line in _source_lines(block)])
     for image in tree.findall(nodes.image):
         image["alt"] = image.get("alt", "")  # else it is the address
     for node in [*tree.findall(nodes.comment), *tree.findall(nodes.substitution_definition), *_leading_fields(tree)]:
@@ -109,7 +111,7 @@ def _label(admonition: nodes.Element) -> nodes.paragraph:
     return nodes.paragraph("", f"{admonition.tagname.capitalize()}:")
 
 
-def _lines(block: nodes.literal_block) -> Iterator[str]:
+def _source_lines(block: nodes.literal_block) -> Iterator[str]:
     return (line.strip() for line in block.astext().splitlines() if line.strip() and not _OPTION.match(line))
 
 
@@ -117,3 +119,27 @@ def _leading_fields(tree: nodes.document) -> list[nodes.Node]:
     """``:orphan:``, ``:tocdepth: 2`` at the very beginning: Sphinx shows none of them."""
     first = tree.children[:1]
     return first if first and isinstance(first[0], nodes.field_list) else []
+
+
+_SUBSTITUTION = re.compile(r"\{\{[ \t]*([\w-]+)[ \t]*\}\}")
+
+
+def read_myst(text: str, place: Surroundings) -> str:
+    """What a reader sees of the MyST ``text``, without front matter, as Markdown with the ids of its sections."""
+    with sphinx_markup.understood():
+        made = sphinx_markup.parse_myst(_fill_substitutions(text, place), settings(place))
+    return write_markdown(made)
+
+
+def _fill_substitutions(text: str, place: Surroundings) -> str:
+    """``text`` with the substitutions that the page's front matter or ``conf.py`` has, if they are plain."""
+    myst = place.page.get("myst")
+    values = myst.get("substitutions") if isinstance(myst, Mapping) else None
+    found = {**place.site, **(values if isinstance(values, Mapping) else {})}
+
+    def value(match: re.Match[str]) -> str:
+        said = found.get(match[1])
+        return match[0] if isinstance(said, bool) or not isinstance(said, str | int | float) else str(said)
+
+    hidden = Hidden()
+    return hidden.back(_SUBSTITUTION.sub(value, hidden.hide(text)))

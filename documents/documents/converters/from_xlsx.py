@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import datetime as dt
 import io
+import posixpath
 import re
 import warnings
 from collections.abc import Iterator
 from typing import Any
 from zipfile import ZipFile
 
+from lxml import etree
 from openpyxl import load_workbook
 from openpyxl.utils.cell import range_boundaries
 
-from documents.converters import archives, sheets
-from documents.converters.output import Converted, Unconvertible, compose, converted, one_line
-from documents.converters.xlsx_boxes import text_boxes
+from documents.converters.office import check_office, count_elements, from_strict
+from documents.converters.output import Converted, Unconvertible, compose, converted, literal, one_line
+from documents.converters.tables import Budget, sheet_markdown
 
 MAX_XML_BYTES = 200 * 1024 * 1024
 MAX_ELEMENTS = {"worksheet": 8_000_000, "": 1_000_000}
@@ -37,14 +39,14 @@ def convert(data: bytes) -> str | Converted:
     Raises:
         Unconvertible: it is encrypted, an old .xls, damaged, too large, has a DTD, or holds nothing.
     """
-    title = archives.office(data, suffix=".xlsx", max_xml_bytes=MAX_XML_BYTES)
-    archives.count(data, MAX_ELEMENTS)
-    budget = sheets.Budget()
+    title = check_office(data, suffix=".xlsx", max_xml_bytes=MAX_XML_BYTES)
+    count_elements(data, MAX_ELEMENTS)
+    budget = Budget()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of what openpyxl would lose in writing
         book = _book(data)
         if not book.worksheets:  # ISO's "strict" kind, which openpyxl does not know
-            data = archives.transitional(data)
+            data = from_strict(data)
             book = _book(data)
         shown = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
         with ZipFile(io.BytesIO(data)) as archive:
@@ -60,8 +62,8 @@ def convert(data: bytes) -> str | Converted:
     return converted(compose(text, title=title), caveats)
 
 
-def _sheet(sheet: Any, budget: sheets.Budget, archive: ZipFile) -> str:
-    cells = sheets.markdown(list(budget.bounded(_rows(sheet, budget))))
+def _sheet(sheet: Any, budget: Budget, archive: ZipFile) -> str:
+    cells = sheet_markdown(list(budget.bounded(_rows(sheet, budget))))
     return "\n\n".join(filter(None, (cells, text_boxes(archive, sheet._worksheet_path))))
 
 
@@ -69,13 +71,13 @@ def _book(data: bytes) -> Any:
     return load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
 
 
-def _rows(sheet: Any, budget: sheets.Budget) -> Iterator[list[str]]:
+def _rows(sheet: Any, budget: Budget) -> Iterator[list[str]]:
     sheet.reset_dimensions()  # what the file says of its size may be wrong
     areas = sorted(_merged(sheet), key=lambda area: area[1], reverse=True)
     values: dict[_Area, str] = {}
     for number, cells in enumerate(sheet.iter_rows(), 1):
         budget.look(len(cells) + len(values))
-        row = [_shown(cell) for cell in cells]
+        row = [_cell_text(cell) for cell in cells]
         while areas and areas[-1][1] <= number:
             area = areas.pop()
             value = row[area[0] - 1] if area[0] <= len(row) else ""
@@ -100,7 +102,7 @@ def _merged(sheet: Any) -> list[_Area]:
     return [area for area in found if None not in area]
 
 
-def _shown(cell: Any) -> str:
+def _cell_text(cell: Any) -> str:
     value = cell.value
     if value is None:
         return ""
@@ -130,3 +132,39 @@ def _number(value: float, style: str) -> str:
     else:
         text = f"{number:.{_PRECISION}g}"
     return f"{text}%" if percent else text
+
+
+_A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+_SHAPE = "{http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing}sp"
+_MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
+_DRAWING = "/drawing"
+
+
+def text_boxes(archive: ZipFile, sheet: str) -> str:
+    """The paragraphs of the text boxes on ``sheet``, a part's name, in the order of the file."""
+    folder, name = posixpath.split(sheet)
+    paragraphs = []
+    for target in _targets(archive, f"{folder}/_rels/{name}.rels"):
+        drawing = _parse_part(archive, posixpath.normpath(posixpath.join("/", folder, target)).lstrip("/"))
+        if drawing is None:
+            continue
+        for shape in drawing.iter(_SHAPE):
+            if next(shape.iterancestors(f"{_MC}Fallback"), None) is None:
+                words = ("".join(text.text or "" for text in line.iter(f"{_A}t")) for line in shape.iter(f"{_A}p"))
+                paragraphs += [literal(found) for line in words if (found := one_line(line))]
+    return "\n\n".join(paragraphs)
+
+
+def _targets(archive: ZipFile, name: str) -> list[str]:
+    relations = _parse_part(archive, name)
+    found = [] if relations is None else list(relations)
+    return [str(one.get("Target")) for one in found if str(one.get("Type")).endswith(_DRAWING)]
+
+
+def _parse_part(archive: ZipFile, name: str) -> etree._Element | None:
+    if name not in archive.namelist():
+        return None
+    try:
+        return etree.fromstring(archive.read(name), etree.XMLParser(resolve_entities=False, no_network=True))
+    except etree.XMLSyntaxError:
+        return None  # the cells may be whole

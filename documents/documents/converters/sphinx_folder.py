@@ -1,13 +1,15 @@
-"""The other files of a Sphinx project: titles of its documents and labels, and files that a page takes in.
+"""The other files of a Sphinx project: titles of its documents and labels, and files that a page includes.
 
-Nothing outside of the folder that was given is read, no link is followed, and hidden files are passed over.
+Nothing outside of the given folder is read, no link is followed, and hidden files are passed over.
 """
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import os
 import re
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
@@ -169,3 +171,57 @@ def _words(title: str) -> str:
 
 def _key(label: str) -> str:
     return " ".join(label.strip("`").replace("\\", "").lower().split())
+
+
+def select_lines(text: str, options: Mapping[str, str]) -> str:
+    """The lines of ``text`` that the ``options`` of the directive ask for; all where they make no sense."""
+    lines = text.split("\n")
+    if name := options.get("pyobject"):
+        lines = _object_lines(text, name)
+    if numbers := options.get("lines"):
+        lines = [lines[number] for number in _line_numbers(numbers, len(lines))]
+    lines = lines[slice(*(_parse_number(options.get(name)) for name in ("start-line", "end-line")))]
+    first = _find_line(lines, options.get("start-after"), 1) or _find_line(lines, options.get("start-at"), 0) or 0
+    lines = lines[first:]
+    last = _find_line(lines, options.get("end-before"), 0) or _find_line(lines, options.get("end-at"), 1)
+    lines = lines[:last]
+    return textwrap.dedent("\n".join(lines)) if "dedent" in options else "\n".join(lines)
+
+
+def _find_line(lines: list[str], wanted: str | None, beyond: int) -> int | None:
+    """Where the first line with ``wanted`` in it is, or the one ``beyond`` it."""
+    if not wanted:
+        return None
+    return next((at + beyond for at, line in enumerate(lines) if wanted in line), None)
+
+
+def _parse_number(text: str | None) -> int | None:
+    try:
+        return int(text or "")
+    except ValueError:
+        return None
+
+
+def _line_numbers(text: str, count: int) -> Iterator[int]:
+    for run in text.split(","):
+        first, dash, last = run.strip().partition("-")
+        start = _parse_number(first) or 1
+        end = (_parse_number(last) or count) if dash else start
+        yield from range(start - 1, min(end, count))
+
+
+def _object_lines(text: str, name: str) -> list[str]:
+    """The lines of the Python class or function ``name`` (``Class.method``)."""
+    try:
+        body = ast.parse(text).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return text.split("\n")
+    found: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef | None = None
+    for wanted in name.split("."):
+        kinds = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+        found = next((node for node in body if isinstance(node, kinds) and node.name == wanted), None)
+        if found is None:
+            return text.split("\n")
+        body = found.body
+    first = min([found.lineno, *(mark.lineno for mark in found.decorator_list)]) if found else 1
+    return text.split("\n")[first - 1 : found.end_lineno if found else None]

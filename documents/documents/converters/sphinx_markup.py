@@ -7,18 +7,18 @@ Sphinx itself would have to run the project's ``conf.py`` to know them all. In 2
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from docutils import nodes
+from docutils.core import publish_doctree
 from docutils.parsers.rst import Directive, directives, roles
 from docutils.parsers.rst.directives.body import CodeBlock
 from docutils.statemachine import StateMachine, StringList
 
 from documents.converters import sphinx_entries
-from documents.converters.sphinx_folder import Folder
-from documents.converters.sphinx_parts import part
+from documents.converters.sphinx_folder import Folder, select_lines
 
 _SILENT = frozenset({
     "autoapi-inheritance-diagram", "autosummary", "autoapisummary", "codeauthor", "contents", "cssclass",
@@ -61,6 +61,12 @@ _WORDS = frozenset({
     "ref", "rfc", "term", "user",
 })  # fmt: skip
 """Roles whose text is words; that of the others is a name in code."""
+
+# All but "substitution", which runs templates, and those that change what stands there (smartquotes, linkify).
+_EXTENSIONS = (
+    "amsmath", "attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath", "fieldlist", "html_admonition",
+    "html_image", "strikethrough", "tasklist",
+)  # fmt: skip
 
 
 class _Options(dict[str, Callable[[str], str]]):
@@ -121,7 +127,7 @@ class _Any(Directive):
             return [] if "hidden" in self.options else self._contents(folder, [*argument.split("\n"), *self.content])
         settings = self.state.document.settings
         within = [*(self.state_machine.get_source(self.lineno) or "").split(_WITHIN), *settings.sphinx_within]
-        text = part(folder.included(argument, within), self.options).strip("\n")
+        text = select_lines(folder.included(argument, within), self.options).strip("\n")
         if not text.strip():
             return []
         if name == "literalinclude" or self.options.keys() & {"code", "literal"}:
@@ -131,10 +137,8 @@ class _Any(Directive):
         if not isinstance(self.state_machine, StateMachine):
             return self._in_markdown(argument, text if is_markdown or "parser" not in self.options else _as_rst(text))
         if is_markdown:
-            from documents.converters.from_myst import tree
-
             inside = {**vars(settings), "sphinx_within": [*within, argument]}
-            return tree(text, inside).children
+            return parse_myst(text, inside).children
         # As docutils does it: a title in it may end the section that the directive is in.
         self.state_machine.insert_input(text.split("\n"), _WITHIN.join([*within, argument]))
         return []
@@ -240,3 +244,31 @@ def understood() -> Iterator[None]:
         yield
     finally:
         places[0].directive, places[1].role = find_directive, find_role
+
+
+def parse_myst(text: str, settings: Mapping[str, Any]) -> nodes.document:
+    """What docutils makes of ``text``, read as ``settings`` say."""
+    from myst_parser.parsers.docutils_ import Parser  # takes a third of a second
+
+    own = {
+        "myst_all_links_external": True,  # docutils takes out the words of a link that leads to no place on the page
+        "myst_enable_extensions": _EXTENSIONS,
+        "myst_suppress_warnings": ["myst"],
+        "raw_enabled": True,  # HTML in Markdown, which becomes Markdown; the directive "raw" shows nothing
+    }
+    # The line before it: what looks like front matter is none, which could switch on "substitution".
+    made = publish_doctree(f"\n{text}", parser=Parser(), settings_overrides={**settings, **own})
+    _name_links(made, settings["sphinx_folder"])
+    return made
+
+
+def _name_links(made: nodes.document, folder: Folder) -> None:
+    """A link without words has the title of what it leads to."""
+    for link in made.findall(nodes.reference):
+        target = str(link.get("refuri", ""))
+        if link.children and link.astext() != target:
+            continue
+        path, _, label = target.removeprefix("project:").partition("#")
+        title = (folder.label(label) if label else "") or (folder.title(path) if path else "")
+        if title or not link.children:
+            link.children = [nodes.Text(title or label or path)]

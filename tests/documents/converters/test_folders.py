@@ -7,7 +7,7 @@ import pytest
 from made_files import write_files as write
 
 import documents
-from documents.converters.sphinx_parts import part
+from documents.converters.sphinx_folder import select_lines
 
 
 def text_of(folder: Path, name: str) -> str:
@@ -162,7 +162,7 @@ def test_myst_runs_nothing_and_reads_nothing_else(tmp_path: Path, text: str) -> 
     ],
 )
 def test_parts_of_included_files(options: dict[str, str], lines: str) -> None:
-    assert part("a\nb\nc\nd", options) == "\n".join(lines)
+    assert select_lines("a\nb\nc\nd", options) == "\n".join(lines)
 
 
 ANTORA = {

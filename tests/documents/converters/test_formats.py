@@ -18,7 +18,7 @@ from pptx.oxml import parse_xml
 from pptx.util import Inches
 
 from documents import Decode, Unconvertible, convert, utf_8
-from documents.converters.archives import rewritten
+from documents.converters.office import rewrite_parts
 
 
 def read(suffix: str, data: bytes | str, decode: Decode = utf_8) -> tuple[str, tuple[str, ...]]:
@@ -84,7 +84,7 @@ def test_word_equations_that_cannot_be_latex_are_counted_and_read_by_their_chara
         raise Broken
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("documents.converters.equations.convert_omml", refuse)
+        patched.setattr("documents.converters.office.convert_omml", refuse)
         assert read(".docx", docx(f"<w:p>{said('It is ')}{SQUARED}</w:p>")) == (
             "It is r2\n",
             ("has equations of which only the characters are read: 1",),
@@ -176,7 +176,7 @@ def test_the_text_boxes_of_a_sheet_stand_below_its_cells() -> None:
         "</x:txBody></x:sp></x:wsDr>"
     ).encode()
 
-    data = rewritten(saved(book), lambda name, part: box if name == "xl/drawings/drawing1.xml" else part)
+    data = rewrite_parts(saved(book), lambda name, part: box if name == "xl/drawings/drawing1.xml" else part)
 
     assert (
         text_of(".xlsx", data)

@@ -10,7 +10,8 @@ from openpyxl import Workbook
 from openpyxl.worksheet._reader import WorkSheetParser
 
 from documents import Unconvertible, convert
-from documents.converters import from_xlsx, sheets
+from documents.converters import from_xlsx
+from documents.converters.tables import Budget
 
 XMLNS = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 STRINGS = "application/vnd.openxmlformats-officedocument.spreadsheetml.sharedStrings+xml"
@@ -147,14 +148,14 @@ def test_rows_are_counted_while_they_come() -> None:
             taken += 1
             yield []
 
-    budget = sheets.Budget(rows=1000)
+    budget = Budget(rows=1000)
     with pytest.raises(Unconvertible, match="has more than 3,000,000 rows, empty ones too"):
         list(budget.bounded(rows()))
     assert taken == 1001
 
 
 def test_all_sheets_share_one_budget() -> None:
-    budget = sheets.Budget(cells=5)
+    budget = Budget(cells=5)
     assert list(budget.bounded(iter([["a", "b", "c", ""]]))) == [["a", "b", "c"]]
     with pytest.raises(Unconvertible, match="holds more than 2,000,000 cells: split it"):
         list(budget.bounded(iter([["a", "b", "c"]])))

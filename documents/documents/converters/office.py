@@ -1,7 +1,7 @@
-"""Zip files of XML parts, as Office and EPUB files are: looked at before a library unpacks them.
+"""Office files and EPUB books: checked before a library unpacks them, and Office's equations as LaTeX.
 
-They come from anywhere: how large they are unpacked, and that no part has a document type, which OOXML forbids
-(ECMA-376 part 2) and entity attacks need.
+These zip files of XML parts come from anywhere. Checked are their unpacked size, and that no part has a document type,
+which OOXML forbids (ECMA-376 part 2) and entity attacks need.
 """
 
 from __future__ import annotations
@@ -9,8 +9,11 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Mapping
+from typing import Any
 from xml.parsers import expat
 from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile, ZipInfo
+
+from omml2latex import convert_omml
 
 from documents.converters.output import Unconvertible, own_title
 
@@ -24,7 +27,7 @@ _STRICT = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/")
 _PROBE_BYTES = 64 * 1024
 
 
-def office(data: bytes, *, suffix: str, max_xml_bytes: int) -> str:
+def check_office(data: bytes, *, suffix: str, max_xml_bytes: int) -> str:
     """Look at an Office file; the title in its properties.
 
     Raises:
@@ -37,17 +40,17 @@ def office(data: bytes, *, suffix: str, max_xml_bytes: int) -> str:
         )
     try:
         with ZipFile(io.BytesIO(data)) as archive:
-            check(archive)
+            check_archive(archive)
             xml = sum(entry.file_size for entry in archive.infolist() if _is_xml(archive, entry))
             if xml > max_xml_bytes:
                 most = _mib(max_xml_bytes)
                 raise Unconvertible(f"holds {_mib(xml)} MiB of text parts; at most {most} are read: split it")
-            return _title(archive)
+            return _stated_title(archive)
     except BadZipFile as exc:
         raise Unconvertible(f"is damaged or no {suffix} file: {exc}") from exc
 
 
-def check(archive: ZipFile) -> None:
+def check_archive(archive: ZipFile) -> None:
     """Refuse what is encrypted, or larger than ``MAX_UNPACKED_BYTES`` unpacked, with Unconvertible."""
     entries = archive.infolist()
     # What a zip says of an entry's size holds: zipfile reads no byte more.
@@ -58,7 +61,7 @@ def check(archive: ZipFile) -> None:
         raise Unconvertible("is protected with a password: save it without one")
 
 
-def count(data: bytes, most: Mapping[str, int]) -> None:
+def count_elements(data: bytes, most: Mapping[str, int]) -> None:
     """Count the XML elements before a library makes objects of them; reading stops where there are too many.
 
     ``most`` says how many all parts with a root of that name may have together, and ``""`` how many all others.
@@ -69,10 +72,10 @@ def count(data: bytes, most: Mapping[str, int]) -> None:
     left = dict(most)
     with ZipFile(io.BytesIO(data)) as archive:
         for entry in archive.infolist():
-            _count_part(archive, entry, left, most)
+            _count_part_elements(archive, entry, left, most)
 
 
-def _count_part(archive: ZipFile, entry: ZipInfo, left: dict[str, int], most: Mapping[str, int]) -> None:
+def _count_part_elements(archive: ZipFile, entry: ZipInfo, left: dict[str, int], most: Mapping[str, int]) -> None:
     key = ""
     seen = 0
 
@@ -97,12 +100,12 @@ def _count_part(archive: ZipFile, entry: ZipInfo, left: dict[str, int], most: Ma
     left[key] -= seen
 
 
-def transitional(data: bytes) -> bytes:
+def from_strict(data: bytes) -> bytes:
     """An Office file of ISO's "strict" kind with the names of the other, which libraries know (ISO 29500-1 and -4)."""
-    return rewritten(data, lambda _, part: _STRICT.sub(rb"http://schemas.openxmlformats.org/\1/2006/", part))
+    return rewrite_parts(data, lambda _, part: _STRICT.sub(rb"http://schemas.openxmlformats.org/\1/2006/", part))
 
 
-def rewritten(data: bytes, change: Callable[[str, bytes], bytes]) -> bytes:
+def rewrite_parts(data: bytes, change: Callable[[str, bytes], bytes]) -> bytes:
     """A zip file with what ``change`` makes of each part's name and bytes."""
     made = io.BytesIO()
     with ZipFile(io.BytesIO(data)) as archive, ZipFile(made, "w", ZIP_DEFLATED, compresslevel=1) as other:
@@ -115,7 +118,7 @@ def _mib(size: int) -> int:
     return -(-size // (1024 * 1024))
 
 
-class _Seen(Exception):
+class _RootFound(Exception):
     """The root element has begun."""
 
 
@@ -126,7 +129,7 @@ def _is_xml(archive: ZipFile, entry: ZipInfo) -> bool:
     """
 
     def root(_name: str, _attributes: object) -> None:
-        raise _Seen
+        raise _RootFound
 
     def refuse(*_: object) -> None:
         raise Unconvertible("has a document type definition in it, which no Office file has: it is not read")
@@ -139,14 +142,14 @@ def _is_xml(archive: ZipFile, entry: ZipInfo) -> bool:
             while piece := part.read(_PROBE_BYTES):
                 parser.Parse(piece, False)
         parser.Parse(b"", True)  # expat puts off what it has only a part of
-    except _Seen:
+    except _RootFound:
         return True
     except expat.ExpatError:
         return False  # a picture, or what mammoth's own parser will refuse
     return False
 
 
-def _title(archive: ZipFile) -> str:
+def _stated_title(archive: ZipFile) -> str:
     if _PROPERTIES not in archive.namelist():
         return ""
     path: list[str] = []
@@ -160,3 +163,32 @@ def _title(archive: ZipFile) -> str:
     except expat.ExpatError:
         return ""  # the text may be whole
     return own_title("".join(words))
+
+
+_M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
+EQUATION = f"{_M}oMath"
+
+
+class Equations:
+    """Writes equations, and counts in ``unconverted`` those of which only the characters could be kept."""
+
+    def __init__(self) -> None:
+        self.unconverted = 0
+
+    def to_latex(self, equation: Any) -> str:
+        """``$LaTeX$`` in one line, else the characters that ``equation`` is written with."""
+        try:
+            latex = convert_omml(equation)
+        except Exception:  # noqa: BLE001 - what strangers wrote may be anything, and one equation costs no document
+            latex = ""
+        if not latex.strip("$ \n"):
+            latex = "".join(text.text or "" for text in equation.iter(f"{_M}t"))
+            self.unconverted += 1
+        return " ".join(latex.split())
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What a reader should know of them."""
+        if not self.unconverted:
+            return ()
+        return (f"has equations of which only the characters are read: {self.unconverted}",)

@@ -1,18 +1,104 @@
-"""The other files of an AsciiDoc page: those that it includes, and the titles of those that it leads to.
+"""AsciiDoc's lines: included files, attributes, macros and references as a reader sees them.
 
-Antora's names of files (``module:partial$part.adoc``, ``module:page.adoc``) and plain paths. No file outside of the
-folder that was given is read.
+Antora's names of files (``module:partial$part.adoc``, ``module:page.adoc``) and plain paths are known. No file outside
+of the given folder is read.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, MutableMapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from pathlib import PurePosixPath
 from posixpath import dirname, join, normpath
 
-from documents.converters.asciidoc_inline import lines_of, resolved
+from documents.converters.output import one_line
+from documents.markup.entities import without_entities
 from documents.markup.surroundings import Surroundings
+
+_BUILT_IN = {
+    "nbsp": " ", "sp": " ", "empty": "", "blank": "", "zwsp": "", "wj": "", "plus": "+", "asterisk": "*", "vbar": "|",
+    "backtick": "`", "startsb": "[", "endsb": "]", "lt": "<", "gt": ">", "amp": "&", "apos": "'", "quot": '"',
+    "two-colons": "::", "two-semicolons": ";;", "cpp": "C++", "caret": "^", "deg": "°", "tilde": "~",
+}  # fmt: skip
+_ATTRIBUTE_REFERENCE = re.compile(r"(?<!\\)\{([\w-]+)\}")
+# The value of an attribute over several lines: on 19 of Couchbase's pages.
+_WRAPPED = re.compile(r"^:!?[\w-]+!?:[^\n]* \\\n(?:[^\n]* \\\n)*", re.MULTILINE)
+_MAX_DEPTH = 5  # of attributes in attributes
+_MAX_VALUE_CHARS = 10_000
+_CODE = re.compile(r"(`+)(.+?)\1")
+
+
+def _menu_path(match: re.Match[str]) -> str:
+    """``menu:File[Export > PDF]`` as ``File > Export > PDF``."""
+    return " > ".join(filter(None, (match[1], match[2].strip())))
+
+
+# Each is on 3 to 128 of 234 public pages (Pro Git, Spring Boot, Apache Tika, docling).
+_RULES = tuple(
+    (re.compile(pattern, re.MULTILINE), replacement)
+    for pattern, replacement in (
+        (r"\(\(\([^()]*\)\)\)", ""),  # an index term that is not shown
+        (r"\[\[[^\[\]]*\]\]", ""),  # an anchor
+        (r"(?<!\w)\[\.[\w. -]+\]#{1,2}([^#\n]+)#{1,2}", r"\1"),  # a role, on 107 of Couchbase's 584 pages
+        (r"(?<!\w)\[\.[\w. -]+\](?=[*_`+\0])", ""),
+        (r"(?<!\w)(?:stem|latexmath|asciimath):\[((?:\\\]|[^\]\n])+)\]", r"$\1$"),  # on 3 of Couchbase's pages
+        (r"\[\^\]", "[]"),
+        (r"<<[^<>,]*,\s*([^<>]+)>>", r"\1"),
+        (r"<<#?([^<>,]+)>>", r"\1"),
+        (r"(?:xref|link|mailto):[^\s\[\]]+\[([^\]]{1,300}?)(?:,[^\]=]{0,50}=[^\]]{0,300}|\^)?\]", r"\1"),
+        (r"(?:xref|link|mailto):#?([^\s\[\]]+)\[\]", r"\1"),
+        (r"https?://[^\s\[\]<>]+\[([^\]]{1,300}?)(?:,[^\]=]{0,50}=[^\]]{0,300}|\^)?\]", r"\1"),
+        (r"image::?[^\s\[\]]*\[([^\],=]*)(?:,[^\]]*)?\]", r"\1"),
+        (r"image::?[^\s\[\]]*\[[^\]]*\]|(?:icon|anchor|indexterm2?):[^\s\[\]]*\[[^\]]*\]", ""),
+        (r"(?:kbd|btn):\[((?:\\\]|[^\]\n])+)\]", r"\1"),
+        (r"menu:([^\s\[\]][^\[\]\n]{0,100})\[([^\]\n]*)\]", _menu_path),
+        (r"\s*footnote:[\w-]*\[([^\]\n]+)\]", r" (\1)"),
+        (r"(?<!\w)pass:[a-z,]*\[([^\[\]]{0,2000})\]", r"\1"),  # on 193 of Couchbase's 584 pages
+        (r"footnote:[\w-]+\[\]", ""),  # another mark for a note that was said
+        (r"(?<![\w*])\*(?![\s*])([^*\n]+?)(?<!\s)\*(?![\w*])", r"**\1**"),
+        (r"\\(?=\{)", ""),
+        (r"\s\+$", ""),  # a line break
+    )
+)
+
+
+def split_lines(text: str) -> list[str]:
+    """The lines of ``text``, an attribute and its value on one."""
+    return _WRAPPED.sub(lambda match: re.sub(r" \\\n\s*", " ", match[0]), text).split("\n")
+
+
+def inline_markdown(text: str, attributes: Mapping[str, str]) -> str:
+    """``text``, one or more lines, as Markdown; code between backticks keeps its characters but for attributes."""
+    text = fill_attributes(text, attributes)
+    parts: list[str] = []
+    end = 0
+    for match in _CODE.finditer(text):
+        parts += [text[end : match.start()], match[0].replace("`+", "`").replace("+`", "`").replace("\\{", "{")]
+        end = match.end()
+    # What stands for code in the rules, which may have it in the middle, is put back afterwards.
+    code = parts[1::2]
+    plain = "\0".join([*parts[::2], text[end:]])
+    for pattern, replacement in _RULES:
+        plain = pattern.sub(replacement, plain)
+    plain = without_entities(plain)  # Asciidoctor hands them on to HTML
+    kept = iter(code)
+    return re.sub("\0", lambda _: next(kept, ""), plain)
+
+
+def fill_attributes(text: str, attributes: Mapping[str, str]) -> str:
+    """``text`` with the values of attributes; one that is not known stays as it is."""
+    for _ in range(_MAX_DEPTH):
+        before = text
+        text = _ATTRIBUTE_REFERENCE.sub(lambda match: attributes.get(match[1], _BUILT_IN.get(match[1], match[0])), text)
+        if text == before or len(text) > len(before) + _MAX_VALUE_CHARS:
+            return before if len(text) > len(before) + _MAX_VALUE_CHARS else text
+    return text
+
+
+def cell_markdown(text: str, attributes: Mapping[str, str]) -> str:
+    """A table's cell on one line."""
+    return one_line(inline_markdown(text, attributes))
+
 
 MAX_INCLUDE_DEPTH = 8
 
@@ -31,10 +117,10 @@ _TAGGED = re.compile(r"\b(tag|end)::(\S+?)\[\]")
 _VALUE = re.compile(r"(\w+)\s*=\s*(\"[^\"]*\"|[^,\]]*)")
 
 
-def taken_in(lines: Sequence[str], attributes: MutableMapping[str, str], place: Surroundings) -> list[str]:
+def include_files(lines: Sequence[str], attributes: MutableMapping[str, str], place: Surroundings) -> list[str]:
     """``lines`` with the files that they include, and with the titles of what they lead to without words."""
     found = list(_Includer(place, dict(attributes)).run(lines, ()))
-    titles = _Titles(place, dict(_captions(found)))
+    titles = _Titles(place, dict(_captions_by_id(found)))
     return [_LINK.sub(titles.link, line) if "xref:" in line or "<<" in line else line for line in found]
 
 
@@ -49,20 +135,22 @@ class _Includer:
             if attribute := _ATTRIBUTE.match(line):
                 self._attributes[attribute[1]] = attribute[2] or ""
             if include := _INCLUDE.match(line):
-                yield from self._included(resolved(include[1], self._attributes), include[2], within)
+                yield from self._included(fill_attributes(include[1], self._attributes), include[2], within)
             else:
                 yield line.removeprefix("\\") if line.startswith("\\include::") else line
 
     def _included(self, target: str, options: str, within: tuple[str, ...]) -> Iterator[str]:
-        name = next((name for name in _files(target, self._place, "partial", within) if name not in within), "")
+        name = next(
+            (name for name in _candidate_files(target, self._place, "partial", within) if name not in within), ""
+        )
         text = self._place.included(name) if name and len(within) < MAX_INCLUDE_DEPTH else None
         if text is None:
             return
-        said = {key: value.strip('"') for key, value in _VALUE.findall(options)}
-        lines = list(_part(lines_of(text.replace("\r\n", "\n").rstrip("\n")), said))
-        offset = said.get("leveloffset", "").lstrip("+")
+        options_given = {key: value.strip('"') for key, value in _VALUE.findall(options)}
+        lines = list(_select_lines(split_lines(text.replace("\r\n", "\n").rstrip("\n")), options_given))
+        offset = options_given.get("leveloffset", "").lstrip("+")
         more = "=" * int(offset) if offset.isdecimal() and len(offset) == 1 else ""
-        is_document = not said.keys() & {"tag", "tags", "lines"} and self._is_document(name, lines)
+        is_document = not options_given.keys() & {"tag", "tags", "lines"} and self._is_document(name, lines)
         for line in self.run(lines, (*within, name)):
             if not is_document or _ATTRIBUTE.match(line):
                 yield more + line if more and _HEADING.match(line) else line
@@ -90,14 +178,14 @@ class _Titles:
             title = self._own.get(match[3], "")
             return f"<<{match[3]},{title}>>" if title else match[0]
         if match[1] not in self._own:
-            names = _files(match[1], self._place, "page", ())
+            names = _candidate_files(match[1], self._place, "page", ())
             heads = (self._place.beginning(name) for name in names)
             self._own[match[1]] = next((found[1].strip() for head in heads if (found := _TITLE.search(head))), "")
         title = self._own[match[1]].replace("]", "")
         return f"xref:{match[1]}[{title}]" if title else match[0]
 
 
-def _files(target: str, place: Surroundings, family: str, within: Sequence[str]) -> Iterator[str]:
+def _candidate_files(target: str, place: Surroundings, family: str, within: Sequence[str]) -> Iterator[str]:
     """Where the file that ``target`` names may be, from the page's folder or one above it."""
     if "$" not in target and ":" not in target:
         yield normpath(join(dirname(within[-1]) if within else "", target))
@@ -113,7 +201,7 @@ def _files(target: str, place: Surroundings, family: str, within: Sequence[str])
         yield f"modules/{match['module'] or own}/{folder}/{match['path']}"
 
 
-def _captions(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _captions_by_id(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
     """The ids that a page states, each with the heading or the caption below it."""
     waiting: list[str] = []
     for line in lines:
@@ -126,15 +214,15 @@ def _captions(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
             waiting = []
 
 
-def _part(lines: list[str], said: dict[str, str]) -> Iterator[str]:
+def _select_lines(lines: list[str], options_given: dict[str, str]) -> Iterator[str]:
     """The lines that ``lines=``, ``tag=`` or ``tags=`` ask for, without those that mark tags."""
-    if numbers := said.get("lines"):
-        return _numbered(lines, numbers)
-    names = re.split(r"[;,]", said.get("tag") or said.get("tags") or "")
-    return _tagged(lines, [name.strip() for name in names if name.strip()])
+    if numbers := options_given.get("lines"):
+        return _numbered_lines(lines, numbers)
+    names = re.split(r"[;,]", options_given.get("tag") or options_given.get("tags") or "")
+    return _tagged_lines(lines, [name.strip() for name in names if name.strip()])
 
 
-def _numbered(lines: list[str], numbers: str) -> Iterator[str]:
+def _numbered_lines(lines: list[str], numbers: str) -> Iterator[str]:
     """The lines of ``numbers`` ("1..4;7;9..-1"), which count from 1; -1 is the last."""
     for first, dots, last in (run.partition("..") for run in re.split(r"[;,]", numbers)):
         if first.strip().isdecimal():
@@ -142,7 +230,7 @@ def _numbered(lines: list[str], numbers: str) -> Iterator[str]:
             yield from lines[max(int(first) - 1, 0) : len(lines) if end < 0 else end]
 
 
-def _tagged(lines: list[str], wanted: Sequence[str]) -> Iterator[str]:
+def _tagged_lines(lines: list[str], wanted: Sequence[str]) -> Iterator[str]:
     """The lines within the tags ``wanted``, all when there are none."""
     open_tags: list[str] = []
     for line in lines:
