@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from documents.crawl.world import World
+from documents.crawl.client import World
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from documents.converters import SUFFIXES
 from documents.errors import DocumentError, NoText, Unconvertible, Unreadable
 from documents.sites.site import Site
-from documents.values import Converted, CrawlResult, Decode, Failure, Limits, Page
+from documents.values import Converted, CrawlResult, Decode, FetchFailure, Limits, Page
 
 if TYPE_CHECKING:
     from documents.markup import Surroundings
@@ -30,7 +30,7 @@ __all__ = [
     "CrawlResult",
     "Decode",
     "DocumentError",
-    "Failure",
+    "FetchFailure",
     "Limits",
     "NoText",
     "Page",
@@ -207,13 +207,11 @@ def fetch_site(
 ) -> CrawlResult:
     """Fetch what ``address`` stands for into ``cache``: a page, the pages of a folder, or those of a sitemap.
 
-    See ``documents.crawl.crawl``. ``read`` makes Markdown of each page's file.
+    See ``documents.crawl.crawler.crawl``. ``read`` makes Markdown of each page's file.
 
     Raises:
         Unreadable: it is malformed, private, not allowed by robots.txt, or leads to another host.
     """
-    from documents import crawl
+    from documents.crawl.crawler import crawl
 
-    return crawl.crawl(
-        address, cache=cache, limits=limits or Limits(), allow_hosts=allow_hosts, on_progress=on_progress
-    )
+    return crawl(address, cache=cache, limits=limits or Limits(), allow_hosts=allow_hosts, on_progress=on_progress)

@@ -22,8 +22,8 @@ class Converted:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
-    """What was not read as it should be: ``path`` (an address), and why, in words."""
+class FetchFailure:
+    """An address (``path``) that was not read as it should be, and the reason."""
 
     path: str
     error: str
@@ -70,6 +70,6 @@ class CrawlResult:
     """
 
     pages: tuple[Page, ...]
-    failed: tuple[Failure, ...] = ()
+    failed: tuple[FetchFailure, ...] = ()
     lost: frozenset[str] = frozenset()
     skipped: Mapping[str, int] = field(default_factory=dict)

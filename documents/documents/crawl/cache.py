@@ -1,4 +1,4 @@
-"""Bodies of pages on disk with what a later request needs to ask for changes only; a killed run leaves it usable."""
+"""A cache of page bodies on disk, with the headers for conditional requests; a killed run leaves it usable."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DIGITS = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """What is known of a body. ``url`` is where it came from; ``modified`` is the server's ``Last-Modified`` as sent.
+    """The record of a body. ``url`` is its address; ``modified`` is the server's ``Last-Modified`` as sent.
 
     ``robots`` is its ``X-Robots-Tag`` as sent, ``fetched`` the date of the last answer (ISO), ``digest`` the body's
     sha256, ``suffix`` its file's.
@@ -30,39 +30,39 @@ class Entry:
 
     @property
     def conditions(self) -> dict[str, str]:
-        """The headers that ask for the body only if it changed."""
-        sent = {"If-None-Match": self.etag, "If-Modified-Since": self.modified}
-        return {name: value for name, value in sent.items() if value}
+        """The headers of a conditional request."""
+        headers = {"If-None-Match": self.etag, "If-Modified-Since": self.modified}
+        return {name: value for name, value in headers.items() if value}
 
 
 class Cache:
-    """A folder of two files for each page: the body, and after it a JSON file that vouches for it."""
+    """A folder with two files for each page: the body, and a JSON file, written after it, with its record."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def entry(self, url: str) -> Entry | None:
-        """What is known of ``url``; None when nothing is, or when its files do not fit together."""
+        """Return the record of ``url``; None if there is none, or if its files do not match."""
         return self._read(self._folder / f"{_key(url)}.json")
 
     def entries(self) -> Iterator[Entry]:
-        """All that fit together, by their file names."""
+        """Yield the records whose files match, by their file names."""
         for path in sorted(self._folder.glob("*.json")):
             if (entry := self._read(path)) is not None:
                 yield entry
 
     def file(self, entry: Entry) -> Path:
-        """Where the body is."""
+        """Return the file of the body."""
         return self._folder / f"{_key(entry.url)}{entry.suffix}"
 
     def store(self, entry: Entry, body: bytes | None = None) -> None:
-        """Keep ``entry``, with a new ``body`` if one came. A kill between the two files loses this page only."""
+        """Store ``entry``, and ``body`` if it is new. A kill between the two files loses this page only."""
         if body is not None:
             _replace(self.file(entry), body)
         _replace(self._folder / f"{_key(entry.url)}.json", json.dumps(asdict(entry)).encode())
 
     def prune(self, keep: Iterable[Entry]) -> None:
-        """Remove every file that belongs to none of ``keep``."""
+        """Remove the files of all other entries."""
         names = {name for entry in keep for name in (f"{_key(entry.url)}.json", self.file(entry).name)}
         for path in self._folder.iterdir():
             if path.name not in names and path.is_file() and path.name != ".lock":
@@ -74,12 +74,11 @@ class Cache:
             body = self.file(entry).read_bytes()
         except (OSError, ValueError, TypeError, AttributeError):
             return None
-        fits = path.stem == _key(entry.url) and digest(body) == entry.digest
-        return entry if fits else None
+        return entry if path.stem == _key(entry.url) and digest(body) == entry.digest else None
 
 
 def digest(body: bytes) -> str:
-    """The sha256 of ``body`` as hexadecimal digits."""
+    """Return the sha256 of ``body`` as hexadecimal digits."""
     return sha256(body).hexdigest()
 
 
@@ -88,6 +87,6 @@ def _key(url: str) -> str:
 
 
 def _replace(path: Path, data: bytes) -> None:
-    beside = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    beside.write_bytes(data)
-    beside.replace(path)
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    temporary.write_bytes(data)
+    temporary.replace(path)

@@ -2,179 +2,300 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from email.utils import parsedate_to_datetime
+from pathlib import Path, PurePosixPath
+from urllib.parse import unquote, urlsplit
 
+from filelock import FileLock, Timeout
+
+from documents.crawl.addresses import Origin, page_name, parse_address, short_hash
 from documents.crawl.cache import Cache, Entry
-from documents.crawl.frontier import Frontier
-from documents.crawl.kinds import HTML
-from documents.crawl.listing import Listing
-from documents.crawl.missing import SAME, NotFoundPage
-from documents.crawl.replies import Client, Exhausted, Trouble
-from documents.crawl.robots import Rules
-from documents.crawl.scope import ANOTHER_HOST, Scope
-from documents.crawl.visit import NotTaken, VisitedPage, copy_of, visit
-from documents.crawl.world import World
+from documents.crawl.client import ByteLimitReached, Client, FetchError, World
+from documents.crawl.content import HTML
+from documents.crawl.frontier import ANOTHER_HOST, Frontier, Scope
+from documents.crawl.robots import RobotsRules, RobotsUnavailable, fetch_rules, robots_url
+from documents.crawl.sitemaps import SitemapReader
+from documents.crawl.visit import NOT_FOUND, NotFoundPage, SkipPage, VisitedPage, visit, visit_cached
 from documents.errors import Unreadable
-from documents.values import MIB, Failure, Limits
+from documents.values import MIB, CrawlResult, FetchFailure, Limits, Page
 
-STOPS_AFTER = 5
-"""Addresses in a row without an answer after which a site is left alone."""
+MAX_SILENT_REPLIES = 5
+"""Addresses in a row without an answer after which the crawl stops."""
 
 type OnProgress = Callable[[int, int | None], None]
 
 
-class Crawl:
-    """One crawl as it goes. ``pages`` are what was found, by address, in the order of finding."""
+def crawl(
+    address: str,
+    *,
+    cache: Path,
+    limits: Limits,
+    allow_hosts: frozenset[str] = frozenset(),
+    on_progress: OnProgress | None = None,
+    world: World | None = None,
+) -> CrawlResult:
+    """Fetch the pages of a sitemap, the pages of a folder, or one page.
 
-    def __init__(self, *, start: str, client: Client, cache: Cache, rules: Rules, limits: Limits, world: World) -> None:
+    ``cache`` is a folder for this program alone; each address has its own folder in it, and later runs ask only for
+    changes. A run that is stopped leaves it usable. ``allow_hosts`` names hosts that may have addresses outside the
+    public internet. ``on_progress`` gets the number of fetched addresses, and the number of all if that is known.
+
+    Raises:
+        Unreadable: the address is malformed, private, not allowed by robots.txt, or leads to another host.
+    """
+    start = parse_address(address)
+    folder = cache / f"{Origin.from_url(start).host.replace(':', '_')}-{short_hash(start)}"
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with FileLock(folder / ".lock", timeout=0):
+            return _crawl(start, Cache(folder), limits, allow_hosts, on_progress or _ignore_progress, world or World())
+    except Timeout as exc:
+        raise Unreadable(f"{start} is being read by another ragctl: wait until it is done") from exc
+
+
+def _ignore_progress(_fetched: int, _total: int | None) -> None:
+    return None
+
+
+def _crawl(
+    start: str, cache: Cache, limits: Limits, allow_hosts: frozenset[str], on_progress: OnProgress, world: World
+) -> CrawlResult:
+    with Client(limits=limits, allow_hosts=allow_hosts, world=world) as client:
+        try:
+            rules = fetch_rules(client, start)
+        except RobotsUnavailable as exc:
+            return _cached_result(start, exc, cache)
+        client.slow_down(rules.delay_s)
+        crawler = Crawler(start=start, client=client, cache=cache, rules=rules, limits=limits, world=world)
+        crawler.run(on_progress)
+    visits = list(crawler.pages.values())
+    pages = _result_pages(visits, modified=crawler.frontier.modified, cache=cache)
+    skipped = crawler.frontier.skipped
+    if duplicates := len(visits) - len(pages):
+        skipped["the same page at another address"] += duplicates
+    cache.prune([visited.entry for visited in visits if visited.entry])
+    return CrawlResult(pages=pages, failed=crawler.failed, lost=_lost_names(crawler.failed), skipped=dict(skipped))
+
+
+def _cached_result(start: str, error: RobotsUnavailable, cache: Cache) -> CrawlResult:
+    """Return the pages of the run before, for a site whose robots.txt could not be read."""
+    if error.private:
+        raise Unreadable(f"{start} is not read: {error}") from error
+    visits = [visit_cached(entry, cache) for entry in cache.entries()]
+    kept = f": what the run before found is kept (pages: {len(visits)})" if visits else ""
+    sentence = (
+        f"could not be fetched ({error}), and a site whose robots.txt cannot be asked for is not read{kept}; "
+        "run the same command again later"
+    )
+    failed = (FetchFailure(robots_url(start), sentence),)
+    return CrawlResult(pages=_result_pages(visits, modified={}, cache=cache), failed=failed, lost=_lost_names(failed))
+
+
+def _lost_names(failed: Sequence[FetchFailure]) -> frozenset[str]:
+    return frozenset(page_name(failure.path, ".html") for failure in failed)
+
+
+class Crawler:
+    """One crawl in progress. ``pages`` has the pages by address, in the order of discovery."""
+
+    def __init__(
+        self, *, start: str, client: Client, cache: Cache, rules: RobotsRules, limits: Limits, world: World
+    ) -> None:
         self.pages: dict[str, VisitedPage] = {}
         self._start, self._rules, self._limits, self._world = start, rules, limits, world
         self._client, self._cache = client, cache
         self._scope = Scope(start)
-        self._failed: list[Failure] = []
+        self._failed: list[FetchFailure] = []
         self._silent_in_a_row = 0
         self._not_found = NotFoundPage(client, rules)
         self.frontier = Frontier(scope=self._scope, rules=rules, max_pages=limits.pages)
-        self._listing = Listing(client=client, frontier=self.frontier, hop=self._hop_of_sitemap)
+        self._sitemaps = SitemapReader(client=client, frontier=self.frontier, redirect=self._redirect_sitemap)
 
     @property
-    def failed(self) -> tuple[Failure, ...]:
-        """What could not be fetched, and what was done about it."""
-        return (*self._failed, *self._listing.failed)
+    def failed(self) -> tuple[FetchFailure, ...]:
+        """The addresses that could not be fetched, each with the reason and whether a copy is kept."""
+        return (*self._failed, *self._sitemaps.failed)
 
     def run(self, on_progress: OnProgress) -> None:
-        """Visit the address that was given and all that it leads to.
+        """Visit the given address and all that it leads to.
 
         Raises:
-            Unreadable: it is no place to begin at.
+            Unreadable: a crawl cannot start there.
         """
-        if not self._rules.allow(self._start):
+        if not self._rules.is_allowed(self._start):
             raise Unreadable(f"{self._start} is not read: the site's robots.txt does not allow it to ragctl")
         try:
-            self._visit(self.frontier.begin(self._start), first=True)
-            self._work(on_progress)
+            self._visit(self.frontier.begin(self._start), is_start=True)
+            self._empty_queue(on_progress)
             if self.failed:
-                # What was not met may be gone, or only be linked from what failed: it is asked for itself.
-                self.frontier.add_known_before([entry.url for entry in self._cache.entries()])
-                self._work(on_progress)
-        except Exhausted:
+                # Cached pages that were not found may be gone, or only be linked from what failed: fetch them too.
+                self.frontier.add_cached([entry.url for entry in self._cache.entries()])
+                self._empty_queue(on_progress)
+        except ByteLimitReached:
             reason = f"over the limit of {self._limits.bytes_total / MIB:g} MiB in all"
-            left = self.frontier.close()
-            self.frontier.skipped[reason] += max(len(left), 1)
-            self._keep_rest(left)
+            remaining = self.frontier.close()
+            self.frontier.skipped[reason] += max(len(remaining), 1)
+            self._keep_cached(remaining)
 
-    def _work(self, on_progress: OnProgress) -> None:
+    def _empty_queue(self, on_progress: OnProgress) -> None:
         while True:
-            listed = None if self._scope.follow else self.frontier.asked + len(self.frontier)
-            on_progress(self.frontier.asked, listed)
+            total = None if self._scope.follow_links else self.frontier.asked + len(self.frontier)
+            on_progress(self.frontier.asked, total)
             if not self.frontier:
                 return
-            if self._silent_in_a_row >= STOPS_AFTER:
-                self._leave_alone()
+            if self._silent_in_a_row >= MAX_SILENT_REPLIES:
+                self._stop_early()
                 return
             self._visit(self.frontier.pop())
 
-    def _visit(self, url: str, *, first: bool = False) -> None:
+    def _visit(self, url: str, *, is_start: bool = False) -> None:
         if url in self.pages:  # a redirect led there before its turn came
             return
-        hop = self._scope.first_hop if first else self._hop
+        redirect = self._scope.redirect_start if is_start else self._redirect
         try:
-            visited = visit(url, client=self._client, cache=self._cache, world=self._world, hop=hop, first=first)
-        except NotTaken as exc:
-            if first:
+            visited = visit(
+                url, client=self._client, cache=self._cache, world=self._world, redirect=redirect, is_start=is_start
+            )
+        except SkipPage as exc:
+            if is_start:
                 wanted = "give the address of a page, a folder of pages or a sitemap"
                 raise Unreadable(f"{url} is not read ({exc}): {wanted}") from exc
             self._silent_in_a_row = 0
             self.frontier.skipped[str(exc)] += 1
-        except Exhausted:
+        except ByteLimitReached:
             self.frontier.put_back(url)
             raise
-        except Trouble as exc:
+        except FetchError as exc:
             self._silent_in_a_row = 0 if exc.answered else self._silent_in_a_row + 1
-            self._name(url, str(exc))
+            self._record_failure(url, str(exc))
         else:
             self._silent_in_a_row = 0
-            if first:
+            if is_start:
                 self._begin(visited)
-            elif self._says_not_found(visited):
-                self.frontier.skipped[SAME] += 1
+            elif self._is_not_found(visited):
+                self.frontier.skipped[NOT_FOUND] += 1
                 return
-            self._take(url, visited)
+            self._add(url, visited)
 
-    def _says_not_found(self, visited: VisitedPage) -> bool:
+    def _is_not_found(self, visited: VisitedPage) -> bool:
         entry = visited.entry
         if entry is None or entry.suffix != HTML:
             return False
-        return self._not_found.is_meant(visited.url, self._cache.file(entry).read_bytes())
+        return self._not_found.matches(visited.url, self._cache.file(entry).read_bytes())
 
     def _begin(self, visited: VisitedPage) -> None:
-        self._scope.begin(visited.url)
+        self._scope.move_to(visited.url)
         if visited.sitemap:
-            self._scope.follow = False
-            self._listing.read(visited.url, visited.sitemap)
-        elif self._scope.follow:
+            self._scope.follow_links = False
+            self._sitemaps.read(visited.url, visited.sitemap)
+        elif self._scope.follow_links:
             for listed in self._rules.sitemaps:
-                address = self.frontier.placed(listed, visited.url)
-                if address is not None and self.frontier.know(address):
-                    self._listing.read(address)
+                address = self.frontier.resolve(listed, visited.url)
+                if address is not None and self.frontier.mark_known(address):
+                    self._sitemaps.read(address)
 
-    def _take(self, url: str, visited: VisitedPage) -> None:
-        self.frontier.know(visited.url)
+    def _add(self, url: str, visited: VisitedPage) -> None:
+        self.frontier.mark_known(visited.url)
         if visited.entry is not None:
-            self.pages.setdefault(visited.url, visited.without_links())
-            if changed := self.frontier.changed.get(url):
-                self.frontier.changed[visited.url] = changed
+            # Without its links, which are many: the queue has them.
+            page = replace(visited, links=replace(visited.links, links=()))
+            self.pages.setdefault(visited.url, page)
+            if modified := self.frontier.modified.get(url):
+                self.frontier.modified[visited.url] = modified
         elif visited.reason:
             self.frontier.skipped[visited.reason] += 1
-        if self._scope.follow:
-            for link in visited.said.links:
+        if self._scope.follow_links:
+            for link in visited.links.links:
                 self.frontier.offer(link, base=visited.url, found_in_page=True)
 
-    def _hop(self, target: str) -> str:
-        url = self._scope.site.take(target)
+    def _redirect(self, target: str) -> str:
+        url = self._scope.origin.match_url(target)
         if url is None:
-            raise NotTaken(ANOTHER_HOST)
+            raise SkipPage(ANOTHER_HOST)
         if reason := self.frontier.refusal(url):
-            raise NotTaken(reason)
+            raise SkipPage(reason)
         if url in self.pages:
-            raise NotTaken("leads to a page that is here")
+            raise SkipPage("leads to a page that is here")
         return url
 
-    def _hop_of_sitemap(self, target: str) -> str:
-        url = self._scope.site.take(target)
+    def _redirect_sitemap(self, target: str) -> str:
+        url = self._scope.origin.match_url(target)
         if url is None:
-            raise Trouble(f"it leads to {target}, on {ANOTHER_HOST}", answered=True)
+            raise FetchError(f"it leads to {target}, on {ANOTHER_HOST}", answered=True)
         return url
 
-    def _name(self, url: str, reason: str) -> None:
+    def _record_failure(self, url: str, reason: str) -> None:
         entry = self._cache.entry(url)
         if entry is None:
-            self._failed.append(Failure(url, f"could not be fetched: {reason}"))
+            self._failed.append(FetchFailure(url, f"could not be fetched: {reason}"))
         else:
             kept = f"the copy of {entry.fetched[:10]} is kept"
-            self._failed.append(Failure(url, f"could not be fetched now ({reason}): {kept}"))
-            self._keep(entry)
+            self._failed.append(FetchFailure(url, f"could not be fetched now ({reason}): {kept}"))
+            self._add(url, visit_cached(entry, self._cache))
 
-    def _keep(self, entry: Entry) -> None:
-        self._take(entry.url, copy_of(entry, self._cache))
-
-    def _leave_alone(self) -> None:
-        """Ask for nothing more, and keep what is known of the rest."""
-        left = self.frontier.close()
-        kept = self._keep_rest(left)
+    def _stop_early(self) -> None:
+        """Fetch nothing more, and keep the cached copies of the rest."""
+        remaining = self.frontier.close()
+        kept = self._keep_cached(remaining)
         sentence = (
-            f"the site gave no answer {STOPS_AFTER} times in a row and was left alone: {len(left)} addresses were not "
-            f"asked for, {kept} pages of the run before are kept; run the same command again later"
+            f"the site gave no answer {MAX_SILENT_REPLIES} times in a row and was left alone: {len(remaining)} "
+            f"addresses were not asked for, {kept} pages of the run before are kept; run the same command again later"
         )
-        self._failed.append(Failure(self._start, sentence))
+        self._failed.append(FetchFailure(self._start, sentence))
 
-    def _keep_rest(self, left: Collection[str]) -> int:
-        """Keep what is known of the addresses that were ``left``, and of those that were not met; how many."""
-        self._scope.follow = False
+    def _keep_cached(self, remaining: Collection[str]) -> int:
+        """Keep the cached copies of ``remaining`` addresses and of those not found in this run; return their number."""
+        self._scope.follow_links = False
         kept = 0
         for entry in self._cache.entries():
-            unmet = entry.url in left or entry.url not in self.frontier
-            if unmet and entry.url not in self.pages and not self.frontier.refusal(entry.url):
-                self._keep(entry)
+            is_unvisited = entry.url in remaining or entry.url not in self.frontier
+            if is_unvisited and entry.url not in self.pages and not self.frontier.refusal(entry.url):
+                self._add(entry.url, visit_cached(entry, self._cache))
                 kept += 1
         return kept
+
+
+def _result_pages(visits: Sequence[VisitedPage], *, modified: Mapping[str, str], cache: Cache) -> tuple[Page, ...]:
+    """Return the pages of ``visits`` in their order, each text once; ``modified``: last changes by the sitemaps."""
+    unique: dict[str, tuple[Entry, str]] = {}
+    for visited in visits:
+        if visited.entry is not None:
+            canonical = visited.links.canonical
+            is_same_host = urlsplit(canonical).netloc == urlsplit(visited.url).netloc
+            unique.setdefault(visited.entry.digest, (visited.entry, canonical if is_same_host else ""))
+    entries = [entry for entry, _ in unique.values()]
+    urls = {entry.url for entry in entries}
+    claims = Counter(canonical for _, canonical in unique.values() if canonical)
+    names = _unique_names(entries)
+    return tuple(
+        Page(
+            # A canonical address that several pages claim is a mistake of the site's, not one page with several names.
+            url=canonical if claims[canonical] == 1 and canonical not in urls else entry.url,
+            file=cache.file(entry),
+            path=names[entry.url],
+            last_modified=modified.get(entry.url) or _iso_date(entry.modified),
+        )
+        for entry, canonical in unique.values()
+    )
+
+
+def _unique_names(entries: Sequence[Entry]) -> dict[str, str]:
+    """Return the page name of each address; of equal names all but the literal path get a hash of the address."""
+    names = {entry.url: page_name(entry.url, entry.suffix) for entry in entries}
+    counts = Counter(names.values())
+    for url, name in names.items():
+        parts, path = urlsplit(url), PurePosixPath(name)
+        is_literal = not parts.query and name.endswith(unquote(parts.path)) and not parts.path.endswith("/")
+        if counts[name] > 1 and not is_literal:
+            names[url] = str(path.with_name(f"{path.stem}-{short_hash(url)}{path.suffix}"))
+    return names
+
+
+def _iso_date(last_modified: str) -> str:
+    try:
+        return parsedate_to_datetime(last_modified).isoformat()
+    except ValueError:
+        return ""

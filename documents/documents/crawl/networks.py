@@ -1,4 +1,4 @@
-"""Which network addresses a crawl may connect to: public ones; checked on the very address that is connected to."""
+"""A network backend that connects to public addresses only, checks each one it connects to, and keeps a deadline."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 import httpcore2
 
 type Resolve = Callable[[str, int], list[str]]
-"""From host and port to IP addresses, in the order in which they are tried."""
+"""Maps host and port to IP addresses, in the order in which they are tried."""
 
 _NAT64 = IPv6Network("64:ff9b::/96")
 
 
-class Refused(Exception):
-    """The address is not one of the public internet; the message says which and how to allow it."""
+class PrivateAddress(Exception):
+    """An address outside the public internet; the message names it and the option that allows it."""
 
 
 def is_public(address: str) -> bool:
@@ -29,26 +29,26 @@ def is_public(address: str) -> bool:
     except ValueError:
         return False
     if isinstance(parsed, IPv6Address):
-        carried = IPv4Address(int(parsed) & 0xFFFFFFFF) if parsed in _NAT64 else parsed.ipv4_mapped
-        if carried is not None:
-            parsed = carried
+        embedded = IPv4Address(int(parsed) & 0xFFFFFFFF) if parsed in _NAT64 else parsed.ipv4_mapped
+        if embedded is not None:
+            parsed = embedded
         elif parsed.is_site_local:  # deprecated, and still in use
             return False
     return parsed.is_global and not (parsed.is_multicast or parsed.is_reserved)
 
 
 def resolve(host: str, port: int) -> list[str]:
-    """The addresses of ``host`` by the system's resolver, which also reads ``0x7f.1``, ``2130706433`` and the like.
+    """Resolve ``host`` by the system's resolver, which also reads ``0x7f.1``, ``2130706433`` and the like.
 
     Raises:
         OSError: the name is not known, or no name server answers.
     """
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in entries))
 
 
 class GuardedBackend(httpcore2.NetworkBackend):
-    """Connects to public addresses, and to hosts that were allowed by name.
+    """A backend that connects to public addresses, and to hosts that are allowed by name.
 
     A name is resolved once for a connection, and the connection goes to the address that was checked: a name server
     that answers otherwise the second time gains nothing. Certificates are checked against the name.
@@ -58,7 +58,7 @@ class GuardedBackend(httpcore2.NetworkBackend):
         self,
         *,
         allow_hosts: frozenset[str],
-        deadline: Deadline,
+        deadline: ReplyDeadline,
         resolve: Resolve = resolve,
         inner: httpcore2.NetworkBackend | None = None,
     ) -> None:
@@ -78,7 +78,7 @@ class GuardedBackend(httpcore2.NetworkBackend):
         """Connect to the first address of ``host`` that answers.
 
         Raises:
-            Refused: one of its addresses is not public, and the host was not allowed.
+            PrivateAddress: one of its addresses is not public, and the host was not allowed.
             httpcore2.ConnectError: the name is not known, or no address answers.
         """
         try:
@@ -88,14 +88,15 @@ class GuardedBackend(httpcore2.NetworkBackend):
         if host.lower().strip("[]") not in self._allowed:
             for address in addresses:
                 if not is_public(address):
-                    raise Refused(
+                    raise PrivateAddress(
                         f"{host} is {address}, which is not an address of the public internet; "
                         f"--allow-host {host} allows it"
                     )
         last: Exception = httpcore2.ConnectError(f"the name {host} has no address")
         for address in addresses:
             try:
-                stream = self._inner.connect_tcp(address, port, self._deadline.left(timeout), None, socket_options)
+                remaining = self._deadline.limit_timeout(timeout)
+                stream = self._inner.connect_tcp(address, port, remaining, None, socket_options)
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as exc:
                 last = exc
             else:
@@ -103,39 +104,39 @@ class GuardedBackend(httpcore2.NetworkBackend):
         raise last
 
 
-class Deadline:
-    """When the reply under way must be whole; a server that drips bytes never meets a limit on single waits."""
+class ReplyDeadline:
+    """The end of the time for one whole reply: a server that drips bytes never exceeds the timeout of a single wait."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._end = float("inf")
 
     def start(self, seconds: float) -> None:
-        """A reply begins, and may take ``seconds``."""
+        """Start the time of a reply, which may take ``seconds``."""
         self._end = self._clock() + seconds
 
-    def left(self, timeout: float | None) -> float | None:
-        """``timeout``, or what is left of the reply's time if that is less.
+    def limit_timeout(self, timeout: float | None) -> float | None:
+        """Return ``timeout``, or the rest of the reply's time if that is less.
 
         Raises:
-            httpcore2.ReadTimeout: nothing is left.
+            httpcore2.ReadTimeout: the reply's time is over.
         """
-        left = self._end - self._clock()
-        if left <= 0:
+        remaining = self._end - self._clock()
+        if remaining <= 0:
             raise httpcore2.ReadTimeout("the whole reply took too long")
-        return left if timeout is None else min(timeout, left)
+        return remaining if timeout is None else min(timeout, remaining)
 
 
 class _TimedStream(httpcore2.NetworkStream):
-    def __init__(self, inner: httpcore2.NetworkStream, deadline: Deadline) -> None:
+    def __init__(self, inner: httpcore2.NetworkStream, deadline: ReplyDeadline) -> None:
         self._inner = inner
         self._deadline = deadline
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        return self._inner.read(max_bytes, self._deadline.left(timeout))
+        return self._inner.read(max_bytes, self._deadline.limit_timeout(timeout))
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._inner.write(buffer, self._deadline.left(timeout))
+        self._inner.write(buffer, self._deadline.limit_timeout(timeout))
 
     def close(self) -> None:
         self._inner.close()
@@ -143,7 +144,7 @@ class _TimedStream(httpcore2.NetworkStream):
     def start_tls(
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore2.NetworkStream:
-        inner = self._inner.start_tls(ssl_context, server_hostname, self._deadline.left(timeout))
+        inner = self._inner.start_tls(ssl_context, server_hostname, self._deadline.limit_timeout(timeout))
         return _TimedStream(inner, self._deadline)
 
     def get_extra_info(self, info: str) -> object:

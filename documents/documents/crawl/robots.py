@@ -1,4 +1,4 @@
-"""robots.txt as RFC 9309 says, with Protego; and what a page says of itself to robots."""
+"""What robots may read: robots.txt (RFC 9309, parsed by Protego), and directives in headers and pages."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from urllib.parse import urljoin
 
 from protego import Protego
 
-from documents.crawl.replies import USER_AGENT, Client, Exhausted, Trouble
+from documents.crawl.client import USER_AGENT, ByteLimitReached, Client, FetchError
 
 _WITH_VALUE = ("max-snippet", "max-image-preview", "max-video-preview", "unavailable_after")
 MAX_BYTES = 500 * 1024
-"""What RFC 9309 asks a robot to read at least."""
+"""The least that RFC 9309 asks a robot to read."""
 
 
-class Unreachable(Exception):
-    """It is not known what the site allows, so nothing is; the message says why."""
+class RobotsUnavailable(Exception):
+    """A robots.txt that could not be read, so that nothing is allowed; the message is the reason."""
 
-    def __init__(self, reason: str, *, refused: bool = False) -> None:
+    def __init__(self, reason: str, *, private: bool = False) -> None:
         super().__init__(reason)
-        self.refused = refused
+        self.private = private
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
-    """What a site's robots.txt lets this program do."""
+class RobotsRules:
+    """A site's robots.txt, as it applies to this program."""
 
     parsed: Protego
 
-    def allow(self, url: str) -> bool:
+    def is_allowed(self, url: str) -> bool:
         """Whether ``url`` may be fetched."""
         return bool(self.parsed.can_fetch(url, USER_AGENT))
 
@@ -38,8 +38,8 @@ class Rules:
         """Seconds between two requests."""
         delay = self.parsed.crawl_delay(USER_AGENT)
         rate = self.parsed.request_rate(USER_AGENT)
-        found = [float(delay)] if delay is not None else []
-        return max(found + ([rate.seconds / rate.requests] if rate else []), default=None)
+        delays = [float(delay)] if delay is not None else []
+        return max(delays + ([rate.seconds / rate.requests] if rate else []), default=None)
 
     @property
     def sitemaps(self) -> tuple[str, ...]:
@@ -47,35 +47,35 @@ class Rules:
         return tuple(self.parsed.sitemaps)
 
 
-def read(client: Client, site: str) -> Rules:
-    """The rules of the site that the address ``site`` is on; one without robots.txt (4xx) allows everything.
+def fetch_rules(client: Client, site: str) -> RobotsRules:
+    """Return the rules of the site of the address ``site``. A site without robots.txt (4xx) allows everything.
 
     Raises:
-        Unreachable: the server fails or asks for patience; RFC 9309 says to take that as a refusal.
+        RobotsUnavailable: the server fails or asks for a retry; RFC 9309 takes that as a refusal.
     """
     try:
-        reply = client.get(address(site))  # RFC 9309: follow redirects even to other hosts
-    except Trouble as exc:
-        raise Unreachable(str(exc), refused=exc.refused) from exc
-    except Exhausted as exc:
-        raise Unreachable("it alone is over the limit of bytes in all") from exc
+        reply = client.get(robots_url(site))  # RFC 9309: follow redirects even to other hosts
+    except FetchError as exc:
+        raise RobotsUnavailable(str(exc), private=exc.private) from exc
+    except ByteLimitReached as exc:
+        raise RobotsUnavailable("it alone is over the limit of bytes in all") from exc
     if reply.status == 429 or not 200 <= reply.status < 500:
-        raise Unreachable(f"status {reply.status}")
+        raise RobotsUnavailable(f"status {reply.status}")
     text = reply.body[:MAX_BYTES].decode("utf-8-sig", errors="replace") if reply.status == 200 else ""
-    return Rules(Protego.parse(text))
+    return RobotsRules(Protego.parse(text))
 
 
-def address(site: str) -> str:
-    """Where the robots.txt of the site that the address ``site`` is on stands."""
+def robots_url(site: str) -> str:
+    """Return the address of the robots.txt for the site of the address ``site``."""
     return urljoin(site, "/robots.txt")
 
 
-def directives(values: Iterable[str]) -> frozenset[str]:
-    """The words of ``X-Robots-Tag`` headers or of ``<meta name="robots">`` that are meant for every robot or for this.
+def parse_directives(values: Iterable[str]) -> frozenset[str]:
+    """Return the directives for this robot in ``X-Robots-Tag`` headers or in ``<meta name="robots">``.
 
     A word before a colon names the robot that the words after it are for; ``none`` is ``noindex`` and ``nofollow``.
     """
-    found: set[str] = set()
+    directives: set[str] = set()
     for value in values:
         agent = ""
         for word in value.lower().split(","):
@@ -85,5 +85,5 @@ def directives(values: Iterable[str]) -> frozenset[str]:
             else:
                 agent = name
             if agent in ("", USER_AGENT, "*"):
-                found.add(rest)
-    return frozenset(found | {"noindex", "nofollow"} if "none" in found else found)
+                directives.add(rest)
+    return frozenset(directives | {"noindex", "nofollow"} if "none" in directives else directives)

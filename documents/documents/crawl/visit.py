@@ -1,147 +1,200 @@
-"""One address: asked for, with conditions when it is in the cache, and its body taken into the cache or not."""
+"""One visit: fetch an address, with conditions if it is cached, and decide whether its body is a page to index."""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from urllib.parse import unquote, urljoin, urlsplit
 
-from documents.crawl import kinds, links, robots, sitemap
+from bs4 import BeautifulSoup
+
+from documents.crawl.addresses import normalise_url, short_hash
 from documents.crawl.cache import Cache, Entry, digest
-from documents.crawl.replies import Client, Reply, Trouble
-from documents.crawl.world import World
+from documents.crawl.client import ByteLimitReached, Client, FetchError, HttpReply, World
+from documents.crawl.content import (
+    HTML,
+    PARSER,
+    TEXTS,
+    PageLinks,
+    decode_text,
+    file_suffix,
+    read_links,
+    unreadable_type,
+)
+from documents.crawl.robots import RobotsRules, parse_directives
+from documents.crawl.sitemaps import MAX_BYTES, BadSitemap, is_sitemap, unpack_sitemap
 
 GONE = (404, 410)
 MAX_TYPE_CHARS = 60
+NOT_FOUND = "the page that the site has for addresses that do not exist"
+_WORD = re.compile(r"[^\W\d_]+")  # no digits: such pages say the time, or a number for the operator
+_INVISIBLE_TAGS = ["script", "style", "noscript", "template"]
+_STATUS_REASONS = {401: "it asks for a password", 403: "the server refuses it", 429: "too many requests"}
 
 
-class NotTaken(Exception):
-    """An address that holds no page for the index, in good order; the message is the reason to count it by."""
+class SkipPage(Exception):
+    """An address without a page to index; the message is the reason that is counted. Not a failure."""
 
 
 @dataclass(frozen=True, slots=True)
 class VisitedPage:
-    """``entry`` is None when the page is not for the index (``reason``) and only its links count.
+    """A visited page. ``entry`` is None if the page is not indexed (``reason``) and only its links count.
 
-    ``sitemap`` is the body when it turned out to be a sitemap.
+    ``sitemap`` is the body if it is a sitemap.
     """
 
     url: str
     entry: Entry | None = None
-    said: links.PageLinks = links.PageLinks()  # noqa: RUF009  # frozen
+    links: PageLinks = PageLinks()  # noqa: RUF009  # frozen
     reason: str = ""
     sitemap: bytes = b""
 
-    def without_links(self) -> VisitedPage:
-        """The same, for keeping: links are many, and were used."""
-        return replace(self, said=replace(self.said, links=()))
-
 
 def visit(
-    url: str, *, client: Client, cache: Cache, world: World, hop: Callable[[str], str], first: bool
+    url: str, *, client: Client, cache: Cache, world: World, redirect: Callable[[str], str], is_start: bool
 ) -> VisitedPage:
-    """Fetch ``url``. ``first`` is whether it is the address that was given, which may be a sitemap.
+    """Fetch ``url``. ``is_start``: it is the given address, which may be a sitemap.
 
     Raises:
-        NotTaken: it is gone, of another kind, or redirects to where ``hop`` does not follow.
-        Trouble: it could not be fetched now.
-        Exhausted: the bytes of the whole crawl are used up.
+        SkipPage: it is gone, its type is not read, or ``redirect`` refuses the target of a redirect.
+        FetchError: it could not be fetched now.
+        ByteLimitReached: the bytes of the whole crawl are used up.
     """
-    known: dict[str, Entry | None] = {}
+    cached: dict[str, Entry | None] = {}
 
     def conditions(address: str) -> dict[str, str]:
-        known[address] = cache.entry(address)
-        entry = known[address]
+        entry = cached[address] = cache.entry(address)
         return entry.conditions if entry else {}
 
-    limit = sitemap.MAX_BYTES if first and _looks_like_sitemap(url) else None
-    reply = client.get(url, hop=hop, conditions=conditions, max_bytes=limit)
+    max_bytes = MAX_BYTES if is_start and url.endswith((".xml", ".xml.gz")) else None
+    reply = client.get(url, redirect=redirect, conditions=conditions, max_bytes=max_bytes)
+    fetched = world.now().isoformat(timespec="seconds")
     if reply.status == 304:
-        entry = known[reply.url]
+        entry = cached[reply.url]
         if entry is None:
-            raise Trouble("the server says that it is unchanged, and it is not in the cache")
-        entry = replace(entry, fetched=world.now().isoformat(timespec="seconds"), **_validators(reply, entry))
+            raise FetchError("the server says that it is unchanged, and it is not in the cache")
+        entry = replace(
+            entry,
+            fetched=fetched,
+            etag=reply.headers.get("etag", entry.etag),
+            modified=reply.headers.get("last-modified", entry.modified),
+            robots=reply.headers.get("x-robots-tag", entry.robots),
+        )
         cache.store(entry)
-        return _judged(entry, cache.file(entry).read_bytes())
+        return visit_cached(entry, cache)
     if reply.status in GONE:
-        raise NotTaken(f"gone ({reply.status})")
+        raise SkipPage(f"gone ({reply.status})")
     if reply.status != 200:
-        raise Trouble(_of_status(reply), answered=400 <= reply.status < 500 and reply.status != 429)
-    if first:
-        body = _unpacked(reply.body)
-        if sitemap.is_sitemap(body):
+        raise FetchError(_status_message(reply), answered=400 <= reply.status < 500 and reply.status != 429)
+    if is_start:
+        try:
+            body = unpack_sitemap(reply.body)
+        except BadSitemap as exc:
+            raise FetchError(f"it {exc}") from exc
+        if is_sitemap(body):
             return VisitedPage(reply.url, sitemap=body)
-    return _taken(reply, cache, world)
+    return _store_page(reply, cache, fetched)
 
 
-def copy_of(entry: Entry, cache: Cache) -> VisitedPage:
-    """The page as the cache has it, for one that cannot be fetched now."""
-    return _judged(entry, cache.file(entry).read_bytes())
+def visit_cached(entry: Entry, cache: Cache) -> VisitedPage:
+    """Return the page from the cache, for an address that is unchanged or cannot be fetched now."""
+    return _read_page(entry, cache.file(entry).read_bytes())
 
 
-def _looks_like_sitemap(url: str) -> bool:
-    return url.endswith((".xml", ".xml.gz"))
+def _status_message(reply: HttpReply) -> str:
+    if after := reply.headers.get("retry-after", ""):
+        return f"status {reply.status}, and the server asks to come back later (Retry-After: {after[:40]})"
+    reason = _STATUS_REASONS.get(reply.status)
+    return f"status {reply.status}: {reason}" if reason else f"status {reply.status}"
 
 
-def _unpacked(body: bytes) -> bytes:
-    try:
-        return sitemap.unpacked(body)
-    except sitemap.BadSitemap as exc:
-        raise Trouble(f"it {exc}") from exc
-
-
-def _taken(reply: Reply, cache: Cache, world: World) -> VisitedPage:
+def _store_page(reply: HttpReply, cache: Cache, fetched: str) -> VisitedPage:
     declared, charset = reply.media_type
-    suffix = kinds.suffix(reply.body, declared, reply.url)
+    suffix = file_suffix(reply.body, declared, reply.url)
     if suffix is None:
-        raise NotTaken(kinds.of_name(reply.url) or declared[:MAX_TYPE_CHARS] or "of no declared type")
+        raise SkipPage(unreadable_type(reply.url) or declared[:MAX_TYPE_CHARS] or "of no declared type")
     body = reply.body
-    if suffix == kinds.HTML:
+    if suffix == HTML:
         # With a mark, for the page may declare the charset that it had: a byte order mark wins over that.
-        body = kinds.as_text(body, charset, is_html=True).encode("utf-8-sig", errors="replace")
-    elif suffix in kinds.TEXTS:
-        body = kinds.as_text(body, charset, is_html=False).encode("utf-8", errors="replace")
+        body = decode_text(body, charset, is_html=True).encode("utf-8-sig", errors="replace")
+    elif suffix in TEXTS:
+        body = decode_text(body, charset, is_html=False).encode("utf-8", errors="replace")
     entry = Entry(
         url=reply.url,
         suffix=suffix,
         digest=digest(body),
-        fetched=world.now().isoformat(timespec="seconds"),
+        fetched=fetched,
         etag=reply.headers.get("etag", ""),
         modified=reply.headers.get("last-modified", ""),
         robots=reply.headers.get("x-robots-tag", ""),
     )
-    visited = _judged(entry, body)
+    visited = _read_page(entry, body)
     if visited.entry is not None:
         cache.store(entry, body)
     return visited
 
 
-def _judged(entry: Entry, body: bytes) -> VisitedPage:
-    said = links.PageLinks()
-    if entry.suffix == kinds.HTML:
-        said = links.read(body.decode("utf-8-sig", errors="replace"), entry.url)
-    words = said.directives | robots.directives([entry.robots])
-    if "nofollow" in words:
-        said = replace(said, links=())
-    if "noindex" in words:
-        return VisitedPage(entry.url, said=said, reason="noindex")
-    if said.moved:
-        return VisitedPage(entry.url, said=said, reason="only sends its reader on")
-    return VisitedPage(entry.url, entry, said)
+def _read_page(entry: Entry, body: bytes) -> VisitedPage:
+    links = PageLinks()
+    if entry.suffix == HTML:
+        links = read_links(body.decode("utf-8-sig", errors="replace"), entry.url)
+    directives = links.directives | parse_directives([entry.robots])
+    if "nofollow" in directives:
+        links = replace(links, links=())
+    if "noindex" in directives:
+        return VisitedPage(entry.url, links=links, reason="noindex")
+    if links.is_redirect:
+        return VisitedPage(entry.url, links=links, reason="only sends its reader on")
+    return VisitedPage(entry.url, entry, links)
 
 
-def _validators(reply: Reply, entry: Entry) -> dict[str, str]:
-    return {
-        "etag": reply.headers.get("etag", entry.etag),
-        "modified": reply.headers.get("last-modified", entry.modified),
-        "robots": reply.headers.get("x-robots-tag", entry.robots),
-    }
+class NotFoundPage:
+    """The host's "not found" page with status 200: its reply for an address that cannot exist.
+
+    The first page that is compared has it fetched, once.
+    """
+
+    def __init__(self, client: Client, rules: RobotsRules) -> None:
+        self._client, self._rules = client, rules
+        self._is_fetched = False
+        self._words: Counter[str] | None = None
+        self._address = ""
+
+    def matches(self, url: str, body: bytes) -> bool:
+        """Whether the HTML ``body`` (UTF-8) of ``url`` has the same words, except those of the two addresses."""
+        if not self._is_fetched:
+            self._is_fetched = True
+            self._fetch(url)
+        if self._words is None:
+            return False
+        ignored = {word for address in (url, self._address) for word in _WORD.findall(unquote(address).casefold())}
+        words, expected = _count_words(body), self._words
+        return all(words[word] == expected[word] for word in (words.keys() | expected.keys()) - ignored)
+
+    def _fetch(self, neighbour: str) -> None:
+        """Fetch an address in the folder of ``neighbour``, with its suffix: another may be another program's."""
+        dot, suffix = urlsplit(neighbour).path.rpartition("/")[2].rpartition(".")[1:]
+        name = f"no-{short_hash(neighbour)}-page{dot}{suffix if dot else ''}"
+        self._address = normalise_url(urljoin(neighbour, name))
+        if not self._rules.is_allowed(self._address):
+            return
+
+        def refuse(target: str) -> str:
+            raise SkipPage(target)  # a page that is sent on has an address of its own
+
+        try:
+            reply = self._client.get(self._address, redirect=refuse)
+        except (FetchError, SkipPage, ByteLimitReached):
+            return  # nothing to compare with
+        declared, charset = reply.media_type
+        if reply.status == 200 and file_suffix(reply.body, declared, reply.url) == HTML:
+            self._words = _count_words(decode_text(reply.body, charset, is_html=True).encode())
 
 
-def _of_status(reply: Reply) -> str:
-    after = reply.headers.get("retry-after", "")
-    if after:
-        return f"status {reply.status}, and the server asks to come back later (Retry-After: {after[:40]})"
-    meaning = {401: "it asks for a password", 403: "the server refuses it", 429: "too many requests"}
-    if reply.status in meaning:
-        return f"status {reply.status}: {meaning[reply.status]}"
-    return f"status {reply.status}"
+def _count_words(html: bytes) -> Counter[str]:
+    page = BeautifulSoup(html.decode("utf-8-sig", errors="replace"), PARSER)
+    for tag in page(_INVISIBLE_TAGS):
+        tag.decompose()
+    return Counter(_WORD.findall(page.get_text(" ").casefold()))

@@ -1,10 +1,10 @@
 """Web addresses: one form, what they stand for, and which are refused before anything is sent."""
 
 import pytest
-from hypothesis import given as given_that
+from hypothesis import given
 from hypothesis import strategies as st
 
-from documents.crawl.addresses import NotWeb, Site, folder, given, normal, path_name
+from documents.crawl.addresses import InvalidAddress, Origin, folder_path, normalise_url, page_name, parse_address
 from documents.errors import Unreadable
 
 
@@ -20,8 +20,8 @@ from documents.errors import Unreadable
     ],
 )
 def test_address_has_one_form(written: str, address: str) -> None:
-    assert normal(written) == address
-    assert normal(address) == address
+    assert normalise_url(written) == address
+    assert normalise_url(address) == address
 
 
 @pytest.mark.parametrize(
@@ -41,19 +41,19 @@ def test_address_has_one_form(written: str, address: str) -> None:
 )
 def test_address_that_cannot_be_read_is_refused_without_its_password(written: str) -> None:
     with pytest.raises(Unreadable, match="give the http or https address") as caught:
-        given(written)
+        parse_address(written)
     assert "secret" not in str(caught.value)
 
 
-@given_that(path=st.text(), base=st.sampled_from(["https://x.example/a/b", "http://127.0.0.1:8000/"]))
+@given(path=st.text(), base=st.sampled_from(["https://x.example/a/b", "http://127.0.0.1:8000/"]))
 def test_any_link_is_an_address_or_refused(path: str, base: str) -> None:
     try:
-        address = normal(path, base=base)
-    except NotWeb:
+        address = normalise_url(path, base=base)
+    except InvalidAddress:
         return
     assert address.isascii()
-    assert normal(address) == address
-    name = path_name(address, ".html")
+    assert normalise_url(address) == address
+    name = page_name(address, ".html")
     assert name.endswith(".html")
     assert ".." not in name.split("/")
 
@@ -70,15 +70,15 @@ def test_any_link_is_an_address_or_refused(path: str, base: str) -> None:
     ],
 )
 def test_what_a_given_address_stands_for(url: str, path: str | None) -> None:
-    assert folder(url) == path
+    assert folder_path(url) == path
 
 
 def test_site_reads_its_http_links_over_https_and_no_other_port() -> None:
-    site = Site.of("https://x.example/")
-    assert site.take("http://x.example/a") == "https://x.example/a"
-    assert site.take("https://x.example:8443/a") is None
-    assert site.take("https://www.x.example/a") is None
-    assert Site.of("http://x.example:8000/").take("https://x.example:8000/a") == "https://x.example:8000/a"
+    site = Origin.from_url("https://x.example/")
+    assert site.match_url("http://x.example/a") == "https://x.example/a"
+    assert site.match_url("https://x.example:8443/a") is None
+    assert site.match_url("https://www.x.example/a") is None
+    assert Origin.from_url("http://x.example:8000/").match_url("https://x.example:8000/a") == "https://x.example:8000/a"
 
 
 @pytest.mark.parametrize(
@@ -91,4 +91,4 @@ def test_site_reads_its_http_links_over_https_and_no_other_port() -> None:
     ],
 )
 def test_page_is_named_after_its_address(url: str, name: str) -> None:
-    assert path_name(url, ".html") == name
+    assert page_name(url, ".html") == name

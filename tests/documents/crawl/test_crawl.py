@@ -26,7 +26,8 @@ from web_server import (
     zipped,
 )
 
-from documents.crawl import CrawlResult, Limits, crawl
+from documents import CrawlResult, Limits
+from documents.crawl.crawler import crawl
 from documents.errors import Unreadable
 
 HERE = frozenset({"127.0.0.1"})

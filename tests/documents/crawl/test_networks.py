@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from documents.crawl.networks import Deadline, GuardedBackend, Refused, is_public
+from documents.crawl.networks import GuardedBackend, PrivateAddress, ReplyDeadline, is_public
 
 # Link-local with the addresses of clouds' metadata, loopback, private, shared, test nets, multicast, reserved.
 PRIVATE_4 = [
@@ -87,7 +87,7 @@ class Recorder(httpcore2.NetworkBackend):
 
 def guarded(inner: Recorder, answers: list[list[str]], *, allow: frozenset[str] = frozenset()) -> GuardedBackend:
     """A backend whose name server gives ``answers``, one after the other."""
-    deadline = Deadline(lambda: 0.0)
+    deadline = ReplyDeadline(lambda: 0.0)
     return GuardedBackend(allow_hosts=allow, deadline=deadline, resolve=lambda host, port: answers.pop(0), inner=inner)
 
 
@@ -101,14 +101,16 @@ def test_name_that_is_private_the_second_time_is_refused_then() -> None:
     inner = Recorder()
     backend = guarded(inner, [["93.184.216.34"], ["169.254.169.254"]])
     backend.connect_tcp("docs.example.com", 443)
-    with pytest.raises(Refused, match=r"docs\.example\.com is 169\.254\.169\.254.*--allow-host docs\.example\.com"):
+    with pytest.raises(
+        PrivateAddress, match=r"docs\.example\.com is 169\.254\.169\.254.*--allow-host docs\.example\.com"
+    ):
         backend.connect_tcp("docs.example.com", 443)
     assert inner.connected == ["93.184.216.34"]
 
 
 def test_one_private_address_among_public_ones_is_enough_to_refuse() -> None:
     inner = Recorder()
-    with pytest.raises(Refused):
+    with pytest.raises(PrivateAddress):
         guarded(inner, [["93.184.216.34", "10.0.0.7"]]).connect_tcp("docs.example.com", 443)
     assert inner.connected == []
 
@@ -119,5 +121,5 @@ def test_host_that_was_allowed_by_name(allowed: str) -> None:
     backend = guarded(inner, [["10.0.0.7", "10.0.0.8"], ["10.0.0.9"]], allow=frozenset({allowed}))
     backend.connect_tcp("docs.internal", 80)
     assert inner.connected == ["10.0.0.7", "10.0.0.8"]
-    with pytest.raises(Refused):
+    with pytest.raises(PrivateAddress):
         backend.connect_tcp("other.internal", 80)

@@ -2,9 +2,8 @@
 
 import pytest
 
-from documents.crawl import kinds
-from documents.crawl.links import read as read_links
-from documents.crawl.robots import directives
+from documents.crawl.content import decode_text, file_suffix, read_links
+from documents.crawl.robots import parse_directives
 
 WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 
@@ -29,7 +28,7 @@ WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
     ],
 )
 def test_kind(body: bytes, declared: str, path: str, suffix: str | None) -> None:
-    assert kinds.suffix(body, declared, f"https://x.example/{path}") == suffix
+    assert file_suffix(body, declared, f"https://x.example/{path}") == suffix
 
 
 @pytest.mark.parametrize(
@@ -46,7 +45,7 @@ def test_kind(body: bytes, declared: str, path: str, suffix: str | None) -> None
     ],
 )
 def test_text_survives_what_the_server_says_of_it(body: bytes, charset: str) -> None:
-    assert kinds.as_text(body, charset, is_html=True).endswith("naïve €")
+    assert decode_text(body, charset, is_html=True).endswith("naïve €")
 
 
 URL = "https://docs.example.com/guide/"
@@ -61,7 +60,7 @@ def test_links_are_absolute_and_those_marked_nofollow_are_left_out() -> None:
     assert said.links == ("https://docs.example.com/other/a.html",)
     assert said.canonical == "https://docs.example.com/guide"
     assert said.directives == {"noindex"}
-    assert not said.moved
+    assert not said.is_redirect
 
 
 @pytest.mark.parametrize("broken", ['<![ foo bar="" ]]>', "<!doctype html><![n", "<a " * 300_000, ""])
@@ -85,4 +84,4 @@ def test_a_broken_page_is_read_as_far_as_it_goes(broken: str) -> None:
     ],
 )
 def test_words_for_this_robot(values: list[str], words: set[str]) -> None:
-    assert directives(values) == words
+    assert parse_directives(values) == words
