@@ -1,6 +1,6 @@
-"""Whether right answers look right: doubles for a language model, whose answers are known to be right or not.
+"""Whether right answers look right: the confidence in simulated answers, which are known to be right or not.
 
-``research.doubles`` says what they answer, ``research.oracle`` counts how sure the service is of it.
+``research.simulated_answers`` says what they are and counts how sure the service is of them.
 """
 
 import os
@@ -14,10 +14,17 @@ import pytest
 import real_model
 from evaluation.rates import public_data, report, report_score
 from faults.drawing import by_night
-from research.doubles import Doubles, Problem, public_problems, sample_problems
-from research.faithfulness import FAITHFUL, held_out, rated_answers
-from research.faithfulness import figures as faithfulness_figures
-from research.oracle import TRUE, WRITTEN, ask_altered, figures
+from research.confidence import FAITHFUL, cross_validate, read_rated_answers, summarise_faithfulness
+from research.simulated_answers import (
+    TRUE,
+    WRITTEN,
+    EvaluationQuestion,
+    WriterSimulation,
+    answer_altered,
+    read_public_questions,
+    read_sample_questions,
+    summarise_confidence,
+)
 
 from evaluate.intervals import auroc_of_samples
 from knowledge.build.ingest import ingest
@@ -39,14 +46,14 @@ PUBLIC: Mapping[str, Mapping[str, float]] = {
     "squad_v11_dev": {"right": 0.95, "right High": 0.8},
     "clapnq_dev": {"right": 0.95, "right High": 0.8},
 }
-"""Floors of ``research.oracle``'s figures. Whether a true sentence answers the question is not told: ADR 37."""
+"""Floors of ``summarise_confidence``'s figures. Whether a true sentence answers the question is not told: ADR 37."""
 ALTERED_QUESTIONS = by_night(25, 200)
 HIGH = {TRUE: 0.85, WRITTEN: 0.6}
 LOW = {"a number changed": 0.8}
 """Of the answers with a number that no passage has so many are Low."""
 RATED = {"faithful High": 0.6, "AUROC": 0.87, "unfaithful Low": 0.48}
 AT_MOST = {"faithful Low": 0.12, "faithful marked": 0.15, "unfaithful High": 0.1}
-"""Floors and ceilings of ``research.faithfulness``, for answers of real models that people rated."""
+"""Floors and ceilings of ``summarise_faithfulness``'s figures, for answers of real models that people rated."""
 
 
 LEVELS = ("Low", "Medium", "High")
@@ -65,26 +72,26 @@ def no_settings(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.parametrize("name", SAMPLES)
 def test_of_a_sample(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     index = real_model.sample_index(name, tmp_path_factory)
-    hold(name, index, name, sample_problems(real_model.SAMPLES / name), SAMPLES[name])
+    hold(name, index, name, read_sample_questions(real_model.SAMPLES / name), SAMPLES[name])
 
 
 @pytest.mark.parametrize("name", by_night(("clapnq_dev",), PUBLIC))
 def test_of_a_public_set(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     data = public_data(name)
     there = {passage.doc_id for passage in read([data / "corpus.jsonl"]).documents[: real_model.PASSAGES]}
-    problems = public_problems(data, QUESTIONS, there.__contains__)
-    hold(name, real_model.public_index(data, tmp_path_factory), "waypoint", problems, PUBLIC[name])
+    questions = read_public_questions(data, QUESTIONS, there.__contains__)
+    hold(name, real_model.public_index(data, tmp_path_factory), "waypoint", questions, PUBLIC[name])
 
 
 def test_of_statements_with_one_thing_changed(tmp_path_factory: pytest.TempPathFactory) -> None:
     data = public_data("clapnq_dev")
     there = {passage.doc_id for passage in read([data / "corpus.jsonl"]).documents[: real_model.PASSAGES]}
-    problems = public_problems(data, ALTERED_QUESTIONS, there.__contains__)
+    questions = read_public_questions(data, ALTERED_QUESTIONS, there.__contains__)
     index = real_model.public_index(data, tmp_path_factory)
     service = build_application(read_settings(index=str(index), profile="house"))
     levels: dict[str, list[str]] = defaultdict(list)
-    for outcome in ask_altered(service, problems):
-        levels[outcome.double].append(outcome.answer.confidence.level)
+    for simulated in answer_altered(service, questions):
+        levels[simulated.strategy].append(simulated.answer.confidence.level)
     service.index.handle.close()
     for level, floors in (("High", HIGH), ("Low", LOW)):
         for kind, floor in floors.items():
@@ -95,9 +102,9 @@ def test_of_answers_of_real_models(tmp_path: Path) -> None:
     data = public_data("mtrag_rated")
     ingest(read([data / "corpus.jsonl"]).documents, target=tmp_path / "index", embedder=real_model.model())
     service = build_application(read_settings(index=str(tmp_path / "index"), profile="house"))
-    rated = list(rated_answers(data, service.pipeline))
+    rated = list(read_rated_answers(data, service.pipeline))
     service.index.handle.close()
-    found = faithfulness_figures(rated, held_out(rated))
+    found = summarise_faithfulness(rated, cross_validate(rated))
     for figure, floor in RATED.items():
         report_score(f"rated answers: {figure}", found[figure], floor)
     for figure, most in AT_MOST.items():
@@ -116,7 +123,7 @@ def test_of_true_and_false_statements_in_own_words(
     if judge:
         asked = Judge(chat=chat, template="{passages} {statements}", budget_s=60.0, selective=True)
         pipeline = replace(pipeline, answering=replace(pipeline.answering, judge=asked))
-    rated = list(rated_answers(data, pipeline, chat.rating_of))
+    rated = list(read_rated_answers(data, pipeline, chat.rating_of))
     service.index.handle.close()
     true, false = (
         [one.answer.confidence for one in rated if (one.rating == FAITHFUL) is is_true] for is_true in (True, False)
@@ -152,11 +159,13 @@ class TruthfulJudge:
         """Nothing to renew."""
 
 
-def hold(name: str, index: Path, profile: str, problems: Iterator[Problem], floors: Mapping[str, float]) -> None:
+def hold(
+    name: str, index: Path, profile: str, questions: Iterator[EvaluationQuestion], floors: Mapping[str, float]
+) -> None:
     """Ask, print the figures, and hold those that have a floor to it."""
     service = build_application(read_settings(index=str(index), profile=profile))
-    doubles = Doubles(service.pipeline)
-    found = figures(told for problem in problems for told in doubles.answers(problem))
+    simulation = WriterSimulation(service.pipeline)
+    found = summarise_confidence(one for question in questions for one in simulation.answer_by_all(question))
     service.index.handle.close()
     for figure, floor in floors.items():
         report_score(f"{name}: {figure}", found[figure], floor)

@@ -6,7 +6,7 @@ import pytest
 import real_model
 from evaluation.rates import public_data, report
 from faults.drawing import by_night
-from research.statements import AS_IT_IS, TAKEN, items
+from research.support import AS_IT_IS, TAKEN, read_statements
 
 from knowledge.embedding import MiniLM
 from knowledge.model.values import Claim, ClaimSupport
@@ -28,8 +28,8 @@ def test_true_statements_are_told_from_altered_ones(tmp_path_factory: pytest.Tem
     source = public_data("clapnq_dev")
     index = open_index(real_model.public_index(source, tmp_path_factory), embedder=embedder)
     verdicts: dict[str, list[str]] = defaultdict(list)
-    for item in (item for item in items(source, index, every=EVERY) if item.origin == TAKEN):
-        [support] = index.support([Claim(item.text, item.chunks)], ())
+    for item in (item for item in read_statements(source, index, every=EVERY) if item.origin == TAKEN):
+        [support] = index.support([Claim(item.text, tuple(chunk.number for chunk in item.chunks))], ())
         verdicts["true" if item.supported else item.kind].append(_verdict(support))
     index.close()
     true = verdicts.pop("true")

@@ -1,1 +1,1 @@
-"""Scripts behind the constants: what each of them does on public question sets. Nothing of the service imports them."""
+"""Scripts that fit and test the service's constants on public question sets; the service imports none of them."""

@@ -1,105 +1,242 @@
-"""Fit the weights of ``rag.answer.confidence``.
+"""Fit the two regressions of ``rag.answer.confidence``.
 
-``python -m research.confidence DATA CACHE`` reads ``DATA/{clapnq_dev,squad_v11_dev,covid_faq,out_of_scope}``; the
-folder ``CACHE`` keeps the indexes. The regression tells whether the quotes of the extractive engine are right, of
-what passes the gate. A set counts as much as another, and the kinds within it have the shares of ``MIX``.
+``python -m research.confidence quotes DATA CACHE`` fits ``QUOTE_WEIGHTS``, which tell whether the extractive writer's
+quotes are right, among answers that pass the gate. It reads ``DATA/{clapnq_dev,squad_v11_dev,covid_faq,out_of_scope}``;
+the folder ``CACHE`` keeps the indexes. Each set counts the same; the kinds in it have the shares of ``MIX``.
+
+``python -m research.confidence rated FOLDER`` fits the confidence in a model's answer on answers that people rated, and
+tests the fit on conversations that were left out. It takes half a minute. ``FOLDER`` has ``corpus.jsonl`` and
+``rated.jsonl``: a line has the ``turns`` of a conversation, a model's ``answer`` to the last one and its
+``faithfulness`` by several people, 1 to 4. Each sentence is cited to the packed passage that shares most of its words.
 """
 
 from __future__ import annotations
 
+import json
+import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 
+from evaluate.intervals import auroc
 from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
 from knowledge.model.manifest import MANIFEST_NAME
 from knowledge.read.documents import read
-from rag.answer.confidence import QUOTE_WEIGHTS, answer_signals
-from rag.values.answer import Confidence, ConfidenceInput, Proceed
+from rag.answer.confidence import FAITHFUL_HIGH, FAITHFUL_MEDIUM, QUOTE_WEIGHTS, answer_signals, mean_support
+from rag.ledger import Ledger
+from rag.pipeline import Pipeline
+from rag.text.stems import content_stems
+from rag.values.answer import Answer, Confidence, ConfidenceInput, Passage, Proceed
+from rag.values.chat import Completion, Deadline
+from rag.values.question import Question, Turn
 from rag.wiring import build_application
 from ragctl.options import read_settings
-from research.doubles import QUOTES, Doubles, Problem, has, public_problems
-from research.logistic import Floats, logistic
+from research.regression import Floats, fit_scaled_logistic
+from research.simulated_answers import (
+    ANSWERABLE,
+    FAR_OFF,
+    NEAR_MISS,
+    QUOTES,
+    EvaluationQuestion,
+    WriterSimulation,
+    is_indexed,
+    read_public_questions,
+)
 
 SETS = ("squad_v11_dev", "clapnq_dev", "covid_faq")
-QUESTIONS, FAR = 150, 60
-RIGHT, OTHER, NEAR, FAR_OFF = "right", "other", "near", "far"
-MIX: Mapping[str, float] = {RIGHT: 0.7, OTHER: 0.2, NEAR: 0.08, FAR_OFF: 0.02}
-"""Of 199 quotes for people's questions to four samples .71 are right and .17 are not; .13 are for near misses, some of
-them Low already by what the documents do not mention."""
+QUESTIONS, FAR_QUESTIONS = 150, 60
+RIGHT, OTHER = "right", "other"
+MIX: Mapping[str, float] = {RIGHT: 0.7, OTHER: 0.2, NEAR_MISS: 0.08, FAR_OFF: 0.02}
+"""Of 199 quotes for people's questions to four samples .71 are right and .17 are not; .13 answer near misses, some of
+them already Low because the documents do not mention a word of the question."""
+
+MIN_SHARED = 0.25
+"""Least share of a sentence's words in a passage for the sentence to cite it."""
+FOLDS = 10
+FAITHFUL, PARTLY = 4, 3
+"""Least ratings of faithful and of partly faithful answers; the latter count half."""
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9\"(])")
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
-    """The signals of a quote of a ``kind``, which ``MIX`` knows."""
+class QuoteSignals:
+    """The signals of one quote, and its kind (a key of ``MIX``)."""
 
     kind: str
     values: Mapping[str, float]
 
 
-@dataclass
-class Recorder:
-    """Stands in for a profile's confidence, and keeps what that is read off."""
+class SignalRecorder:
+    """Replacement for a profile's confidence that records the signals."""
 
     values: Mapping[str, float] | None = None
-    none: Confidence = field(default_factory=lambda: Confidence("Low", 0.0, ""))
 
-    def __call__(self, said: ConfidenceInput, found: Proceed) -> Confidence:
-        """Keep the signals; the confidence does not matter here."""
-        self.values = answer_signals(said, found)
-        return self.none
+    def __call__(self, answer: ConfidenceInput, gate: Proceed) -> Confidence:
+        """Record the signals; the confidence is not used."""
+        self.values = answer_signals(answer, gate)
+        return Confidence("Low", 0.0, "")
 
 
-def cases_of(data: Path, cache: Path, name: str) -> Iterator[Case]:
-    """Those of a public set."""
-    recorder = Recorder()
+def collect_quote_signals(data: Path, cache: Path, name: str) -> Iterator[QuoteSignals]:
+    """Yield the signals of the quotes for the questions of the public set ``name``."""
+    recorder = SignalRecorder()
     if not (cache / name / MANIFEST_NAME).exists():
-        documents = [one for one in read([data / name / "corpus.jsonl"]).documents if has(one.doc_id)]
+        documents = [one for one in read([data / name / "corpus.jsonl"]).documents if is_indexed(one.doc_id)]
         ingest(documents, target=cache / name, embedder=MiniLM())
     service = build_application(read_settings(index=str(cache / name), profile="waypoint"))
-    doubles = Doubles(replace(service.pipeline, score=recorder))
+    simulation = WriterSimulation(replace(service.pipeline, score=recorder))
     lines = (data / "out_of_scope" / "queries.txt").read_text(encoding="utf-8").splitlines()
-    problems = [
-        *public_problems(data / name, QUESTIONS),
-        *(Problem(text, "far") for text in [*filter(None, lines)][:FAR]),
-    ]
-    for problem in problems:
+    far = [EvaluationQuestion(text, FAR_OFF) for text in [*filter(None, lines)][:FAR_QUESTIONS]]
+    for question in [*read_public_questions(data / name, QUESTIONS), *far]:
+        # COVID FAQ's entries repeat each other, so that its near misses may have answers.
+        is_labelled = not (name.startswith("covid") and question.kind == NEAR_MISS)
         recorder.values = None
-        for outcome in doubles.answers(problem):
-            kind = RIGHT if outcome.right else OTHER if problem.kind == "asked" else problem.kind
-            # COVID FAQ's entries repeat each other: which question is a near miss nobody knows.
-            is_known = not (name.startswith("covid") and problem.kind == "near")
-            if recorder.values is not None and outcome.double == QUOTES and is_known:
-                yield Case(kind, recorder.values)
+        for simulated in simulation.answer_by_all(question):
+            kind = RIGHT if simulated.is_right else OTHER if question.kind == ANSWERABLE else question.kind
+            if recorder.values is not None and simulated.strategy == QUOTES and is_labelled:
+                yield QuoteSignals(kind, recorder.values)
             recorder.values = None
 
 
-def table(cases: Sequence[Case]) -> tuple[Floats, Floats, Floats]:
-    """Return signals, whether each is right, and what each counts: all of a set together 1."""
-    own = [case for case in cases if case.kind in MIX]
-    rows = np.array([[case.values[name] for name in QUOTE_WEIGHTS if name != "intercept"] for case in own])
-    sizes = {kind: sum(case.kind == kind for case in own) for kind in MIX}
-    counts = np.array([MIX[case.kind] / sizes[case.kind] for case in own])
-    return rows, np.array([float(case.kind == RIGHT) for case in own]), counts / counts.sum()
+def fit_quotes(data: Path, cache: Path) -> None:
+    """Fit and print ``QUOTE_WEIGHTS``."""
+    names = [name for name in QUOTE_WEIGHTS if name != "intercept"]
+    rows: list[list[float]] = []
+    is_right: list[float] = []
+    weights: list[float] = []
+    for name in SETS:
+        quotes = [quote for quote in collect_quote_signals(data, cache, name) if quote.kind in MIX]
+        sizes = {kind: sum(quote.kind == kind for quote in quotes) for kind in MIX}
+        shares = np.array([MIX[quote.kind] / sizes[quote.kind] for quote in quotes])
+        rows += [[quote.values[name] for name in names] for quote in quotes]
+        is_right += [float(quote.kind == RIGHT) for quote in quotes]
+        weights += (shares / shares.sum()).tolist()
+    scaled = np.array(weights) * len(rows) / sum(weights)
+    theta = fit_scaled_logistic(np.array(rows), np.array(is_right), scaled)
+    print(dict(zip(QUOTE_WEIGHTS, theta.round(2).tolist(), strict=True)))
 
 
-def fit(sets: Sequence[Sequence[Case]]) -> Floats:
-    """Return the weights of the signals and the intercept."""
-    rows, right, counts = (np.concatenate(column) for column in zip(*map(table, sets), strict=True))
-    scale = rows.std(axis=0)
-    found = logistic(rows / scale, right, counts * len(rows) / counts.sum())
-    return np.append(found[:-1] / scale, found[-1])
+@dataclass(frozen=True, slots=True)
+class RatedAnswer:
+    """The service's answer made of a rated one, its median ``rating`` by people, and its ``conversation``."""
+
+    conversation: str
+    rating: float
+    answer: Answer
+
+    @property
+    def label(self) -> float:
+        """1 for a faithful answer, 0 for an unfaithful one."""
+        return min(1.0, max(0.0, (self.rating - PARTLY + 1) / 2)) if self.rating >= PARTLY else 0.0
 
 
-def main(data: Path, cache: Path) -> None:
-    """Fit and print the weights."""
-    weights = fit([list(cases_of(data, cache, name)) for name in SETS])
-    print(dict(zip(QUOTE_WEIGHTS, weights.round(2).tolist(), strict=True)))
+def read_rated_answers(
+    folder: Path, pipeline: Pipeline, announce: Callable[[float], None] = lambda _: None
+) -> Iterator[RatedAnswer]:
+    """Put each rated answer through ``pipeline``, whose index is the folder's corpus; refusals are left out.
+
+    Quotes never replace an answer, since the support of the rated answer is measured. ``announce`` is called with the
+    rating before each answer.
+    """
+    pipeline = replace(pipeline, quote=None)
+    for line in (folder / "rated.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        rating = median(row["faithfulness"])
+        announce(rating)
+        ledger = Ledger(time.perf_counter, Deadline.after(600.0, time.perf_counter))
+        texts = [turn["content"] for turn in row["turns"]]
+        before = zip(texts[:-1:2], texts[1:-1:2], strict=True)
+        turns = tuple(Turn(question=question, answer=answer, at=0.0) for question, answer in before)
+        prepared = pipeline.prepare(Question(text=texts[-1], turns=turns), ledger)
+        if prepared.context is not None:
+            text = _cite_sentences(row["answer"], prepared.context.passages)
+            answer = pipeline.finish(prepared, Completion(text=text, model="recorded", finish_reason="stop"), ledger)
+            if not answer.refused:
+                yield RatedAnswer(row["task"].partition("<")[0], rating, answer)
+
+
+def _cite_sentences(text: str, passages: Sequence[Passage]) -> str:
+    """Cite each sentence to the passage that shares most of its words."""
+    stems = [(passage.citation, content_stems(passage.text)) for passage in passages]
+
+    def cite(sentence: str) -> str:
+        words = content_stems(sentence)
+        citation, shared = max(((citation, len(words & own)) for citation, own in stems), key=lambda pair: pair[1])
+        return f"{sentence} {citation}" if len(words) > 1 and shared >= MIN_SHARED * len(words) else sentence
+
+    return "\n".join(" ".join(map(cite, _SENTENCE_END.split(line))) for line in text.split("\n"))
+
+
+def _mean_supports(rated: Sequence[RatedAnswer]) -> Floats:
+    return np.array([mean_support(one.answer.statements) for one in rated])
+
+
+def _labels(rated: Sequence[RatedAnswer]) -> Floats:
+    return np.array([one.label for one in rated])
+
+
+def fit_faithfulness(support: Floats, labels: Floats) -> tuple[float, float]:
+    """Return weight and intercept of a regression over the mean support."""
+    weight, intercept = fit_scaled_logistic(support[:, np.newaxis], labels, np.ones(len(labels)))
+    return float(weight), float(intercept)
+
+
+def cross_validate(rated: Sequence[RatedAnswer]) -> Floats:
+    """Return each answer's chance by a fit to the other conversations, in ten folds."""
+    support, labels = _mean_supports(rated), _labels(rated)
+    names = sorted({one.conversation for one in rated})
+    order = np.random.default_rng(0).permutation(len(names)) % FOLDS
+    folds = np.array([order[names.index(one.conversation)] for one in rated])
+    chances = np.zeros(len(rated))
+    for fold in range(FOLDS):
+        is_tested = folds == fold
+        weight, intercept = fit_faithfulness(support[~is_tested], labels[~is_tested])
+        chances[is_tested] = 1 / (1 + np.exp(-weight * support[is_tested] - intercept))
+    return chances
+
+
+def summarise_faithfulness(rated: Sequence[RatedAnswer], chances: Floats) -> dict[str, float]:
+    """Return shares of levels and of marked answers among faithful and unfaithful ones, and their AUROC."""
+    ratings = np.array([one.rating for one in rated])
+    marked = np.array([any(claim.support == "unsupported" for claim in one.answer.statements) for one in rated])
+    groups = {"faithful": ratings >= FAITHFUL, "unfaithful": ratings < PARTLY}
+    figures: dict[str, float] = {}
+    for name, group in groups.items():
+        figures[f"{name} High"] = float(np.mean(chances[group] >= FAITHFUL_HIGH))
+        figures[f"{name} Low"] = float(np.mean(chances[group] < FAITHFUL_MEDIUM))
+        figures[f"{name} marked"] = float(np.mean(marked[group]))
+    compared = groups["faithful"] | groups["unfaithful"]
+    figures["AUROC"] = auroc(np.column_stack([chances[compared], groups["faithful"][compared]]))
+    labels = _labels(rated)
+    figures["faithful of High"] = float(labels[chances >= FAITHFUL_HIGH].mean())
+    figures["faithful of Low"] = float(labels[chances < FAITHFUL_MEDIUM].mean())
+    return figures
+
+
+def fit_rated(folder: Path) -> None:
+    """Fit and print weight and intercept, and the figures of answers that the fit has not seen."""
+    with tempfile.TemporaryDirectory() as place:
+        index = Path(place) / "index"
+        ingest(read([folder / "corpus.jsonl"]).documents, target=index, embedder=MiniLM())
+        service = build_application(read_settings(index=str(index), profile="house"))
+        rated = list(read_rated_answers(folder, service.pipeline))
+        service.index.handle.close()
+    weight, intercept = fit_faithfulness(_mean_supports(rated), _labels(rated))
+    print(f"{len(rated)} answers: weight {weight:.2f}, intercept {intercept:.2f}")
+    for name, value in summarise_faithfulness(rated, cross_validate(rated)).items():
+        print(f"{name:20} {value:.3f}")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    command, *folders = sys.argv[1:]
+    if command == "quotes":
+        fit_quotes(*map(Path, folders))
+    else:
+        fit_rated(*map(Path, folders))

@@ -1,9 +1,13 @@
-"""Fit the weights of ``knowledge.search.support``, which tell true statements from others.
+"""Fit the weights of ``knowledge.search.support``, which tell supported statements from others.
 
-``python -m research.support DATA [LABELLED.jsonl ...] [--cache FOLDER]``: ``DATA`` is the folder of ../shared/data. The
-statements are those of ``research.statements``. ``FOLDER`` (default .index/support) keeps the indexes and the signals.
+``python -m research.support DATA [LABELLED.jsonl ...] [--cache FOLDER]``: ``DATA`` is the folder of ../shared/data.
+``FOLDER`` (default .index/support) keeps the indexes and the signals.
 
-Fitted on half of the questions of clapnq_dev and on the labelled sets, none of which counts more than the others.
+The statements come from a folder in BEIR's layout, or of Markdown pages: true ones with their passage, the same with a
+similar passage, and altered ones (``research.alterations``). A labelled set is a file of JSON lines {statement,
+passages, supported, reply?}: people's verdicts on replies of language models; ``reply`` is the reply's id.
+
+The fit uses half of the questions of clapnq_dev, and the labelled sets with equal weights.
 """
 
 from __future__ import annotations
@@ -11,29 +15,154 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from evaluate.question_files import read_qrels, read_queries
+from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
-from knowledge.model.values import Claim
-from knowledge.open.index import EmbeddedIndex
-from research.logistic import Floats, logistic
-from research.statements import AS_IT_IS, REPLY, TAKEN, WRITTEN, Item, items, opened
+from knowledge.model.values import Chunk, Claim, View
+from knowledge.open.index import EmbeddedIndex, open_index
+from knowledge.read.documents import read
+from research.alterations import MAX_LENGTH, MIN_LENGTH, StatementAlterer, split_sentences
+from research.regression import Floats, fit_scaled_logistic
 
+TAKEN, WRITTEN, REPLY = "taken from the passage", "written by people", "reply of a language model"
+AS_IT_IS, ELSEWHERE = "as it is", "another, similar passage"
+SAMPLE = 300
+"""Statements of a source that has no answers by people, or more than ten times as many."""
 FITTED = "clapnq_dev"
-SIZE, ALTERED = 200, 0.35
-"""The weight of a labelled set, and how much of that of its false statements altered ones have."""
-
+LABELLED_WEIGHT, ALTERED_SHARE = 200, 0.35
+"""The weight of a labelled set, and the share of altered statements in the weight of its false ones."""
 SIGNALS = ("together", "weakest", "names", "differences")
+
 type Mask = NDArray[np.bool_]
+type ChunksById = Mapping[str, Sequence[Chunk]]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledStatement:
+    """A statement, the chunks that it is compared with, and whether they support it.
+
+    ``origin`` is ``TAKEN``, ``WRITTEN`` or ``REPLY``; ``kind`` is ``AS_IT_IS``, ``ELSEWHERE`` or the alteration's;
+    ``group`` is the id of its question or reply.
+    """
+
+    text: str
+    chunks: Sequence[Chunk]
+    origin: str
+    question: str
+    group: str
+    kind: str = AS_IT_IS
+    supported: bool = True
+
+    def alterations(self, alterer: StatementAlterer) -> Iterator[LabelledStatement]:
+        """Yield the statement with each applicable alteration."""
+        for kind, text in alterer.alter(self.text, self.chunks):
+            yield replace(self, text=text or self.text, kind=kind, supported=False)
+
+
+def open_cached_index(source: Path, cache: Path, model: MiniLM) -> EmbeddedIndex:
+    """Open the index of ``source`` in ``cache``; the first call builds it."""
+    target = cache / source.stem
+    if not target.exists():
+        corpus = _write_corpus(source, cache) if source.is_file() else source / "corpus.jsonl"
+        ingest(read([corpus if corpus.exists() else source / "pages"]).documents, target=target, embedder=model)
+    return open_index(target, embedder=model)
+
+
+def _write_corpus(labelled: Path, cache: Path) -> Path:
+    corpus = cache / f"{labelled.stem}.jsonl"
+    cache.mkdir(parents=True, exist_ok=True)
+    texts = dict.fromkeys(text for line in labelled.open(encoding="utf-8") for text in json.loads(line)["passages"])
+    rows = (json.dumps({"_id": _passage_id(text), "title": "", "text": text}) + "\n" for text in texts)
+    corpus.write_text("".join(rows), encoding="utf-8")
+    return corpus
+
+
+def _passage_id(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def read_statements(source: Path, index: EmbeddedIndex, *, every: int = 1) -> Iterator[LabelledStatement]:
+    """Yield the statements of a labelled file, or of one in ``every`` questions of a folder."""
+    chunks: dict[str, list[Chunk]] = {}
+    for chunk in index.iter_chunks():
+        chunks.setdefault(chunk.doc_id, []).append(chunk)
+    alterer = StatementAlterer.from_index(index)
+    if source.is_file():
+        yield from _read_labelled_file(source, chunks, alterer)
+        return
+    has_answers = (source / "answers.jsonl").exists()
+    true = list(_read_answers(source, chunks) if has_answers else _draw_sentences(chunks, alterer.generator))
+    if len(true) > 10 * SAMPLE:
+        true = alterer.generator.sample(true, SAMPLE)
+    groups = set(sorted({statement.group for statement in true})[::every])
+    for statement in (statement for statement in true if statement.group in groups):
+        yield statement
+        if (document := _find_similar_document(statement, index, chunks)) is not None:
+            yield replace(statement, chunks=chunks[document], kind=ELSEWHERE, supported=False)
+        yield from statement.alterations(alterer)
+
+
+def _read_labelled_file(source: Path, chunks: ChunksById, alterer: StatementAlterer) -> Iterator[LabelledStatement]:
+    for number, line in enumerate(source.open(encoding="utf-8")):
+        row = json.loads(line)
+        own = [chunk for text in row["passages"] for chunk in chunks[_passage_id(text)]]
+        group, supported = str(row.get("reply", number)), bool(row["supported"])
+        statement = LabelledStatement(row["statement"], own, REPLY, "", group, supported=supported)
+        yield statement
+        if supported:
+            yield from statement.alterations(alterer)
+
+
+def _read_answers(source: Path, chunks: ChunksById) -> Iterator[LabelledStatement]:
+    """Yield sentences that people selected, and those with an answer's span or else those that people wrote."""
+    questions = dict(read_queries(source / "queries.jsonl"))
+    qrels = read_qrels(source / "qrels.tsv")
+    for line in (source / "answers.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        own = chunks[next(iter(qrels[row["_id"]]))]
+        selected = dict.fromkeys(text for texts in row.get("selected_sentences", ()) for text in texts)
+        origins = [(sentence, TAKEN) for sentence in selected]
+        if "answer_starts" in row:
+            text, start = own[0].text, row["answer_starts"][0]
+            spans = ((sentence, text.find(sentence)) for sentence in split_sentences(text))
+            origins += [(found, TAKEN) for found, begin in spans if begin <= start < begin + len(found)]
+        else:
+            written = dict.fromkeys(sentence for answer in row["answers"] for sentence in split_sentences(answer))
+            origins += [(sentence, WRITTEN) for sentence in written]
+        for sentence, origin in origins:
+            yield LabelledStatement(sentence, own, origin, questions[row["_id"]], row["_id"])
+
+
+def _draw_sentences(chunks: ChunksById, generator: random.Random) -> Iterator[LabelledStatement]:
+    """Yield a random sentence of each of ``SAMPLE`` random documents."""
+    for document in generator.sample(sorted(chunks), min(SAMPLE, len(chunks))):
+        chunk = generator.choice(chunks[document])
+        if sentences := [text for text in split_sentences(chunk.text) if MIN_LENGTH <= len(text) <= MAX_LENGTH]:
+            text = generator.choice(sentences)
+            yield LabelledStatement(text, [chunk], TAKEN, f"{chunk.title} {text}", document)
+
+
+def _find_similar_document(statement: LabelledStatement, index: EmbeddedIndex, chunks: ChunksById) -> str | None:
+    """Return the best other document for the statement's question that does not contain the statement."""
+    own = {chunk.doc_id for chunk in statement.chunks}
+    text = " ".join(statement.text.split())
+    for hit in index.search([View(statement.question)], k=20).hits:
+        document = hit.chunk.doc_id
+        if document not in own and not any(text in " ".join(chunk.text.split()) for chunk in chunks[document]):
+            return document
+    return None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Observed:
+class StatementSignals:
     """The signals of the statements of a set: ``rows`` has shape (statements, signals)."""
 
     rows: Floats
@@ -42,25 +171,29 @@ class Observed:
     kind: NDArray[np.str_]
     first_half: Mask
 
-    def false(self, origin: str, kind: str) -> Mask:
+    def select_false(self, origin: str, kind: str) -> Mask:
         """Select the false statements of that origin and kind."""
         return np.asarray(~self.supported & (self.origin == origin) & (self.kind == kind))
 
 
-def observe(source: Path, cache: Path, model: MiniLM) -> Observed:
-    """Return the signals of every statement of ``source``; worked out once, then the ``cache`` has them."""
-    kept = cache / f"{source.stem}.signals.json"
-    if not kept.exists():
-        index = opened(source, cache, model)
-        try:
-            seen = [(item, _signals(index, item)) for item in items(source, index) if item.chunks]
-        finally:
-            index.close()
-        kept.write_text(
-            json.dumps([[one.origin, one.kind, one.supported, one.group, signals] for one, signals in seen]), "utf-8"
-        )
-    columns = list(zip(*json.loads(kept.read_text(encoding="utf-8")), strict=True))
-    return Observed(
+def compute_signals(source: Path, cache: Path, model: MiniLM) -> StatementSignals:
+    """Return the signals of every statement of ``source``, from ``cache`` after the first call."""
+    file = cache / f"{source.stem}.signals.json"
+    if not file.exists():
+        index = open_cached_index(source, cache, model)
+        search = index._late_search
+        assert search is not None  # noqa: S101 - a fresh index has it
+        rows = []
+        for one in read_statements(source, index):
+            if one.chunks:
+                # The signals behind ``Index.support``, which returns chances made of them.
+                comparison = search.comparison([Claim(one.text)], one.chunks)
+                signals = comparison.signals(0, range(len(one.chunks)))
+                rows.append([one.origin, one.kind, one.supported, one.group, signals])
+        index.close()
+        file.write_text(json.dumps(rows), encoding="utf-8")
+    columns = list(zip(*json.loads(file.read_text(encoding="utf-8")), strict=True))
+    return StatementSignals(
         rows=np.array([[signals[name] for name in SIGNALS] for signals in columns[4]]),
         supported=np.array(columns[2]),
         origin=np.array(columns[0]),
@@ -69,55 +202,45 @@ def observe(source: Path, cache: Path, model: MiniLM) -> Observed:
     )
 
 
-def _signals(index: EmbeddedIndex, item: Item) -> Mapping[str, float]:
-    """Return the signals of the product itself; ``Index.support`` makes chances of them."""
-    search = index._late_search
-    assert search is not None  # noqa: S101 - a fresh index has it
-    return search.comparison([Claim(item.text)], index.fetch(item.chunks)).signals(0, range(len(item.chunks)))
-
-
-def parts(fitted: Observed, labelled: Iterable[Observed]) -> list[tuple[Observed, Floats]]:
-    """Return each set with the weight of each of its statements, 0 for those that are not fitted on."""
+def weigh_statements(
+    fitted: StatementSignals, labelled: Iterable[StatementSignals]
+) -> list[tuple[StatementSignals, Floats]]:
+    """Return each set with a weight per statement; 0 leaves a statement out of the fit."""
     half = fitted.first_half
-    weights = _spread([(half & fitted.supported, 500.0)])
-    wrong = [half & fitted.false(origin, kind) for origin in (TAKEN, WRITTEN) for kind in set(fitted.kind)]
+    weights = _distribute([(half & fitted.supported, 500.0)])
+    wrong = [half & fitted.select_false(origin, kind) for origin in (TAKEN, WRITTEN) for kind in set(fitted.kind)]
     wrong = [mask for mask in wrong if mask.any()]
-    result = [(fitted, weights + _spread([(mask, 500 / len(wrong)) for mask in wrong]))]
+    result = [(fitted, weights + _distribute([(mask, 500 / len(wrong)) for mask in wrong]))]
     for one in labelled:
-        as_they_are = one.false(REPLY, AS_IT_IS)
-        altered = ~one.supported & ~as_they_are
-        masks = [(one.supported, 1.0), (as_they_are, 1 - ALTERED), (altered, ALTERED)]
-        result.append((one, _spread([(mask, SIZE * share) for mask, share in masks])))
+        unaltered = one.select_false(REPLY, AS_IT_IS)
+        altered = ~one.supported & ~unaltered
+        masks = [(one.supported, 1.0), (unaltered, 1 - ALTERED_SHARE), (altered, ALTERED_SHARE)]
+        result.append((one, _distribute([(mask, LABELLED_WEIGHT * share) for mask, share in masks])))
     return result
 
 
-def _spread(masks: Sequence[tuple[Mask, float]]) -> Floats:
+def _distribute(masks: Sequence[tuple[Mask, float]]) -> Floats:
+    """Distribute each mask's weight equally over its statements."""
     weights = np.zeros(len(masks[0][0]))
     for mask, weight in masks:
         weights[mask] = weight / max(1, int(mask.sum()))
     return weights
 
 
-def fit(sets: Sequence[tuple[Observed, Floats]]) -> Floats:
-    """Return the weights of ``SIGNALS`` and the intercept."""
-    rows = np.concatenate([one.rows[weights > 0] for one, weights in sets])
-    labels = np.concatenate([one.supported[weights > 0] for one, weights in sets]).astype(np.float64)
-    spread = rows.std(axis=0)
-    theta = logistic(rows / spread, labels, np.concatenate([weights[weights > 0] for _, weights in sets]))
-    return np.asarray(np.append(theta[:-1] / spread, theta[-1]), dtype=np.float64)
-
-
 def main() -> int:
-    """Print the weights fitted on everything that may be fitted on."""
+    """Fit and print the weights of ``SIGNALS`` and the intercept."""
     parser = argparse.ArgumentParser(prog="python -m research.support", description=__doc__)
     parser.add_argument("data", type=Path)
     parser.add_argument("labelled", type=Path, nargs="*")
     parser.add_argument("--cache", type=Path, default=Path(".index/support"))
-    asked = parser.parse_args()
-    asked.cache.mkdir(parents=True, exist_ok=True)
+    options = parser.parse_args()
+    options.cache.mkdir(parents=True, exist_ok=True)
     model = MiniLM(threads=2)
-    labelled = [observe(source, asked.cache, model) for source in asked.labelled]
-    fitted = fit(parts(observe(asked.data / FITTED, asked.cache, model), labelled))
+    labelled = [compute_signals(source, options.cache, model) for source in options.labelled]
+    sets = weigh_statements(compute_signals(options.data / FITTED, options.cache, model), labelled)
+    rows = np.concatenate([one.rows[weights > 0] for one, weights in sets])
+    labels = np.concatenate([one.supported[weights > 0] for one, weights in sets]).astype(np.float64)
+    fitted = fit_scaled_logistic(rows, labels, np.concatenate([weights[weights > 0] for _, weights in sets]))
     print("weights", dict(zip([*SIGNALS, "intercept"], fitted.round(2).tolist(), strict=True)))
     return 0
 

@@ -1,12 +1,12 @@
 """Confidence in an answer: the seeds' formulas, and a calibrated chance where the index has token vectors.
 
 The chance that quotes answer the question is a logistic regression over search signals, 1 / (1 + exp(-(intercept +
-sum_i weight_i x signal_i))), fitted by ``python -m research.confidence`` on public corpora. The exponent is stretched
-and shifted if the index's owner has labelled questions (``Evidence.odds``, ``ragctl calibrate``): a change to a number
-here needs a new ``manifest.FORMAT``.
+sum_i weight_i x signal_i))), fitted by ``python -m research.confidence quotes`` on public corpora. The exponent is
+stretched and shifted if the index's owner has labelled questions (``Evidence.odds``, ``ragctl calibrate``): a change to
+a number here needs a new ``manifest.FORMAT``.
 
 The chance that a model's answer is faithful to its sources is one over the mean support of its claims, fitted on
-answers of real models that people rated (``python -m research.faithfulness ../shared/data/mtrag_rated``;
+answers of real models that people rated (``python -m research.confidence rated ../shared/data/mtrag_rated``;
 docs/evidence/answers.md has its figures). It is the chance at the base rate of that set, where 65 % of the answers are
 faithful and 18 % partly; ``CONFIDENCE_SHIFT`` moves it.
 """
