@@ -12,8 +12,7 @@ from attacks.reading import BEHIND, leads, nodes_lead
 from fakes import make_hit
 
 from rag.answer.citation_forms import CitationForm, IdForm, NumberForm, SourceForm, TitleForm
-from rag.answer.markdown import render_markdown
-from rag.answer.printers import json_nodes
+from rag.answer.render import json_nodes, render_markdown
 from rag.answer.streaming_parser import StreamingParser, parse_answer
 from rag.answer.tree import Tree
 from rag.values.answer import Context, Passage

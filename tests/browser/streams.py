@@ -5,7 +5,7 @@ from typing import Any
 from browser.stand_in import ANSWER, event
 
 from rag.answer.parse import parse_markdown
-from rag.answer.printers import json_nodes
+from rag.answer.render import json_nodes
 
 type Node = str | dict[str, Any]
 

@@ -12,8 +12,8 @@ from evaluation.rates import public_data, report
 from fakes import make_chunk
 from markdown_it import MarkdownIt
 
-from rag.answer.markdown import render_markdown
 from rag.answer.parse import normalise_text, parse_markdown
+from rag.answer.render import render_markdown
 from rag.answer.restrict_links import RestrictLinks
 
 pytestmark = pytest.mark.slow
@@ -61,7 +61,7 @@ def sections(name: str) -> Iterator[Section]:
 def printed(text: str) -> str:
     """``text`` as it is printed where it is what an answer cites itself."""
     restrict = RestrictLinks({1: make_chunk(text, number=1)})
-    return render_markdown(restrict(parse_markdown(normalise_text(text)), cited=(1,)).tree).text
+    return render_markdown(restrict(parse_markdown(normalise_text(text)), cited=(1,))).text
 
 
 @cache

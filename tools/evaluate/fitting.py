@@ -23,8 +23,9 @@ from rag.write.extractive import ExtractiveWriter
 
 if TYPE_CHECKING:
     from knowledge.model.values import Evidence, SearchResult
+    from rag.answer.finish import FinishedAnswer
     from rag.pipeline import Pipeline
-    from rag.values.answer import Answer, Confidence, ConfidenceInput
+    from rag.values.answer import Answer, Confidence
 
 QUESTION_LIMIT_S = 60.0
 MIN_COMPLETIONS = 19
@@ -81,7 +82,7 @@ class CaseCollector:
         self._evidence = result.evidence
         return Proceed(result.hits, len(result.hits), result.evidence)
 
-    def _record_log_odds(self, answer: ConfidenceInput, found: Proceed) -> Confidence:
+    def _record_log_odds(self, answer: FinishedAnswer, found: Proceed) -> Confidence:
         values = answer_signals(answer, found)
         self._log_odds = None if values is None else log_odds(values)
         return NO_SOURCES

@@ -30,10 +30,11 @@ from knowledge.embedding import MiniLM
 from knowledge.model.manifest import MANIFEST_NAME
 from knowledge.read.documents import read
 from rag.answer.confidence import FAITHFUL_HIGH, FAITHFUL_MEDIUM, QUOTE_WEIGHTS, answer_signals, mean_support
+from rag.answer.finish import FinishedAnswer
 from rag.ledger import Ledger
 from rag.pipeline import Pipeline
 from rag.text.stems import content_stems
-from rag.values.answer import Answer, Confidence, ConfidenceInput, Passage, Proceed
+from rag.values.answer import Answer, Confidence, Passage, Proceed
 from rag.values.chat import Completion, Deadline
 from rag.values.question import Question, Turn
 from rag.wiring import build_application
@@ -78,7 +79,7 @@ class SignalRecorder:
 
     values: Mapping[str, float] | None = None
 
-    def __call__(self, answer: ConfidenceInput, gate: Proceed) -> Confidence:
+    def __call__(self, answer: FinishedAnswer, gate: Proceed) -> Confidence:
         """Record the signals; the confidence is not used."""
         self.values = answer_signals(answer, gate)
         return Confidence("Low", 0.0, "")

@@ -11,7 +11,7 @@ from functools import partial
 from knowledge.model.values import Hit, SearchResult
 from knowledge.model.waiting import limit_waiting
 from rag.answer.citations import build_related_docs, build_sources
-from rag.answer.confidence import NOT_ANSWERED
+from rag.answer.confidence import NOT_ANSWERED, Score
 from rag.answer.feedback_log import FeedbackLog, select_grounds
 from rag.answer.finish import AnswerFinisher, removed_note, render_model_text
 from rag.answer.parse import MAX_CHARS
@@ -28,8 +28,6 @@ from rag.ledger import Ledger
 from rag.ports import Retriever, Writer
 from rag.values.answer import (
     Answer,
-    Confidence,
-    ConfidenceInput,
     Context,
     Decline,
     Proceed,
@@ -48,7 +46,6 @@ type QueryStage = Callable[[SearchQuery, Question], SearchQuery]
 type Refine = Callable[[tuple[Hit, ...], Question], RefinedHits]
 type Gate = Callable[[SearchResult, Question], Proceed | Decline]
 type Pack = Callable[[tuple[Hit, ...]], Context]
-type Score = Callable[[ConfidenceInput, Proceed], Confidence]
 type Route = Callable[[Answer], Routing]
 
 UNFOUNDED = "nothing of the model's answer is in the documents; quotes are shown"
@@ -229,9 +226,10 @@ class Pipeline:
                 return replace(instead, model_text=render_model_text(read))
         confidence = NOT_ANSWERED
         if not done.refused:
-            said = ConfidenceInput(done.text, done.citations, done.claims, quoted=bool(made.quotes))
-            score = ledger.time("confidence", self.score, said, evidence)
-            cites_outdated = not made.quotes and is_outdated(done.claims, context.passages, draft.question.understood)
+            score = ledger.time("confidence", self.score, done, evidence)
+            cites_outdated = not done.is_quoted and is_outdated(
+                done.claims, context.passages, draft.question.understood
+            )
             confidence = cap_confidence(score, done, is_partial=made.partial, is_outdated=cites_outdated)
         for event in done.claim_events():
             ledger.emit(event)

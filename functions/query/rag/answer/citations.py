@@ -10,11 +10,10 @@ from knowledge.search.support import PARTIAL, SUPPORTED
 from rag.answer import tree as t
 from rag.answer.citation_forms import CitationForm
 from rag.answer.claims import AnswerClaim
-from rag.answer.markdown import RenderedMarkdown
 from rag.answer.parse import normalise_text, parse_markdown
-from rag.answer.printers import plain_text
 from rag.answer.references import tidy_removal
-from rag.answer.tree import cited_chunks, map_runs, merge_text, walk
+from rag.answer.render import RenderedMarkdown
+from rag.answer.tree import cited_chunks, map_runs, merge_text, plain_text, walk
 from rag.ports import OpenIndex
 from rag.text.sources import is_http, source_urls
 from rag.values.answer import CheckedClaim, Citation, Reference, ReferenceMark, RelatedDoc, Source, Support

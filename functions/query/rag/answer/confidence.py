@@ -21,12 +21,13 @@ from statistics import fmean
 import numpy as np
 
 from knowledge.model.values import EncodedQuestion, Hit
+from rag.answer.finish import FinishedAnswer
 from rag.find.refine import near_duplicates
-from rag.values.answer import CheckedClaim, Confidence, ConfidenceInput, Level, Passage, Proceed
+from rag.values.answer import CheckedClaim, Confidence, Level, Passage, Proceed
 from rag.write.not_mentioned import not_mentioned
 from rag.write.runs import runs_of, units_of
 
-type Score = Callable[[ConfidenceInput, Proceed], Confidence]
+type Score = Callable[[FinishedAnswer, Proceed], Confidence]
 
 NO_SOURCES = Confidence("Low", 0.0, "No relevant sources found")
 NOT_ANSWERED = Confidence("Low", 0.0, "The sources found do not answer the question")
@@ -68,12 +69,12 @@ class CalibratedConfidence:
     raw: Score
     shift: float = 0.0
 
-    def __call__(self, answer: ConfidenceInput, evidence: Proceed) -> Confidence:
+    def __call__(self, answer: FinishedAnswer, evidence: Proceed) -> Confidence:
         """Return the confidence in ``answer``, which is based on ``evidence``."""
         own, signals = self.raw(answer, evidence), answer_signals(answer, evidence)
         if evidence.evidence is None or signals is None:
             return own
-        is_checked = answer.claims and not answer.quoted
+        is_checked = answer.claims and not answer.is_quoted
         if is_checked:
             chance = chance_faithful(answer.claims, self.shift)
         else:
@@ -81,7 +82,7 @@ class CalibratedConfidence:
             chance = _logistic(slope * log_odds(signals) + shift)
         absent = not_mentioned(evidence.evidence, evidence.hits)
         if absent or evidence.doubt:
-            chance = min(chance, UNMENTIONED_CAP if answer.quoted else DOUBTFUL_CAP)
+            chance = min(chance, UNMENTIONED_CAP if answer.is_quoted else DOUBTFUL_CAP)
         level = faithful_level(chance) if is_checked else _level(100 * chance, 100 * QUOTE_HIGH, 100 * QUOTE_MEDIUM)
         sources = f"{_plural(len(answer.citations), 'source')} cited"
         reason = f"best match {max(hit.parts['dense'] for hit in evidence.hits):.0%}, {sources}"
@@ -90,7 +91,7 @@ class CalibratedConfidence:
         return Confidence(level, round(100 * chance, 1), reason, own.score)
 
 
-def answer_signals(answer: ConfidenceInput, evidence: Proceed) -> Mapping[str, float] | None:
+def answer_signals(answer: FinishedAnswer, evidence: Proceed) -> Mapping[str, float] | None:
     """Return the signals of the chance for quotes, by name; None without token vectors.
 
     - coverage: share of the question's weight (0..1) that the best run in the cited chunks covers
@@ -157,7 +158,7 @@ class CountAndMeanConfidence:
     medium_count: int
     medium_mean: float
 
-    def __call__(self, answer: ConfidenceInput, evidence: Proceed) -> Confidence:
+    def __call__(self, answer: FinishedAnswer, evidence: Proceed) -> Confidence:
         """Return the confidence in an answer based on ``evidence``."""
         hits = evidence.hits
         count = len(hits)
@@ -191,7 +192,7 @@ class WeightedConfidence:
     high: float
     medium: float
 
-    def __call__(self, answer: ConfidenceInput, evidence: Proceed) -> Confidence:
+    def __call__(self, answer: FinishedAnswer, evidence: Proceed) -> Confidence:
         """Return the confidence in ``answer``, which is based on ``evidence``."""
         best = max(hit.parts["dense"] for hit in evidence.hits)
         retrieval = _share(best - self.floor, self.ceiling - self.floor)
@@ -211,7 +212,7 @@ class TopCosineConfidence:
     high: float
     medium: float
 
-    def __call__(self, answer: ConfidenceInput, evidence: Proceed) -> Confidence:
+    def __call__(self, answer: FinishedAnswer, evidence: Proceed) -> Confidence:
         """Return the confidence in an answer based on ``evidence``."""
         best = max(hit.parts["dense"] for hit in evidence.hits)
         score = round(100 * min(1.0, max(0.0, best)), 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
@@ -12,13 +13,12 @@ from rag.answer.citation_forms import CitationForm
 from rag.answer.citations import build_citations, build_marks, build_quotes, build_references
 from rag.answer.claims import ClaimTree, build_courtesy_test, build_name_test, split_claims
 from rag.answer.judge import MIN_SECONDS, NOT_JUDGED, Judge
-from rag.answer.markdown import render_markdown
-from rag.answer.printers import JsonNode, json_nodes, plain_text
-from rag.answer.quotations import build_quotations
+from rag.answer.parse import normalise_text, parse_markdown
 from rag.answer.references import cite_by_overlap
+from rag.answer.render import JsonNode, json_nodes, render_inline, render_markdown
 from rag.answer.restrict_links import RestrictLinks
 from rag.answer.streaming_parser import ParsedAnswer, StreamingParser
-from rag.answer.tree import map_runs, trim_run
+from rag.answer.tree import map_runs, plain_text, trim_run
 from rag.ask.remarks import Remarks
 from rag.contract import begins_with_decline, is_empty
 from rag.ledger import Ledger
@@ -39,6 +39,9 @@ never cite 12 and 1 are, 29 of 36 unfaithful ones, and 19 of 24 answers of a mod
 which is right). Without the mean it would be 32, 19, 31 and 23.
 """
 
+_TEMPLATE_LINK = re.compile(r"\]\(\{[%{][^()\n]*[%}]\}\)")
+"""A link whose address a site's generator fills in: 18F's handbook has 625 of them. Only its words are quoted."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishedAnswer:
@@ -46,12 +49,12 @@ class FinishedAnswer:
 
     - ``cited``: names in its marks that match a passage; ``removed``: names that match none
     - ``unchecked``: claims that exceed the check's budget; None if the check failed
-    - ``is_unfounded``: its claims lack support (``lacks_support``)
+    - ``is_unfounded``: its claims lack support (``lacks_support``); ``is_quoted``: it consists of quotes
     """
 
     text: str
-    nodes: tuple[JsonNode, ...]
-    refused: bool
+    nodes: tuple[JsonNode, ...] = ()
+    refused: bool = False
     references: tuple[Reference, ...] = ()
     citations: tuple[Citation, ...] = ()
     marks: tuple[ReferenceMark, ...] = ()
@@ -60,6 +63,7 @@ class FinishedAnswer:
     removed: int = 0
     unchecked: int | None = 0
     is_unfounded: bool = False
+    is_quoted: bool = False
     notes: tuple[str, ...] = ()
 
     def claim_events(self) -> Iterator[ClaimChecked]:
@@ -87,11 +91,37 @@ class AnswerFinisher:
         return StreamingParser(self.form, context, decline=self.decline, listen=listen)
 
     def finish_quotes(self, completion: Completion, context: Context) -> FinishedAnswer:
-        """Return the answer that consists of the quotes in ``completion``."""
-        quoted = build_quotations(completion, context, self.form)
-        if not quoted.tree:
+        """Return the answer of the quotes in ``completion``; each is a supported claim and cites its own passage."""
+        tree: list[t.Block] = [t.Paragraph((t.Text(completion.note),))] if completion.note else []
+        claims: list[CheckedClaim] = []
+        quotes: dict[int, str] = {}
+        chunks = {passage.hit.chunk.number: passage.hit.chunk for passage in context.passages}
+        for quote in completion.quotes:
+            passage = context.passages[quote.passage]
+            chunk = passage.hit.chunk.number
+            parsed = _parse_quote(quote.text)
+            blocks = RestrictLinks(chunks)(parsed, cited=(chunk,))
+            if not blocks:
+                continue
+            text = plain_text(blocks)
+            cite = self.form.cite(passage.hit, passage.citation, is_explicit=True, place=len(claims))
+            tree += _append_cite(_mark_claim(blocks, len(claims)), cite)
+            claims.append(
+                CheckedClaim(
+                    text=render_inline((t.Text(" ".join(text.split())),)),
+                    citations=(passage.citation,),
+                    support="supported",
+                    chance=1.0,
+                    chunks=(chunk,),
+                )
+            )
+            if chunk not in quotes:
+                marked = parsed if quote.marked == quote.text else _parse_quote(quote.marked)
+                quotes[chunk] = plain_text(marked) if quote.marked else text
+        if not tree:
             return self._refuse()
-        return self._render(CheckedAnswer(quoted.tree, quoted.claims), context, quoted.quotes, cited=len(quoted.quotes))
+        checked = CheckedAnswer(tuple(tree), tuple(claims))
+        return replace(self._render(checked, context, quotes, cited=len(quotes)), is_quoted=True)
 
     def __call__(self, parsed: ParsedAnswer, context: Context, ledger: Ledger) -> FinishedAnswer:
         """Return the answer that a model wrote from ``context``."""
@@ -107,13 +137,14 @@ class AnswerFinisher:
             refusal = self._refuse(removed=parsed.removed + pruned, claims=checked.claims, notes=checked.notes)
             return replace(refusal, is_unfounded=not is_foreign)
         hits = {passage.hit.chunk.number: passage.hit for passage in context.passages}
-        restricted = RestrictLinks({number: hit.chunk for number, hit in hits.items()})(checked.tree)
-        notes, links = checked.notes, parsed.links + restricted.removed
+        restrict = RestrictLinks({number: hit.chunk for number, hit in hits.items()})
+        tree = restrict(checked.tree)
+        notes, links = checked.notes, parsed.links + restrict.removed
         if links:
             notes += (f"removed {links} address{'es' * (links != 1)} that no cited passage holds",)
         return replace(
             self._render(
-                replace(checked, tree=restricted.tree, notes=notes),
+                replace(checked, tree=tree, notes=notes),
                 context,
                 build_quotes(checked.supports, hits),
                 cited=parsed.valid - pruned,
@@ -165,7 +196,6 @@ class AnswerFinisher:
         return FinishedAnswer(
             text=rendered.text,
             nodes=tuple(json_nodes(checked.tree, lambda chunk: numbers[chunk])),
-            refused=False,
             references=references,
             citations=citations,
             marks=build_marks(rendered, references),
@@ -210,3 +240,29 @@ def removed_note(removed: int) -> tuple[str, ...]:
 
 def _remove_cites(tree: t.Tree) -> t.Tree:
     return map_runs(tree, lambda run: trim_run([node for node in run if not isinstance(node, t.Cite)]))
+
+
+def _parse_quote(text: str) -> t.Tree:
+    return parse_markdown(normalise_text(_TEMPLATE_LINK.sub("]()", text)))
+
+
+def _mark_claim(blocks: t.Tree, number: int) -> t.Tree:
+    def mark(run: t.Run) -> t.Run:
+        return (t.ClaimSpan(run, number, "supported"),)
+
+    return tuple(
+        replace(block, children=mark(())) if isinstance(block, t.CodeBlock) else block
+        for block in map_runs(blocks, mark)
+    )
+
+
+def _append_cite(blocks: t.Tree, cite: t.Cite) -> t.Tree:
+    """Return ``blocks`` with ``cite`` behind their last words, or below them if they end with a table or code."""
+    *others, last = blocks
+    match last:
+        case t.Paragraph() | t.Heading():
+            return (*others, replace(last, children=(*last.children, t.Text(" "), cite)))
+        case t.ListBlock() | t.ListItem() | t.BlockQuote():
+            return (*others, replace(last, children=_append_cite(last.children, cite)))  # type: ignore[arg-type]
+        case _:
+            return (*others, last, t.Paragraph((cite,)))

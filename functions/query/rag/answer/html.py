@@ -14,8 +14,7 @@ from html import unescape
 from itertools import chain, groupby
 
 from rag.answer import tree as t
-from rag.answer.printers import inline_text
-from rag.answer.tree import iter_runs, join_lines, merge_text, trim_run
+from rag.answer.tree import inline_text, iter_runs, join_lines, merge_text, trim_run
 
 type Node = t.Inline | t.Block
 

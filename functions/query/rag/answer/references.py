@@ -10,14 +10,13 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 
 from knowledge.model.values import Hit
 from rag.answer import tree as t
 from rag.answer.citation_forms import CitationForm
-from rag.answer.printers import inline_text
-from rag.answer.tree import map_runs, merge_text, trim_run, walk_run
+from rag.answer.tree import inline_text, map_runs, merge_text, trim_run, walk_run
 from rag.contract import NamedSource, ResolvedMark
 from rag.text.stems import content_stems
 
@@ -35,19 +34,14 @@ _BEGUN, _ENDED = re.compile(rf"(?:\A|(?<={_ENDING})){JOINT}*\Z"), re.compile(rf"
 _STOPS = frozenset(".,;:!?)]\u3011\uff3d")
 
 
-@dataclass(frozen=True, slots=True)
-class ReferencedTree:
-    """A tree with citations in place of marks; of the names in its marks ``valid`` matched and ``removed`` did not."""
-
-    tree: t.Tree
-    valid: int = 0
-    removed: int = 0
-
-
 class ReferenceResolver:
-    """Resolves the marks of one answer, block after block, against ``hits``, all that its writer saw."""
+    """Resolves the marks of one answer, block after block, against ``hits``, all that its writer saw.
+
+    ``valid`` counts the names in its marks that matched, ``removed`` the others.
+    """
 
     def __init__(self, form: CitationForm, hits: Sequence[Hit]) -> None:
+        self.valid = self.removed = 0
         self._form = form
         self._overlap = WordOverlap(hits)
         self._hits = tuple(hits)
@@ -56,11 +50,9 @@ class ReferenceResolver:
         self._text = ""  # since the last mark
         self._earlier: tuple[str, ...] = ()  # the texts before the last marks
 
-    def __call__(self, tree: t.Tree) -> ReferencedTree:
+    def __call__(self, tree: t.Tree) -> t.Tree:
         """Return ``tree`` with citations in place of its marks."""
-        self._valid = self._removed = 0
-        resolved = map_runs(tree, self._resolve_run)
-        return ReferencedTree(resolved, self._valid, self._removed)
+        return map_runs(tree, self._resolve_run)
 
     def _resolve_run(self, run: tuple[t.Inline, ...]) -> tuple[t.Inline, ...]:
         self._text += "\n"
@@ -79,7 +71,7 @@ class ReferenceResolver:
                 self._resolve_mark(node, done, rest)
                 continue
             if isinstance(node, t.Link) and (source := self._form.resolve_link(node, self._hits)):
-                self._valid += 1
+                self.valid += 1
                 self._text += inline_text(node.children)
                 link = replace(node, children=tuple(one for one in node.children if not isinstance(one, t.Mark)))
                 is_mark = node.is_bare or not inline_text(link.children).strip()
@@ -103,8 +95,8 @@ class ReferenceResolver:
         if not meaning.named and is_glued:  # as in "list[str]": it is no mark
             done.append(t.Text(mark.raw))
             return
-        self._valid += len(meaning.named)
-        self._removed += meaning.removed
+        self.valid += len(meaning.named)
+        self.removed += meaning.removed
         if not meaning.named:
             tidy_removal(done, rest)
         elif meaning.changed:

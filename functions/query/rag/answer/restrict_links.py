@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from html import unescape
 
 from knowledge.model.values import Chunk
 from rag.answer import tree as t
-from rag.answer.printers import inline_text
-from rag.answer.tree import map_runs, merge_text, walk, walk_run
+from rag.answer.tree import inline_text, map_runs, merge_text, walk, walk_run
 from rag.text.sources import address_key
 
 # What Markdown renderers link by themselves (GitHub's rules), and a little more.
@@ -36,35 +35,27 @@ _TARGETS = re.compile(
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
-@dataclass(frozen=True, slots=True)
-class RestrictedTree:
-    """A tree with allowed links only, and the number of links that were ``removed``."""
-
-    tree: t.Tree
-    removed: int = 0
-
-
 class RestrictLinks:
-    """Restricts the blocks of one answer, in their order; ``chunks`` are the passages that its writer saw, by number.
+    """Restricts the blocks of one answer, in their order, to addresses of ``chunks``, its writer's passages by number.
 
-    A copy can look ahead: what it allows stays its own.
+    ``removed`` counts the removed links. A copy can look ahead: what it allows stays its own.
     """
 
     def __init__(self, chunks: Mapping[int, Chunk]) -> None:
         self._chunks = chunks
         self._urls = cache(lambda number: allowed_urls([chunks[number]]))  # most answers have no links and need none
         self._cited: frozenset[int] = frozenset()
+        self.removed = 0
 
-    def __call__(self, tree: Iterable[t.Block], cited: Iterable[int] = ()) -> RestrictedTree:
+    def __call__(self, tree: Iterable[t.Block], cited: Iterable[int] = ()) -> t.Tree:
         """Restrict the next blocks; ``cited`` are the numbers of further cited chunks."""
         self._allow(cited)
         blocks: list[t.Block] = []
-        removed = 0
         for block in tree:
             self.allow_cited(block)
-            removed += sum(isinstance(node, t.Link) and not self.is_allowed(node.href) for node in walk((block,)))
+            self.removed += sum(isinstance(node, t.Link) and not self.is_allowed(node.href) for node in walk((block,)))
             blocks += map_runs((block,), self._run)
-        return RestrictedTree(tuple(blocks), removed)
+        return tuple(blocks)
 
     def allow_cited(self, block: t.Block) -> None:
         """Allow the addresses of the passages that ``block`` cites."""

@@ -16,12 +16,11 @@ from itertools import pairwise
 
 from rag.answer import tree as t
 from rag.answer.citation_forms import CitationForm
-from rag.answer.markdown import render_markdown
 from rag.answer.parse import MAX_CHARS, normalise_text, parse_markdown
-from rag.answer.printers import JsonNode, json_nodes, plain_text
 from rag.answer.references import JOINT, OPENING, ReferenceResolver
+from rag.answer.render import JsonNode, json_nodes, render_markdown
 from rag.answer.restrict_links import RestrictLinks
-from rag.answer.tree import cited_chunks, trim_run, walk, walk_run
+from rag.answer.tree import cited_chunks, plain_text, trim_run, walk, walk_run
 from rag.contract import may_decline
 from rag.values.answer import Context
 from rag.values.request import Delta, Listen, Patch
@@ -128,7 +127,7 @@ class StreamingParser:
         self._decline = decline  # "" once the answer cannot become it
         self.listen = listen
         self._source = _Source()
-        self._answer = ParsedAnswer()  # its finished blocks
+        self._finished: t.Tree = ()
         self._rendering = _Rendering(form)
         self._shown = ""
         self._patches: list[list[JsonNode]] = []
@@ -151,7 +150,8 @@ class StreamingParser:
         self._finish(self._parse(self._source.text))
         self._source.text = ""
         self._show(None)
-        return self._answer
+        references = self._references
+        return ParsedAnswer(self._finished, references.valid, references.removed, self._restrict.removed)
 
     def _parse_source(self) -> None:
         """Finish all blocks but the last, and show the stable part of that."""
@@ -168,28 +168,21 @@ class StreamingParser:
         self._show(self._stable_block(last[0], f"{text}\n" if ends_line else text) if len(last) == 1 else None)
 
     def _finish(self, blocks: Sequence[t.Block]) -> None:
-        referenced = self._references(tuple(blocks))
-        restricted = self._restrict(referenced.tree)
-        before = self._answer
-        self._answer = ParsedAnswer(
-            (*before.tree, *restricted.tree),
-            before.valid + referenced.valid,
-            before.removed + referenced.removed,
-            before.links + restricted.removed,
-        )
-        for block in restricted.tree if self.listen else ():
+        restricted = self._restrict(self._references(tuple(blocks)))
+        self._finished += restricted
+        for block in restricted if self.listen else ():
             self._rendering = self._rendering.add(block)
 
     def _stable_block(self, block: t.Block, source: str) -> t.Block | None:
         """Return the stable part of the last block."""
         # Copies resolve and restrict it: what they remember of a block that still grows is provisional.
-        tree = copy(self._references)((block,)).tree
+        tree = copy(self._references)((block,))
         if not tree:
             return None
         restrict = copy(self._restrict)
         restrict.allow_cited(tree[0])
         part = _stable_part(tree[0], source, restrict.is_allowed)
-        return next(iter(restrict((part,)).tree), None) if part else None
+        return next(iter(restrict((part,))), None) if part else None
 
     def _show(self, last: t.Block | None) -> None:
         """Show the new text and blocks, unless the answer is the decline or may become it."""
@@ -204,7 +197,7 @@ class StreamingParser:
         new = text[len(self._shown) :] if text.startswith(self._shown) else ""
         self._shown += new
         first = max(0, len(self._patches) - 1)
-        blocks = (*self._answer.tree, *unfinished)[first:]
+        blocks = (*self._finished, *unfinished)[first:]
         numbers = rendering.reference_numbers(blocks)
         for place, block in enumerate(blocks, start=first):
             nodes = json_nodes((block,), lambda chunk: (numbers[chunk], self._chunk_ids[chunk]))

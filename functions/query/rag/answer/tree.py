@@ -1,7 +1,7 @@
 """The tree of an answer: frozen blocks and inline nodes, with functions that walk and change them.
 
-``rag.answer.parse`` makes a tree, functions from tree to tree change it, and ``rag.answer.markdown`` and
-``rag.answer.printers`` render it. A node's parts are always its ``children``.
+``rag.answer.parse`` makes a tree, functions from tree to tree change it, and ``rag.answer.render`` and
+``rag.answer.render`` render it. A node's parts are always its ``children``.
 """
 
 from __future__ import annotations
@@ -318,3 +318,35 @@ def _strip_end(run: Sequence[Inline], place: int, strip: Callable[[str], str]) -
             case _:
                 break
     return tuple(rest)
+
+
+def inline_text(run: Iterable[Inline]) -> str:
+    """Return the plain text of a run of nodes, without citations."""
+    return "".join(map(_node_text, run))
+
+
+def _node_text(node: Inline) -> str:
+    match node:
+        case Text(text) | Code(text):
+            return text
+        case LineBreak():
+            return "\n"
+        case Styled() | Link():
+            return inline_text(node.children)
+        case ClaimSpan():
+            return inline_text(node.children) + (f" ({node.note})" if node.note else "")
+        case _:
+            return ""
+
+
+def plain_text(tree: Iterable[Block]) -> str:
+    """Return the plain text of ``tree``, one line for each block, item, or row, without citations."""
+    return "\n".join(map(_block_text, tree))
+
+
+def _block_text(block: Block) -> str:
+    if isinstance(block, CodeBlock):
+        return "\n".join(filter(None, (block.text, inline_text(block.children))))
+    if isinstance(block, LeafBlock):
+        return inline_text(block.children)
+    return (" | " if isinstance(block, TableRow) else "\n").join(map(_block_text, block.children))

@@ -72,7 +72,7 @@ def chunk_reply(view: ChunkView) -> ChunkReply:
 def rendered_chunk_reply(view: ChunkView, before: Chunk | None, after: Chunk | None) -> RenderedChunkReply:
     """Return the same for a page: with the Markdown of the chunk and of its neighbours as nodes."""
     from rag.answer.parse import normalise_text, parse_markdown  # late: it brings markdown-it
-    from rag.answer.printers import json_nodes
+    from rag.answer.render import json_nodes
 
     nodes = {
         name: json_nodes(parse_markdown(normalise_text(chunk.text)), lambda number: (number, "")) if chunk else []

@@ -191,19 +191,6 @@ class Confidence:
 
 
 @dataclass(frozen=True, slots=True)
-class ConfidenceInput:
-    """The parts of an answer that its confidence depends on.
-
-    ``claims`` is empty without a check. ``quoted`` is True for quotes, False for a model's text.
-    """
-
-    text: str
-    citations: tuple[Citation, ...]
-    claims: tuple[CheckedClaim, ...] = ()
-    quoted: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Routing:
     """The next step for an answer, and the reason for it."""
 
@@ -215,7 +202,7 @@ class Routing:
 class Answer:
     """The complete answer to one question. Caches keep it as JSON by the names of its fields.
 
-    - ``text``: Markdown; ``nodes``: the same as a tree for a page (``rag.answer.printers``)
+    - ``text``: Markdown; ``nodes``: the same as a tree for a page (``rag.answer.render``)
     - ``references``: the passages that it cites; ``marks``: their places in ``text``
     - ``citations``: one for each title, address or id, as the profile cites
     - ``statements``: its checked claims; empty without a check

@@ -9,8 +9,7 @@ from knowledge.model.values import Hit
 from rag.answer.check import CHECK_BUDGET, CLAIM_OVERHEAD, CheckedAnswer, SupportCheck
 from rag.answer.citation_forms import CitationForm, IdForm, SourceForm, TitleForm
 from rag.answer.claims import split_claims
-from rag.answer.markdown import render_markdown
-from rag.answer.printers import json_nodes
+from rag.answer.render import json_nodes, render_markdown
 from rag.answer.streaming_parser import parse_answer
 from rag.answer.tree import cited_chunks
 from rag.values.answer import Context, Passage

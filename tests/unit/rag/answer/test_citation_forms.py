@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from knowledge.model.values import Hit
 from rag.answer.citation_forms import CitationForm, IdForm, NumberForm, SourceForm, TitleForm, dice
 from rag.answer.claims import split_claims
-from rag.answer.markdown import RenderedMarkdown, render_markdown
 from rag.answer.parse import parse_markdown
-from rag.answer.references import ReferencedTree, ReferenceResolver, cite_by_overlap, find_cites
-from rag.answer.streaming_parser import StreamingParser, parse_answer
+from rag.answer.references import ReferenceResolver, cite_by_overlap, find_cites
+from rag.answer.render import RenderedMarkdown, render_markdown
+from rag.answer.streaming_parser import ParsedAnswer, StreamingParser, parse_answer
 from rag.answer.tree import Cite, Mark, cited_chunks, walk
 from rag.find.pack import NumberPacker
 from rag.text.sources import make_label, safe, source_name
@@ -23,8 +23,10 @@ from rag.values.answer import Context, Passage
 from rag.values.request import Delta
 
 
-def resolve(answer: str, form: CitationForm, hits: tuple[Hit, ...]) -> ReferencedTree:
-    return ReferenceResolver(form, hits)(parse_markdown(answer, form))
+def resolve(answer: str, form: CitationForm, hits: tuple[Hit, ...]) -> ParsedAnswer:
+    resolver = ReferenceResolver(form, hits)
+    tree = resolver(parse_markdown(answer, form))
+    return ParsedAnswer(tree, resolver.valid, resolver.removed)
 
 
 KNOWN = {1, 42, 87}

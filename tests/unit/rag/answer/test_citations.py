@@ -7,7 +7,7 @@ from fakes import make_hit
 from knowledge.model.values import Hit
 from rag.answer.citation_forms import CitationForm, IdForm, SourceForm, TitleForm
 from rag.answer.citations import build_citations, build_marks, build_references, build_related_docs, build_sources
-from rag.answer.markdown import render_markdown
+from rag.answer.render import render_markdown
 from rag.answer.streaming_parser import parse_answer
 from rag.profiles.waypoint import CATEGORIES
 from rag.values.answer import CheckedClaim, Citation, Context, Passage, Reference, ReferenceMark, RelatedDoc, Source

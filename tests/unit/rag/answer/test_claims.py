@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from knowledge.model.values import Hit
 from rag.answer.citation_forms import CitationForm, IdForm, SourceForm
 from rag.answer.claims import ClaimTree, split_claims
-from rag.answer.markdown import render_markdown
 from rag.answer.parse import parse_markdown
 from rag.answer.references import ReferenceResolver
+from rag.answer.render import render_markdown
 from rag.answer.tree import Cite, ClaimSpan, walk
 
 HITS = tuple(make_hit(number=number, url=f"https://example.org/{number}") for number in (1, 2, 3))
@@ -18,7 +18,7 @@ HITS = tuple(make_hit(number=number, url=f"https://example.org/{number}") for nu
 
 def made(answer: str, form: CitationForm | None = None, hits: tuple[Hit, ...] = HITS) -> ClaimTree:
     form = form or IdForm()
-    return split_claims(ReferenceResolver(form, hits)(parse_markdown(answer, form)).tree)
+    return split_claims(ReferenceResolver(form, hits)(parse_markdown(answer, form)))
 
 
 def stated(answer: str, form: CitationForm | None = None) -> list[tuple[str, list[int]]]:
@@ -149,7 +149,7 @@ OPENS = "The office opens at half past eight on weekdays and at ten on other day
     ],
 )
 def test_courtesies_in_front_and_behind_state_nothing(answer: str, statements: list[str] | None) -> None:
-    tree = ReferenceResolver(IdForm(), HITS)(parse_markdown(answer, IdForm())).tree
+    tree = ReferenceResolver(IdForm(), HITS)(parse_markdown(answer, IdForm()))
     found = [
         claim.markdown
         for claim in split_claims(tree, is_courtesy=lambda sentence: sentence.startswith("Bye bye")).claims
@@ -165,7 +165,7 @@ PIECES = [
 
 @given(st.lists(st.sampled_from(PIECES), max_size=20).map("".join))
 def test_cutting_loses_no_word_and_no_citation(answer: str) -> None:
-    tree = ReferenceResolver(IdForm(), HITS)(parse_markdown(answer, IdForm())).tree
+    tree = ReferenceResolver(IdForm(), HITS)(parse_markdown(answer, IdForm()))
     found = split_claims(tree)
     assert render_markdown(found.tree).text == render_markdown(tree).text
     assert [n.chunk for n in walk(found.tree) if isinstance(n, Cite)] == [

@@ -26,7 +26,8 @@ from rag.answer.confidence import (
     answer_signals,
     log_odds,
 )
-from rag.values.answer import CheckedClaim, Citation, Confidence, ConfidenceInput, Proceed
+from rag.answer.finish import FinishedAnswer
+from rag.values.answer import CheckedClaim, Citation, Confidence, Proceed
 
 OWN = Confidence("High", 61.0, "3 relevant sources")
 CONFIDENCE = CalibratedConfidence(lambda said, found: OWN)
@@ -39,17 +40,17 @@ def hit(text: str, question: str, score: float, number: int = 1) -> Hit:
     return replace(matched(make_hit(text, number=number), question), score=score, parts={"dense": score})
 
 
-def quoted(*cited: Hit) -> ConfidenceInput:
+def quoted(*cited: Hit) -> FinishedAnswer:
     citations = tuple(Citation(raw="[x]", title="x", section="", position=0, hit=hit) for hit in cited)
-    return ConfidenceInput("", citations, quoted=True)
+    return FinishedAnswer(text="", citations=citations, is_quoted=True)
 
 
-def written(text: str, *context: Hit) -> ConfidenceInput:
+def written(text: str, *context: Hit) -> FinishedAnswer:
     """A model's answer that says ``text`` of the first hit of ``context``."""
     statement = CheckedClaim(
         text=text, citations=("[x]",), support="supported", chance=0.9, chunks=(context[0].chunk.number,)
     )
-    return replace(quoted(context[0]), claims=(statement,), quoted=False)
+    return replace(quoted(context[0]), claims=(statement,), is_quoted=False)
 
 
 def proceed(question: str, *found: Hit, unknown: tuple[str, ...] = ()) -> Proceed:
@@ -146,7 +147,7 @@ def test_a_low_one_names_what_is_not_mentioned() -> None:
 def test_without_tokens_the_profile_s_own() -> None:
     bare = make_hit(ANSWERS)
     assert judged(QUESTION, bare, cited=(bare,)) == OWN
-    assert CONFIDENCE(ConfidenceInput("", ()), Proceed((bare,), 1)) == OWN
+    assert CONFIDENCE(FinishedAnswer(text=""), Proceed((bare,), 1)) == OWN
 
 
 # --- the seeds' formulas
@@ -155,7 +156,7 @@ rule = CountAndMeanConfidence(high_count=3, high_mean=0.5, medium_count=2, mediu
 
 
 def score(found: tuple[Hit, ...], cited: tuple[Citation, ...]) -> Confidence:
-    return rule(ConfidenceInput("An answer.", cited), Proceed(found, len(found)))
+    return rule(FinishedAnswer(text="An answer.", citations=cited), Proceed(found, len(found)))
 
 
 def hits(*scores: float) -> tuple[Hit, ...]:
@@ -198,7 +199,7 @@ def test_the_score_is_100_times_the_mean_cosine() -> None:
 def test_too_few_sources_for_a_higher_bar_are_not_called_low_scores() -> None:
     strict = replace(rule, medium_count=3)
     found = hits(0.9, 0.9)
-    assert strict(ConfidenceInput("An answer.", ()), Proceed(found, 2)).reason == "Only 2 sources found"
+    assert strict(FinishedAnswer(text="An answer."), Proceed(found, 2)).reason == "Only 2 sources found"
 
 
 RULE = WeightedConfidence(floor=0.4, ceiling=0.75, high=70, medium=40)
@@ -220,15 +221,17 @@ def evidence(best: float, passed: int) -> Proceed:
     ],
 )
 def test_the_formula(answer: str, best: float, passed: int, citations: int, score: float, level: str) -> None:
-    confidence = RULE(ConfidenceInput(answer, make_citations(citations)), evidence(best, passed))
+    confidence = RULE(FinishedAnswer(text=answer, citations=make_citations(citations)), evidence(best, passed))
     assert (confidence.score, confidence.level) == (score, level)
 
 
 def test_the_reason() -> None:
-    confidence = RULE(ConfidenceInput(LONG, make_citations(1)), evidence(0.58, 3))
+    confidence = RULE(FinishedAnswer(text=LONG, citations=make_citations(1)), evidence(0.58, 3))
     assert confidence.reason == "1 citation, 3 relevant chunks, best match 58%"
 
 
 @given(best=st.floats(-1, 1), passed=st.integers(0, 50), citations=st.integers(0, 20), answer=st.text(max_size=200))
 def test_the_score_is_a_percentage(best: float, passed: int, citations: int, answer: str) -> None:
-    assert 0 <= RULE(ConfidenceInput(answer, make_citations(citations)), evidence(best, passed)).score <= 100
+    assert (
+        0 <= RULE(FinishedAnswer(text=answer, citations=make_citations(citations)), evidence(best, passed)).score <= 100
+    )

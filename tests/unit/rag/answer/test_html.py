@@ -8,9 +8,8 @@ from attacks.reading import leads, nodes_lead
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag.answer.markdown import render_markdown
 from rag.answer.parse import normalise_text, parse_markdown
-from rag.answer.printers import JsonNode, json_nodes
+from rag.answer.render import JsonNode, json_nodes, render_markdown
 from rag.answer.restrict_links import RestrictLinks
 
 _MARKDOWN_TAGS = "p ul ol li strong em s code pre blockquote h1 h2 h3 h4 h5 h6 hr br table thead tbody tr th td a"
@@ -20,7 +19,7 @@ TAGS = {*_MARKDOWN_TAGS.split(), "cite", "statement", "note"}
 
 def shown(text: str) -> str:
     """What is answered where ``text`` was written, and no passage is cited."""
-    return render_markdown(RestrictLinks({})(parse_markdown(normalise_text(text))).tree).text
+    return render_markdown(RestrictLinks({})(parse_markdown(normalise_text(text)))).text
 
 
 def tags(nodes: list[JsonNode]) -> set[str]:
@@ -100,7 +99,7 @@ MESS = st.lists(st.sampled_from([*(piece.replace("¬", " ") for piece in _TAGS.s
 @settings(max_examples=300, deadline=None)
 @given(MESS.map("".join))
 def test_nothing_of_scripts_and_no_tag_remains_whatever_is_mixed(text: str) -> None:
-    tree = RestrictLinks({})(parse_markdown(normalise_text(text))).tree
+    tree = RestrictLinks({})(parse_markdown(normalise_text(text)))
     nodes = json_nodes(tree, lambda chunk: (chunk, ""))
     assert leads(render_markdown(tree).text) == []
     assert (tags(nodes) <= TAGS, list(nodes_lead(nodes))) == (True, [])

@@ -4,9 +4,10 @@ import pytest
 from attacks.reading import leads
 from fakes import make_hit
 
-from rag.answer.markdown import render_markdown
 from rag.answer.parse import normalise_text, parse_markdown
-from rag.answer.restrict_links import RestrictedTree, RestrictLinks, allowed_urls
+from rag.answer.render import render_markdown
+from rag.answer.restrict_links import RestrictLinks, allowed_urls
+from rag.answer.tree import Tree
 
 PAGE = "https://a.example/guide"
 EVIL = "https://b.example/x"
@@ -14,7 +15,7 @@ CHUNK = make_hit(f"See [x]({PAGE}), ![y](y.png) and me@a.example.", number=1).ch
 HELD = allowed_urls([CHUNK])
 
 
-def restricted(text: str, *, cited: bool = True) -> RestrictedTree:
+def restricted(text: str, *, cited: bool = True) -> Tree:
     return RestrictLinks({1: CHUNK})(parse_markdown(normalise_text(text)), cited=(1,) if cited else ())
 
 
@@ -35,7 +36,7 @@ def restricted(text: str, *, cited: bool = True) -> RestrictedTree:
     ],
 )
 def test_what_no_passage_holds_is_text(text: str, left: str) -> None:
-    assert render_markdown(restricted(text).tree).text == left
+    assert render_markdown(restricted(text)).text == left
 
 
 @pytest.mark.parametrize(
@@ -47,10 +48,12 @@ def test_what_no_passage_holds_is_text(text: str, left: str) -> None:
     ],
 )
 def test_what_a_cited_passage_holds_and_code_stays(text: str) -> None:
-    assert render_markdown(restricted(text).tree).text == text
-    assert restricted(text).removed == 0
+    assert render_markdown(restricted(text)).text == text
+    restrict = RestrictLinks({1: CHUNK})
+    restrict(parse_markdown(normalise_text(text)), cited=(1,))
+    assert restrict.removed == 0
     if PAGE in text:
-        assert PAGE not in [to for kind, to in leads(render_markdown(restricted(text, cited=False).tree).text)]
+        assert PAGE not in [to for kind, to in leads(render_markdown(restricted(text, cited=False)).text)]
 
 
 @pytest.mark.parametrize(
@@ -63,7 +66,7 @@ def test_what_a_cited_passage_holds_and_code_stays(text: str) -> None:
     ],
 )  # fmt: skip
 def test_an_address_is_the_whole_of_it(address: str) -> None:
-    assert render_markdown(restricted(f"[x](<{address}>)").tree).text == "x"
+    assert render_markdown(restricted(f"[x](<{address}>)")).text == "x"
 
 
 def test_a_passage_lends_no_script_and_no_part_of_an_address() -> None:

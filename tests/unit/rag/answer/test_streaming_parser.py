@@ -11,9 +11,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rag.answer.citation_forms import CitationForm, IdForm, NumberForm, SourceForm, TitleForm
-from rag.answer.markdown import render_markdown
 from rag.answer.parse import parse_markdown
-from rag.answer.printers import json_nodes
+from rag.answer.render import json_nodes, render_markdown
 from rag.answer.streaming_parser import ParsedAnswer, StreamingParser, parse_answer
 from rag.answer.tree import Tree, cited_chunks
 from rag.values.answer import Context, Passage

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from knowledge.model.values import Hit
 from rag.answer.citation_forms import CitationForm, IdForm, NumberForm, SourceForm, TitleForm
-from rag.answer.markdown import render_markdown
+from rag.answer.render import render_markdown
 from rag.answer.streaming_parser import parse_answer
 from rag.answer.tree import Cite, cited_chunks, walk
 from rag.find.pack import (

@@ -19,6 +19,7 @@ from fakes import (
 
 from knowledge.model.manifest import SEED_RECIPE
 from knowledge.model.values import Hit, SearchResult
+from rag.answer.finish import FinishedAnswer
 from rag.ask.filters import parse_rules
 from rag.config.settings import load
 from rag.errors import QueryTooLong
@@ -27,7 +28,7 @@ from rag.find.retrieve import DenseRetriever, HybridRetriever
 from rag.pipeline import Pipeline
 from rag.profiles import PROFILES, clockify, load_profile, waypoint
 from rag.profiles.shared.pipeline import describe_seed_rules
-from rag.values.answer import Answer, Citation, Confidence, ConfidenceInput, Decline, Proceed
+from rag.values.answer import Answer, Citation, Confidence, Decline, Proceed
 from rag.values.question import Question
 
 SEED = {"SEED_RULES": "on"}
@@ -91,7 +92,7 @@ def confidence(name: str, cosines: tuple[float, ...], *, words: int = 1, cited: 
     if name == "waypoint":
         hits = tuple(replace(hit, score=2 * hit.parts["dense"] - 1) for hit in hits)
     citations = tuple(Citation(raw="", title="", section="", position=0, hit=hits[0]) for _ in range(cited))
-    return line.score(ConfidenceInput("word " * words, citations), Proceed(hits, len(hits)))
+    return line.score(FinishedAnswer(text="word " * words, citations=citations), Proceed(hits, len(hits)))
 
 
 @pytest.mark.parametrize(
@@ -297,7 +298,7 @@ def test_levels_follow_the_routing(environ: dict[str, str], cosine: float, level
     line = seeded("clockify", environ={**SEED, **environ})
     hits = tuple(make_hit(number=number, cosine=cosine) for number in range(4))
     cited = tuple(Citation(raw="", title="", section="", position=0, hit=hit) for hit in hits)
-    confidence = line.score(ConfidenceInput("word " * 30, cited), Proceed(hits, 4))
+    confidence = line.score(FinishedAnswer(text="word " * 30, citations=cited), Proceed(hits, 4))
     answer = make_answer(confidence=confidence, citations=cited)
     assert line.route is not None
     assert (confidence.level, line.route(answer).action) == (level, action)

@@ -1,4 +1,4 @@
-"""rag.answer.markdown and printers: what was read, as Markdown and as nodes, and nothing that runs."""
+"""rag.answer.render: what was read, as Markdown and as nodes, and nothing that runs."""
 
 import json
 from typing import Any
@@ -10,10 +10,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rag.answer.citation_forms import IdForm
-from rag.answer.markdown import render_inline, render_markdown
 from rag.answer.parse import normalise_text, parse_markdown
-from rag.answer.printers import json_nodes, plain_text
 from rag.answer.references import ReferenceResolver
+from rag.answer.render import json_nodes, render_inline, render_markdown
 from rag.answer.tree import (
     Cite,
     ClaimSpan,
@@ -27,13 +26,14 @@ from rag.answer.tree import (
     TableRow,
     Text,
     Tree,
+    plain_text,
 )
 
 HITS = tuple(make_hit(number=number) for number in (1, 3))
 
 
 def read(text: str) -> Tree:
-    return ReferenceResolver(IdForm(), HITS)(parse_markdown(text, IdForm())).tree
+    return ReferenceResolver(IdForm(), HITS)(parse_markdown(text, IdForm()))
 
 
 def written(text: str) -> str:
@@ -123,7 +123,7 @@ CITED = tuple(make_hit(number=number) for number in (7, 8))
 
 
 def nodes(text: str) -> list[Any]:
-    tree = ReferenceResolver(IdForm(), CITED)(parse_markdown(text, IdForm())).tree
+    tree = ReferenceResolver(IdForm(), CITED)(parse_markdown(text, IdForm()))
     return json_nodes(tree, lambda chunk: (chunk - 6, f"id_{chunk}"))
 
 
