@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from knowledge.model.manifest import SEED_RECIPE, Manifest
 from rag.answer.check import SupportCheck
 from rag.answer.citation_forms import CitationForm
-from rag.answer.confidence import CalibratedConfidence, WeightedConfidence
+from rag.answer.confidence import CalibratedConfidence, Score, WeightedConfidence
 from rag.answer.finish import AnswerFinisher
 from rag.answer.routing import ESCALATE_BELOW
 from rag.ask.admission import PlainAdmission
@@ -22,7 +22,7 @@ from rag.find.gate import UNMEASURED_BAR, EvidenceGate, LanguageGate
 from rag.find.pack import WindowPacker
 from rag.find.refine import newest_editions_first
 from rag.find.retrieve import DenseRetriever, HybridRetriever, LateRetriever, cosine_scale
-from rag.pipeline import Gate, Pack, Pipeline, QueryStage, Refine, Score
+from rag.pipeline import Gate, Pack, Pipeline, QueryStage, Refine
 from rag.ports import Index, Retriever
 from rag.profiles.shared.dependencies import StageDependencies
 from rag.profiles.shared.settings import ProfileSettings
