@@ -21,7 +21,7 @@ from documents.sites.site import Site
 from documents.values import Converted, CrawlResult, Decode, FetchFailure, Limits, Page
 
 if TYPE_CHECKING:
-    from documents.markup import Surroundings
+    from documents.markup.context import PageContext
 
 __all__ = [
     "MARKDOWN",
@@ -114,7 +114,7 @@ def convert(
     from documents import converters
 
     place = _place(file, root, site, {}, alone=alone) if file and root else None
-    return converters.convert(data, suffix, decode=decode, place=place)
+    return converters.convert(data, suffix, decode=decode, context=place)
 
 
 def site_of(folder: Path) -> Site:
@@ -140,41 +140,41 @@ def as_read(text: str, *, file: Path, root: Path, site: Site, meta: Mapping[Any,
     ``meta`` is the page's front matter, which ``text`` is without. A page may take in other files; none outside of
     ``root`` is read. Never raises for what a text says.
     """
-    from documents import markup
+    from documents.markup import clean
 
     place = _place(file, root, site, meta or {})
     if site.kind == "sphinx" and file.suffix.lower() in _MYST:
         from documents.converters import from_rst
 
         return from_rst.read_myst(text, place)
-    return markup.as_read(text, surroundings=place)
+    return clean.as_read(text, context=place)
 
 
-def _place(file: Path, root: Path, site: Site | None, meta: Mapping[Any, Any], *, alone: bool = False) -> Surroundings:
-    from documents.markup import Surroundings
+def _place(file: Path, root: Path, site: Site | None, meta: Mapping[Any, Any], *, alone: bool = False) -> PageContext:
+    from documents.markup.context import PageContext
 
     page = {str(key): value for key, value in meta.items()}
     site = site or Site(root="")
-    return Surroundings(file=file, root=root, kind=site.kind, page=page, site=site.config, alone=alone)
+    return PageContext(file=file, root=root, kind=site.kind, page=page, site=site.config, alone=alone)
 
 
 def looks() -> AbstractContextManager[set[str]]:
     """What is looked at besides the pages themselves while ``as_read`` reads them within this block, in this thread."""
-    from documents.markup import looks
+    from documents.markup.context import record_looks
 
-    return looks.noted()
+    return record_looks()
 
 
 def state_of_look(look: str) -> str:
     """What there is to see now of one of ``looks``; equal where a page would be read in the same way."""
-    from documents.markup import looks
+    from documents.markup.context import look_state
 
     kind, _, place = look.partition(":")
     if kind == "titles":
         from documents.converters.sphinx_folder import state_of_titles
 
         return state_of_titles(Path(place))
-    return looks.state(look)
+    return look_state(look)
 
 
 def address(

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 from markdown_it import MarkdownIt
 
-from documents.markup.code import Hidden
+from documents.markup.code import HiddenCode
 
 _TEXT_MARKUP = {
     "{{": re.compile(r"\{\{"),
@@ -60,7 +60,7 @@ def leftovers(text: str, path: str) -> list[str]:
     listed = _PATTERNS.get(PurePosixPath(path).suffix.lower())
     if listed is None:
         return []
-    hidden = Hidden().hide(text)
+    hidden = HiddenCode().hide(text)
     prose = _HEADING.sub("", re.sub("[\ufdd0-\ufdd1]", "", hidden))
     found = [name for name, pattern in _TEXT_MARKUP.items() if pattern.search(prose)]
     tokens = _PARSER.parse(text)

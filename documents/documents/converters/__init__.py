@@ -14,7 +14,7 @@ from documents.errors import NoText, Unconvertible, Unreadable
 from documents.values import Converted, Decode
 
 if TYPE_CHECKING:
-    from documents.markup.surroundings import Surroundings
+    from documents.markup.context import PageContext
 
 _KINDS = {
     "AsciiDoc": ("from_asciidoc", ".adoc", ".asciidoc"),
@@ -40,7 +40,7 @@ SUFFIXES = frozenset(_KIND_OF)
 """What can be converted: lower case, with the dot."""
 
 
-def convert(data: bytes, suffix: str, *, decode: Decode, place: Surroundings | None = None) -> Converted:
+def convert(data: bytes, suffix: str, *, decode: Decode, context: PageContext | None = None) -> Converted:
     """The bytes of a file with that ``suffix`` (one of ``SUFFIXES``) as Markdown.
 
     ``decode`` is asked about formats of plain text. ``place`` is where the file is, for formats that take in others.
@@ -55,7 +55,7 @@ def convert(data: bytes, suffix: str, *, decode: Decode, place: Surroundings | N
     module, *_ = _KINDS[kind]
     found: Callable[..., str | Converted] = import_module(f"{__name__}.{module}").convert
     read = partial(found, decode=decode) if kind in _PLAIN else found
-    read = partial(read, place=place) if kind in _PLACED else read
+    read = partial(read, context=context) if kind in _PLACED else read
     try:
         made = read(data)
     except (Unconvertible, NoText):

@@ -12,8 +12,8 @@ from pathlib import PurePosixPath
 from posixpath import dirname, join, normpath
 
 from documents.converters.output import one_line
-from documents.markup.entities import without_entities
-from documents.markup.surroundings import Surroundings
+from documents.markup.context import PageContext
+from documents.markup.extensions import decode_entities
 
 _BUILT_IN = {
     "nbsp": " ", "sp": " ", "empty": "", "blank": "", "zwsp": "", "wj": "", "plus": "+", "asterisk": "*", "vbar": "|",
@@ -80,7 +80,7 @@ def inline_markdown(text: str, attributes: Mapping[str, str]) -> str:
     plain = "\0".join([*parts[::2], text[end:]])
     for pattern, replacement in _RULES:
         plain = pattern.sub(replacement, plain)
-    plain = without_entities(plain)  # Asciidoctor hands them on to HTML
+    plain = decode_entities(plain)  # Asciidoctor hands them on to HTML
     kept = iter(code)
     return re.sub("\0", lambda _: next(kept, ""), plain)
 
@@ -117,16 +117,16 @@ _TAGGED = re.compile(r"\b(tag|end)::(\S+?)\[\]")
 _VALUE = re.compile(r"(\w+)\s*=\s*(\"[^\"]*\"|[^,\]]*)")
 
 
-def include_files(lines: Sequence[str], attributes: MutableMapping[str, str], place: Surroundings) -> list[str]:
+def include_files(lines: Sequence[str], attributes: MutableMapping[str, str], context: PageContext) -> list[str]:
     """``lines`` with the files that they include, and with the titles of what they lead to without words."""
-    found = list(_Includer(place, dict(attributes)).run(lines, ()))
-    titles = _Titles(place, dict(_captions_by_id(found)))
+    found = list(_Includer(context, dict(attributes)).run(lines, ()))
+    titles = _Titles(context, dict(_captions_by_id(found)))
     return [_LINK.sub(titles.link, line) if "xref:" in line or "<<" in line else line for line in found]
 
 
 class _Includer:
-    def __init__(self, place: Surroundings, attributes: MutableMapping[str, str]) -> None:
-        self._place = place
+    def __init__(self, context: PageContext, attributes: MutableMapping[str, str]) -> None:
+        self._context = context
         self._attributes = attributes
 
     def run(self, lines: Iterable[str], within: tuple[str, ...]) -> Iterator[str]:
@@ -141,9 +141,9 @@ class _Includer:
 
     def _included(self, target: str, options: str, within: tuple[str, ...]) -> Iterator[str]:
         name = next(
-            (name for name in _candidate_files(target, self._place, "partial", within) if name not in within), ""
+            (name for name in _candidate_files(target, self._context, "partial", within) if name not in within), ""
         )
-        text = self._place.included(name) if name and len(within) < MAX_INCLUDE_DEPTH else None
+        text = self._context.read_include(name) if name and len(within) < MAX_INCLUDE_DEPTH else None
         if text is None:
             return
         options_given = {key: value.strip('"') for key, value in _VALUE.findall(options)}
@@ -160,16 +160,16 @@ class _Includer:
 
         Antora says by its folders what is one. Where one file was given by itself there is none beside it.
         """
-        if self._place.alone or self._place.kind == "antora":
+        if self._context.alone or self._context.kind == "antora":
             return False
         path = PurePosixPath(name)
-        known = path.suffix in (self._place.file.suffix, ".adoc", ".asciidoc") and not path.name.startswith("_")
+        known = path.suffix in (self._context.file.suffix, ".adoc", ".asciidoc") and not path.name.startswith("_")
         return known and any(map(_HEADING.match, lines))
 
 
 class _Titles:
-    def __init__(self, place: Surroundings, own: MutableMapping[str, str]) -> None:
-        self._place = place
+    def __init__(self, context: PageContext, own: MutableMapping[str, str]) -> None:
+        self._context = context
         self._own = own  # by id, and those of other pages by name
 
     def link(self, match: re.Match[str]) -> str:
@@ -178,23 +178,23 @@ class _Titles:
             title = self._own.get(match[3], "")
             return f"<<{match[3]},{title}>>" if title else match[0]
         if match[1] not in self._own:
-            names = _candidate_files(match[1], self._place, "page", ())
-            heads = (self._place.beginning(name) for name in names)
+            names = _candidate_files(match[1], self._context, "page", ())
+            heads = (self._context.read_beginning(name) for name in names)
             self._own[match[1]] = next((found[1].strip() for head in heads if (found := _TITLE.search(head))), "")
         title = self._own[match[1]].replace("]", "")
         return f"xref:{match[1]}[{title}]" if title else match[0]
 
 
-def _candidate_files(target: str, place: Surroundings, family: str, within: Sequence[str]) -> Iterator[str]:
+def _candidate_files(target: str, context: PageContext, family: str, within: Sequence[str]) -> Iterator[str]:
     """Where the file that ``target`` names may be, from the page's folder or one above it."""
     if "$" not in target and ":" not in target:
         yield normpath(join(dirname(within[-1]) if within else "", target))
         if family == "partial":
             return
     match = _FILE.fullmatch(target)
-    if match is None or place.kind != "antora":
+    if match is None or context.kind != "antora":
         return
-    parts = place.file.parts
+    parts = context.file.parts
     own = parts[parts.index("modules") + 1] if "modules" in parts[:-2] else "ROOT"
     folder = _FAMILIES.get(match["family"] or family, "")
     if folder:

@@ -21,7 +21,7 @@ from documents.converters.asciidoc_text import (
 from documents.converters.output import Converted, Unconvertible, compose, converted, fence, literal
 from documents.converters.tables import table
 from documents.errors import NoText
-from documents.markup.surroundings import Surroundings
+from documents.markup.context import PageContext
 from documents.sites import antora
 from documents.values import Decode
 
@@ -49,7 +49,7 @@ _TITLE = re.compile(r"\.(?![.\s])(.+)$")
 _ADMONITIONS = frozenset({"NOTE", "TIP", "IMPORTANT", "WARNING", "CAUTION"})
 
 
-def convert(data: bytes, decode: Decode, place: Surroundings | None = None) -> str | Converted:
+def convert(data: bytes, decode: Decode, context: PageContext | None = None) -> str | Converted:
     """The text as Markdown. ``place`` is where the file is: without it no other file is read.
 
     Raises:
@@ -61,11 +61,11 @@ def convert(data: bytes, decode: Decode, place: Surroundings | None = None) -> s
         raise Unconvertible(f"has {len(data) >> 20} MiB; at most {MAX_BYTES >> 20} are read: split it")
     text, caveat = decode(data)
     attributes, lines = {}, split_lines(text)
-    if place:
-        attributes = dict(antora.attributes(place.site, place.file))
-        if place.kind == "antora" and place.file.stem == "nav":
+    if context:
+        attributes = dict(antora.attributes(context.site, context.file))
+        if context.kind == "antora" and context.file.stem == "nav":
             raise NoText("is the navigation of a site")
-        lines = include_files(lines, attributes, place)
+        lines = include_files(lines, attributes, context)
     body = "\n\n".join(_BlockReader(attributes, 0, set()).blocks(lines))
     return converted(compose(body), (caveat,) if caveat else ())
 

@@ -16,6 +16,7 @@ from markdownify import ATX, MarkdownConverter
 from documents import entries
 from documents.converters.output import compose, fence, literal, one_line
 from documents.converters.tables import table
+from documents.markup.liquid import drop_template_tags
 
 _PARSER = "html.parser"  # Python's own: it loads nothing, and knows no entities but HTML's
 _NO_TEXT = (
@@ -60,11 +61,9 @@ def _page(data: bytes | str) -> BeautifulSoup:
 
 def _drop_templates(page: BeautifulSoup) -> None:
     """Take tags and values of Liquid, Nunjucks or Jinja out of ``page``, but for its code: it is the source of one."""
-    from documents.markup import liquid  # late: markup reads tables with this module
-
     for text in page.find_all(string=_TEMPLATE):
         if not text.find_parent(_CODE):
-            text.replace_with(liquid.without_tags(text, values=True))
+            text.replace_with(drop_template_tags(text, values=True))
 
 
 def parse(html: str) -> BeautifulSoup:

@@ -19,8 +19,8 @@ from documents.converters import sphinx_entries, sphinx_markup
 from documents.converters.from_html import markdown, parse
 from documents.converters.output import Converted, Unconvertible, compose, converted
 from documents.converters.sphinx_folder import Folder
-from documents.markup.code import Hidden
-from documents.markup.surroundings import Surroundings
+from documents.markup.code import HiddenCode
+from documents.markup.context import PageContext
 from documents.values import Decode
 
 MAX_BYTES = 5 * 1024 * 1024
@@ -50,7 +50,7 @@ _OPTION = re.compile(r"\s*(?::[\w-]+:|\.\.\s)")
 _NOT_READ = "a.footnote-reference, a.citation-reference, span.backrefs, nav.contents, .fn-bracket, .system-message"
 
 
-def convert(data: bytes, decode: Decode, place: Surroundings | None = None) -> str | Converted:
+def convert(data: bytes, decode: Decode, context: PageContext | None = None) -> str | Converted:
     """The text as Markdown; its headings have their section's id, which Sphinx gives them too.
 
     ``place`` is where the file is: without it no other file is read.
@@ -64,13 +64,13 @@ def convert(data: bytes, decode: Decode, place: Surroundings | None = None) -> s
         raise Unconvertible(f"has {len(data) >> 20} MiB; at most {MAX_BYTES >> 20} are read: split it")
     text, caveat = decode(data)
     with sphinx_markup.understood():
-        tree = publish_doctree(text, settings_overrides=settings(place))
+        tree = publish_doctree(text, settings_overrides=settings(context))
     return converted(compose(write_markdown(tree)), (caveat,) if caveat else ())
 
 
-def settings(place: Surroundings | None) -> dict[str, Any]:
+def settings(context: PageContext | None) -> dict[str, Any]:
     """How docutils reads one page, which may name the files around its ``place``."""
-    own = {"sphinx_names": sphinx_entries.Names(), "sphinx_folder": Folder(place), "sphinx_within": []}
+    own = {"sphinx_names": sphinx_entries.Names(), "sphinx_folder": Folder(context), "sphinx_within": []}
     return _SETTINGS | own | {"warning_stream": io.StringIO()}
 
 
@@ -124,22 +124,22 @@ def _leading_fields(tree: nodes.document) -> list[nodes.Node]:
 _SUBSTITUTION = re.compile(r"\{\{[ \t]*([\w-]+)[ \t]*\}\}")
 
 
-def read_myst(text: str, place: Surroundings) -> str:
+def read_myst(text: str, context: PageContext) -> str:
     """What a reader sees of the MyST ``text``, without front matter, as Markdown with the ids of its sections."""
     with sphinx_markup.understood():
-        made = sphinx_markup.parse_myst(_fill_substitutions(text, place), settings(place))
+        made = sphinx_markup.parse_myst(_fill_substitutions(text, context), settings(context))
     return write_markdown(made)
 
 
-def _fill_substitutions(text: str, place: Surroundings) -> str:
+def _fill_substitutions(text: str, context: PageContext) -> str:
     """``text`` with the substitutions that the page's front matter or ``conf.py`` has, if they are plain."""
-    myst = place.page.get("myst")
+    myst = context.page.get("myst")
     values = myst.get("substitutions") if isinstance(myst, Mapping) else None
-    found = {**place.site, **(values if isinstance(values, Mapping) else {})}
+    found = {**context.site, **(values if isinstance(values, Mapping) else {})}
 
     def value(match: re.Match[str]) -> str:
         said = found.get(match[1])
         return match[0] if isinstance(said, bool) or not isinstance(said, str | int | float) else str(said)
 
-    hidden = Hidden()
-    return hidden.back(_SUBSTITUTION.sub(value, hidden.hide(text)))
+    hidden = HiddenCode()
+    return hidden.restore(_SUBSTITUTION.sub(value, hidden.hide(text)))

@@ -17,8 +17,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from posixpath import normpath
 
-from documents.markup.looks import look
-from documents.markup.surroundings import MAX_INCLUDED_BYTES, MAX_NOTES, Surroundings
+from documents.markup.context import MAX_INCLUDED_BYTES, MAX_NOTES, PageContext, note_look
 
 MAX_INCLUDE_DEPTH = 4
 
@@ -38,7 +37,7 @@ _ALWAYS = {"genindex": "Index", "modindex": "Module Index", "search": "Search Pa
 class Folder:
     """What a page may know of the files around it; nothing where its place is not known."""
 
-    place: Surroundings | None = None
+    context: PageContext | None = None
 
     def title(self, document: str) -> str:
         """The title of the document that a page names (``../guide/x``, ``/usage/x``); ``""``: unknown."""
@@ -63,15 +62,15 @@ class Folder:
 
         ``within``: the files that are being taken in around it, none of which is taken in again.
         """
-        if self.place is None or reference in within or len(within) > MAX_INCLUDE_DEPTH:
+        if self.context is None or reference in within or len(within) > MAX_INCLUDE_DEPTH:
             return ""
-        return (self.place.included(reference) or "").replace("\r\n", "\n")
+        return (self.context.read_include(reference) or "").replace("\r\n", "\n")
 
     def _paths(self, document: str) -> Iterator[str]:
         """``document`` as paths in the folder without suffix: from the page's own folder, else from one above it."""
-        if self.place is None:
+        if self.context is None:
             return
-        folder = Path(os.path.relpath(self.place.file.parent, self.place.root)).as_posix()
+        folder = Path(os.path.relpath(self.context.file.parent, self.context.root)).as_posix()
         wanted = next((document.removesuffix(end) for end in _SUFFIXES if document.endswith(end)), document)
         if not wanted.startswith("/"):
             yield normpath(f"{folder}/{wanted}")
@@ -82,10 +81,10 @@ class Folder:
 
     @cached_property
     def _known(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
-        if self.place is None:
+        if self.context is None:
             return {}, {}
-        look("titles", self.place.root)
-        return _titles(self.place.root.as_posix(), tuple(_files(self.place.root)))
+        note_look("titles", self.context.root)
+        return _titles(self.context.root.as_posix(), tuple(_files(self.context.root)))
 
 
 def state_of_titles(root: Path) -> str:

@@ -5,18 +5,15 @@ from __future__ import annotations
 import re
 
 from documents.entries import settled
-from documents.markup import html, jsx, liquid
-from documents.markup.attributes import without_attributes
-from documents.markup.code import Hidden
-from documents.markup.containers import without_containers
-from documents.markup.definitions import marked
-from documents.markup.entities import without_entities
-from documents.markup.erb import is_erb, without_erb
-from documents.markup.includes import taken_in
-from documents.markup.macros import without_calls
-from documents.markup.shortcodes import without_shortcodes
-from documents.markup.surroundings import Surroundings
-from documents.markup.wiki import without_wiki
+from documents.markup.code import HiddenCode
+from documents.markup.containers import unwrap_containers
+from documents.markup.context import PageContext
+from documents.markup.extensions import decode_entities, drop_attributes, expand_wiki_links, mark_definitions
+from documents.markup.html import convert_html, drop_comments
+from documents.markup.includes import expand_erb, include_files, is_erb
+from documents.markup.jsx import drop_modules, expand_expressions
+from documents.markup.liquid import drop_template_tags, expand_liquid, expand_macro_calls, is_liquid
+from documents.markup.shortcodes import expand_shortcodes
 
 _NONCHARACTERS = re.compile("[\ufdd0-\ufdef]")  # the steps use some as marks
 _GAP = re.compile(r"\n(?:[ \t]*\n){2,}")
@@ -26,7 +23,7 @@ _VUE_PAGE = re.compile(r"^<script\b", re.MULTILINE)
 _VUE_VALUE = re.compile(r"\{\{(?P<value>[^{}\n]*)\}\}")
 
 
-def as_read(text: str, *, surroundings: Surroundings) -> str:
+def as_read(text: str, *, context: PageContext) -> str:
     """The Markdown ``text`` (without front matter) as a reader of the rendered page sees it, as Markdown.
 
     Code stays byte for byte, but for what the site's own generator runs in code: includes, shortcodes, and Liquid where
@@ -34,36 +31,36 @@ def as_read(text: str, *, surroundings: Surroundings) -> str:
     markup comes back as it is, but for runs of empty lines. Never raises for what a text says.
     """
     text = _NONCHARACTERS.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
-    text = without_erb(text, surroundings) if is_erb(surroundings) else text
-    mdx = surroundings.file.suffix.lower() == ".mdx"
-    has_modules = mdx or surroundings.kind == "docusaurus"
-    text = taken_in(text, surroundings)
-    text = _run(jsx.without_modules(text) if has_modules else text, surroundings, mdx=mdx)
-    text = without_containers(without_wiki(text, surroundings), mdx=mdx)
-    hidden = Hidden()
-    text = html.without_comments(hidden.hide(text, mdx=mdx))
-    text = jsx.without_expressions(text, surroundings) if has_modules else text
-    text = html.without_html(text, hidden, components=mdx or surroundings.kind in _COMPONENT_KINDS)
-    text = _GAP.sub("\n\n", without_entities(without_attributes(text)))
-    return settled(marked(hidden.back(text)))
+    text = expand_erb(text, context) if is_erb(context) else text
+    mdx = context.file.suffix.lower() == ".mdx"
+    has_modules = mdx or context.kind == "docusaurus"
+    text = include_files(text, context)
+    text = _expand_templates(drop_modules(text) if has_modules else text, context, mdx=mdx)
+    text = unwrap_containers(expand_wiki_links(text, context), mdx=mdx)
+    hidden = HiddenCode()
+    text = drop_comments(hidden.hide(text, mdx=mdx))
+    text = expand_expressions(text, context) if has_modules else text
+    text = convert_html(text, hidden, components=mdx or context.kind in _COMPONENT_KINDS)
+    text = _GAP.sub("\n\n", decode_entities(drop_attributes(text)))
+    return settled(mark_definitions(hidden.restore(text)))
 
 
-def _run(text: str, surroundings: Surroundings, *, mdx: bool) -> str:
+def _expand_templates(text: str, context: PageContext, *, mdx: bool) -> str:
     """``text`` as the templates in it leave it."""
-    kind = surroundings.kind
+    kind = context.kind
     if kind in ("", "mkdocs") and "{{" in text:
-        hidden = Hidden()
-        text = hidden.back(without_calls(hidden.hide(text, mdx=mdx)))
+        hidden = HiddenCode()
+        text = hidden.restore(expand_macro_calls(hidden.hide(text, mdx=mdx)))
     if kind in ("", "hugo"):
-        text = without_shortcodes(text, surroundings)
+        text = expand_shortcodes(text, context)
     if kind == "jekyll":
-        return liquid.without_liquid(text, surroundings)
-    hidden = Hidden()
+        return expand_liquid(text, context)
+    hidden = HiddenCode()
     prose = hidden.hide(text, mdx=mdx) if "{%" in text or "{{" in text else ""
-    if kind == "" and liquid.is_liquid(prose):
-        return liquid.without_liquid(text, surroundings)
+    if kind == "" and is_liquid(prose):
+        return expand_liquid(text, context)
     if (kind in _VUE_KINDS or (kind == "" and _VUE_PAGE.search(prose))) and prose:
-        return hidden.back(_VUE_VALUE.sub(lambda match: surroundings.value(match["value"].strip()), prose))
+        return hidden.restore(_VUE_VALUE.sub(lambda match: context.value(match["value"].strip()), prose))
     if kind in ("", "mkdocs", "sphinx") and prose:  # MkDocs: by plugins; Sphinx: MyST's substitutions
-        return hidden.back(liquid.without_tags(prose, values=kind != ""))
+        return hidden.restore(drop_template_tags(prose, values=kind != ""))
     return text

@@ -1,4 +1,4 @@
-"""Code in Markdown: what markdown-it reads as such is hidden from all other steps, and put back byte for byte."""
+"""Code in Markdown: hidden from all other steps as markdown-it reads it, and restored byte for byte."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NOT_WRAPPERS = frozenset(
 )
 
 
-class Hidden:
+class HiddenCode:
     """The pieces of a text that are hidden behind marks."""
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class Hidden:
         self._pieces.append(piece)
         return f"{_OPEN}{len(self._pieces) - 1}{_CLOSE}"
 
-    def back(self, text: str) -> str:
+    def restore(self, text: str) -> str:
         """``text`` with the pieces in their places, also those that are in other pieces."""
         for _ in range(5):
             if _OPEN not in text:
@@ -43,9 +43,9 @@ class Hidden:
             text = _HIDDEN.sub(lambda match: self._pieces[int(match[1])], text)
         return text
 
-    def back_in_line(self, text: str) -> str:
+    def restore_inline(self, text: str) -> str:
         """The same for a line that has to stay one, as a table's row: a block of code becomes code in the line."""
-        return _HIDDEN.sub(lambda match: _in_line(self.back(match[0])), text)
+        return _HIDDEN.sub(lambda match: _flatten_block(self.restore(match[0])), text)
 
     def hide(self, text: str, *, mdx: bool = False) -> str:
         """``text`` with a mark for each fence, indented block of code and piece of code in a line."""
@@ -53,7 +53,7 @@ class Hidden:
         tokens = (_MDX_BLOCKS if mdx else _BLOCKS).parse(text)
         out: list[str] = []
         done = 0
-        for first, end, is_code in _parts(tokens, lines):
+        for first, end, is_code in _code_parts(tokens, lines):
             if first < done:
                 continue
             out += lines[done:first]
@@ -88,11 +88,14 @@ def code_lines(text: str) -> set[int]:
     lines = text.split("\n")
     blocks = {token.map[0] for token in tokens if token.type == "code_block" and token.map}
     return {
-        line for first, end, code in _parts(tokens, lines) if code and first in blocks for line in range(first, end)
+        line
+        for first, end, code in _code_parts(tokens, lines)
+        if code and first in blocks
+        for line in range(first, end)
     }
 
 
-def _parts(tokens: list[Token], lines: list[str]) -> Iterator[tuple[int, int, bool]]:
+def _code_parts(tokens: list[Token], lines: list[str]) -> Iterator[tuple[int, int, bool]]:
     """The lines of each part that code is in: (first, end, whether all of it is code)."""
     depth = lists = 0
     for token in tokens:
@@ -115,11 +118,11 @@ def _parts(tokens: list[Token], lines: list[str]) -> Iterator[tuple[int, int, bo
 
 def _balance(html: str, names: frozenset[str] = frozenset()) -> int:
     """How many more elements (of ``names``, or all that wrap blocks) ``html`` opens than it closes."""
-    tags = [tag for tag in _TAG.findall(html) if not tag[2] and _counts(tag[1].lower(), names)]
+    tags = [tag for tag in _TAG.findall(html) if not tag[2] and _is_wrapper(tag[1].lower(), names)]
     return sum(-1 if closing else 1 for closing, *_ in tags)
 
 
-def _counts(name: str, names: frozenset[str]) -> bool:
+def _is_wrapper(name: str, names: frozenset[str]) -> bool:
     return name in names if names else name not in _NOT_WRAPPERS
 
 
@@ -128,7 +131,7 @@ def _is_escaped(text: str, at: int) -> bool:
     return bool(before) and len(before[0]) % 2 == 1 if before else False
 
 
-def _in_line(code: str) -> str:
+def _flatten_block(code: str) -> str:
     lines = [line.strip() for line in code.strip().split("\n")]
     if len(lines) > 2 and lines[0].startswith(("```", "~~~")):
         return " ".join(f"`{line}`" for line in lines[1:-1] if line)

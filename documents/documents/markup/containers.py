@@ -1,4 +1,4 @@
-"""Blocks with a name around Markdown: their titles stay in bold, and what is in them without its indentation.
+"""Named blocks around Markdown: their titles stay in bold, their content loses its indentation.
 
 ``!!! note``, ``??? note``, ``=== "Tab"`` (MkDocs, text indented), ``/// tip`` (MkDocs), ``:::tip`` (Docusaurus,
 VitePress), ``::name`` (Nuxt's MDC, with slots and YAML), ``> [!tip]`` (GitHub, Obsidian), ``<Tabs>`` and other tags
@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from documents.markup.code import code_lines
-from documents.markup.mdc import slots_named, yaml_block
-from documents.markup.names import ADMONITIONS, NO_CONTAINERS
-from documents.markup.props import head, parameters, shown
+from documents import yaml
+from documents.markup.code import HiddenCode, code_lines
+from documents.markup.tags import parse_parameters, visible_title, visible_words
 
 MAX_DEPTH = 12
 """Blocks in blocks that are taken apart: Nuxt's site has 6. Deeper ones stay as they are."""
@@ -33,6 +33,21 @@ _LABEL = re.compile(r"\[(?P<label>[^\]]*)\]")
 _PROPS = re.compile(r"\{(?P<props>.*)\}[ \t]*$")
 _QUOTED = re.compile(r'"(?P<title>[^"]*)"')
 
+_LEFT_WHOLE = """
+    p li ul ol dl dt dd table thead tbody tfoot tr td th pre script style svg br img hr input link meta source colgroup
+    col option select textarea code video audio iframe picture math
+"""
+_TYPES = """
+    note tip info warning danger caution important success failure bug example quote question abstract summary todo hint
+    attention error check seealso
+"""
+
+_NO_CONTAINERS = frozenset(_LEFT_WHOLE.split())
+"""Elements that hold no Markdown with an indentation of its own."""
+
+_ADMONITIONS = frozenset(_TYPES.split())
+"""Names that readers see as a block's title where it has no other: MkDocs, Docusaurus and VitePress print them."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Block:
@@ -48,42 +63,42 @@ class _Block:
     quoted: bool = False
 
 
-def without_containers(text: str, *, mdx: bool = False, depth: int = MAX_DEPTH) -> str:
+def unwrap_containers(text: str, *, mdx: bool = False, depth: int = MAX_DEPTH) -> str:
     """``text`` with what is in such blocks as Markdown of the level around them."""
     lines = text.split("\n")
-    blocks = _blocks(lines, set() if mdx else code_lines(text))
+    blocks = _find_blocks(lines, set() if mdx else code_lines(text))
     out: list[str] = []
     done = 0
     for block in blocks:
         if block.first < done:
             continue
         out += lines[done : block.first]
-        out += _opened(lines, block, mdx, depth)
+        out += _unwrap(lines, block, mdx, depth)
         done = block.end
     return "\n".join([*out, *lines[done:]])
 
 
-def _opened(lines: list[str], block: _Block, mdx: bool, depth: int) -> list[str]:
+def _unwrap(lines: list[str], block: _Block, mdx: bool, depth: int) -> list[str]:
     within = lines[block.inner : block.inner_end]
     within = [_QUOTE_MARK.sub("", line, count=1) for line in within] if block.quoted else within
     inner = textwrap.dedent("\n".join(within))
     indent = _list_indent(lines, block.first)
     title = _title(lines[block.first]) if block.named else block.title
     if block.named and lines[block.first].lstrip().startswith(":"):
-        inner, more = yaml_block(inner)
+        inner, more = _split_yaml(inner)
         title = "\n\n".join(part for part in (title, more) if part)
-        inner = slots_named(inner)
+        inner = _drop_slot_names(inner)
     if depth and block.inner < block.inner_end:
-        inner = without_containers(inner, mdx=mdx, depth=depth - 1)
+        inner = unwrap_containers(inner, mdx=mdx, depth=depth - 1)
     if block.tags:
         first, last = lines[block.first].strip(), lines[block.end - 1].strip()
-        return _indented_lines(["", first, "", inner.strip("\n"), "", last, ""], indent)
+        return _indent_lines(["", first, "", inner.strip("\n"), "", last, ""], indent)
     if not (inner.strip() or block.named or block.quoted):
         return []  # a label of nothing
-    return _indented_lines(["", title, "", inner.strip("\n"), ""] if title else ["", inner.strip("\n"), ""], indent)
+    return _indent_lines(["", title, "", inner.strip("\n"), ""] if title else ["", inner.strip("\n"), ""], indent)
 
 
-def _indented_lines(parts: list[str], indent: str) -> list[str]:
+def _indent_lines(parts: list[str], indent: str) -> list[str]:
     return [textwrap.indent(part, indent) for part in parts]
 
 
@@ -96,7 +111,7 @@ def _list_indent(lines: list[str], number: int) -> str:
     return ""
 
 
-def _blocks(lines: list[str], code: set[int]) -> list[_Block]:
+def _find_blocks(lines: list[str], code: set[int]) -> list[_Block]:
     """All blocks, those in others with them, by their first line; ``code``: lines that begin none."""
     found: list[_Block] = []
     waiting: dict[str, list[int]] = {}
@@ -109,16 +124,16 @@ def _blocks(lines: list[str], code: set[int]) -> list[_Block]:
         elif number in code and not waiting:
             continue
         elif match := _INDENTED.match(line):
-            found.append(_indented(lines, number, match))
+            found.append(_indented_block(lines, number, match))
         elif match := _CALLOUT.match(line):
-            found.append(_callout(lines, number, match))
+            found.append(_callout_block(lines, number, match))
         else:
-            _paired(lines, number, waiting, found)
+            _note_pair(lines, number, waiting, found)
     found += (_Block(n, n + 1, n + 1, n + 1) for key, left in waiting.items() for n in left if key[0] in ":/")
     return sorted(found, key=lambda block: block.first)
 
 
-def _paired(lines: list[str], number: int, waiting: dict[str, list[int]], found: list[_Block]) -> None:
+def _note_pair(lines: list[str], number: int, waiting: dict[str, list[int]], found: list[_Block]) -> None:
     """Note what ``lines[number]`` opens, or the block that it closes."""
     line = lines[number]
     if closer := _CLOSER.match(line):
@@ -129,7 +144,7 @@ def _paired(lines: list[str], number: int, waiting: dict[str, list[int]], found:
             found.append(_Block(number, number + 1, number + 1, number + 1))
     elif match := _COLONS.match(line) or _SLASHES.match(line):
         waiting.setdefault(match["mark"], []).append(number)
-    elif (match := _TAG.match(line)) and match["name"].lower() not in NO_CONTAINERS and match["rest"][-1:] != "/":
+    elif (match := _TAG.match(line)) and match["name"].lower() not in _NO_CONTAINERS and match["rest"][-1:] != "/":
         if not match["close"]:
             waiting.setdefault(match["name"], []).append(number)
         elif waiting.get(match["name"]):
@@ -137,7 +152,7 @@ def _paired(lines: list[str], number: int, waiting: dict[str, list[int]], found:
             found.append(_Block(first, first + 1, number, number + 1, tags=True))
 
 
-def _indented(lines: list[str], number: int, match: re.Match[str]) -> _Block:
+def _indented_block(lines: list[str], number: int, match: re.Match[str]) -> _Block:
     width = len(match["indent"].expandtabs(4))
     end = number + 1
     for at in range(number + 1, len(lines)):
@@ -148,12 +163,12 @@ def _indented(lines: list[str], number: int, match: re.Match[str]) -> _Block:
             end = at + 1
     quoted = _QUOTED.search(match["rest"])
     kind = match["rest"].split()[0].strip('"')
-    label = quoted["title"] if quoted else (kind.capitalize() if kind in ADMONITIONS else "")
+    label = quoted["title"] if quoted else (kind.capitalize() if kind in _ADMONITIONS else "")
     title = f"**{label}**" if label.strip() else ""
     return _Block(number, number + 1, end, end, title)
 
 
-def _callout(lines: list[str], number: int, match: re.Match[str]) -> _Block:
+def _callout_block(lines: list[str], number: int, match: re.Match[str]) -> _Block:
     end = next((n for n in range(number + 1, len(lines)) if not _QUOTE_MARK.match(lines[n])), len(lines))
     words = match["title"].strip() or match["kind"].strip().capitalize()
     return _Block(number, number + 1, end, end, words if "**" in words else f"**{words}**", quoted=True)
@@ -166,11 +181,50 @@ def _title(line: str) -> str:
         return ""
     rest = opener["rest"]
     props = _PROPS.search(rest)
-    named = parameters(props["props"])[0] if props else {}
+    named = parse_parameters(props["props"])[0] if props else {}
     rest = rest[: props.start()] if props else rest
     label = _LABEL.search(rest)
     words = label["label"] if label else rest.replace("|", " ").strip(" \t\"'")
-    if words or head(named):
-        return "\n\n".join(part for part in (f"**{words}**" if words else "", shown(named)) if part)
+    if words or visible_title(named):
+        return "\n\n".join(part for part in (f"**{words}**" if words else "", visible_words(named)) if part)
     kind = opener["name"].lower()
-    return shown(named) or (f"**{kind.capitalize()}**" if kind in ADMONITIONS and len(opener["mark"]) > 2 else "")
+    return visible_words(named) or (
+        f"**{kind.capitalize()}**" if kind in _ADMONITIONS and len(opener["mark"]) > 2 else ""
+    )
+
+
+_YAML = re.compile(r"\A\s*---[ \t]*\n(?P<yaml>.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_SLOT = re.compile(r"^#[a-z][\w-]*(?:\{[^}\n]*\})?[ \t]*$", re.MULTILINE)  # 27 lines in docs_nuxt_content
+_MAX_YAML_CHARS = 20_000
+
+
+def _split_yaml(inner: str) -> tuple[str, str]:
+    """What is in a block without the YAML at its beginning, and the words of that YAML that a reader sees."""
+    match = _YAML.match(inner)
+    if match is None:
+        return inner, ""
+    return inner[match.end() :], "\n\n".join(_yaml_words(match["yaml"]))
+
+
+def _drop_slot_names(inner: str) -> str:
+    """``inner`` without the lines that name a slot; what is in the slots stays."""
+    if _SLOT.search(inner) is None:
+        return inner
+    hidden = HiddenCode()
+    return hidden.restore(_SLOT.sub("", hidden.hide(inner, mdx=True)))
+
+
+def _yaml_words(source: str) -> Iterator[str]:
+    if len(source) > _MAX_YAML_CHARS:
+        return
+    try:
+        fields = yaml.load(source)
+    except ValueError:
+        return
+    if isinstance(fields, Mapping):
+        listed = [item for value in fields.values() if isinstance(value, list) for item in value]
+        for part in (fields, *filter(lambda item: isinstance(item, Mapping), listed)):
+            if words := visible_words(
+                {str(name).lower(): value for name, value in part.items() if isinstance(value, str)}
+            ):
+                yield words

@@ -1,7 +1,7 @@
-"""HTML in Markdown as Markdown: tags become marks or go, what is between them stays as it is.
+"""HTML in Markdown as Markdown: tags become marks or are removed, the text between them stays.
 
 One pass over the tags, in order, without a tree: Markdown stands between tags that no parser of HTML would nest right,
-and neither depth nor missing ends cost anything. Only whole tables are given to a parser (``tables``).
+and neither depth nor missing ends cost anything. Only whole tables are given to a parser.
 """
 
 from __future__ import annotations
@@ -11,14 +11,37 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from documents.markup.code import Hidden
-from documents.markup.edits import Edit, edited
-from documents.markup.names import BLOCKS, INLINE, KNOWN, UNSEEN
-from documents.markup.place import line_start
-from documents.markup.props import parameters, shown
-from documents.markup.tables import table
+from bs4 import BeautifulSoup, Tag
 
-TAG = re.compile(
+from documents.converters.from_html import markdown
+from documents.markup.code import HiddenCode
+from documents.markup.tags import Edit, apply_edits, line_start, parse_parameters, visible_words
+
+_UNSEEN = "script style svg noscript iframe object canvas head math"
+_BLOCK = """
+    address article aside blockquote body center details dialog div dl fieldset figcaption figure footer form header
+    html main nav ol p picture section ul video audio hgroup menu template frameset
+"""
+_INLINE = """
+    a abbr acronym area base basefont big button caption cite col colgroup data datalist del dfn font h1 h2 h3 h4 h5 h6
+    input ins kbd label legend li link mark meta meter nobr optgroup option output param progress q rp rt ruby s samp
+    select slot small source span strike sub summary sup table tbody td textarea tfoot th thead time title tr track tt u
+    var wbr br hr img dd dt code pre b strong i em
+"""
+UNSEEN = frozenset(_UNSEEN.split())
+"""Elements that go with all that is in them."""
+
+BLOCKS = frozenset(_BLOCK.split())
+"""Elements that begin a paragraph of their own."""
+
+INLINE = frozenset(_INLINE.split())
+"""The others."""
+
+KNOWN = UNSEEN | BLOCKS | INLINE
+"""The elements of HTML. Another name in angle brackets is a component, or text (``<your name>``)."""
+
+
+_TAG = re.compile(
     r"<(?P<close>/?)(?P<name>[A-Za-z][\w:.-]*)"
     r"(?P<rest>(?:(?:\s+|(?<=[\"']))[^\s\"'<>/={}]+(?:\s*=\s*(?:\"[^\"]*\"|'[^']*'|[^\s\"'=<>`]+))?|\s+/(?=[^>]))*)\s*(?P<leaf>/?)>"
 )
@@ -31,19 +54,19 @@ _WHOLE = ("table", "pre", "code", "h1", "h2", "h3", "h4", "h5", "h6", *UNSEEN)
 
 
 @dataclass(slots=True)
-class _State:
+class _Writer:
     text: str
-    hidden: Hidden
+    hidden: HiddenCode
     links: list[str] = field(default_factory=list)
     lists: int = 0
 
 
-def without_comments(text: str) -> str:
+def drop_comments(text: str) -> str:
     """``text`` without comments and declarations."""
-    return edited(text, (edit for begin, end in _COMMENTS for edit in _between(text, begin, end)))
+    return apply_edits(text, (edit for begin, end in _COMMENTS for edit in _removals(text, begin, end)))
 
 
-def _between(text: str, begin: str, end: str) -> Iterator[Edit]:
+def _removals(text: str, begin: str, end: str) -> Iterator[Edit]:
     """What ``begin`` opens, up to ``end``; where there is none, it is text."""
     start = text.find(begin)
     while start >= 0 and (stop := text.find(end, start + len(begin))) >= 0:
@@ -51,20 +74,20 @@ def _between(text: str, begin: str, end: str) -> Iterator[Edit]:
         start = text.find(begin, stop + len(end))
 
 
-def without_html(text: str, hidden: Hidden, *, components: bool) -> str:
+def convert_html(text: str, hidden: HiddenCode, *, components: bool) -> str:
     """``text``, the code in which is hidden, with Markdown instead of HTML.
 
     With ``components`` every capitalised or hyphenated name is a component. Without, it is one if it has parameters, or
     is closed; else it is text.
     """
-    state = _State(text, hidden)
-    tags = [tag for tag in TAG.finditer(text) if text[tag.start() - 1 : tag.start()] != "\\"]
+    state = _Writer(text, hidden)
+    tags = [tag for tag in _TAG.finditer(text) if text[tag.start() - 1 : tag.start()] != "\\"]
     names = {tag["name"] for tag in tags if tag["close"]}
     tags = [tag for tag in tags if _is_markup(tag, names, components)]
     edits = list(_edits(state, tags))
     if components:
         edits += [Edit(*match.span()) for match in _FRAGMENT.finditer(text)]
-    return edited(text, edits)
+    return apply_edits(text, edits)
 
 
 def _is_markup(tag: re.Match[str], closed: set[str], components: bool) -> bool:
@@ -76,8 +99,8 @@ def _is_markup(tag: re.Match[str], closed: set[str], components: bool) -> bool:
     return components or "=" in tag["rest"] or name in closed or bool(tag["leaf"])
 
 
-def _edits(state: _State, tags: list[re.Match[str]]) -> Iterator[Edit]:
-    ends = _ends(tags)
+def _edits(state: _Writer, tags: list[re.Match[str]]) -> Iterator[Edit]:
+    ends = _pair_ends(tags)
     skip = -1
     for number, tag in enumerate(tags):
         if number <= skip:
@@ -87,12 +110,12 @@ def _edits(state: _State, tags: list[re.Match[str]]) -> Iterator[Edit]:
         if name in _WHOLE and last is not None:
             skip = last
             inner = state.text[tag.end() : tags[last].start()]
-            yield _widened(state.text, tag, tags[last].end(), _whole(state, name, tag, inner))
+            yield _widen(state.text, tag, tags[last].end(), _write_element(state, name, tag, inner))
         else:
-            yield _widened(state.text, tag, tag.end(), _shown(state, name, tag))
+            yield _widen(state.text, tag, tag.end(), _write_tag(state, name, tag))
 
 
-def _widened(text: str, tag: re.Match[str], end: int, shown_text: str) -> Edit:
+def _widen(text: str, tag: re.Match[str], end: int, shown_text: str) -> Edit:
     """The edit, with the blanks before a tag that a line begins with: four of them would make what follows code."""
     start = tag.start()
     line = line_start(text, start)
@@ -105,7 +128,7 @@ def _widened(text: str, tag: re.Match[str], end: int, shown_text: str) -> Edit:
     return Edit(start, end, shown_text)
 
 
-def _ends(tags: list[re.Match[str]]) -> dict[int, int]:
+def _pair_ends(tags: list[re.Match[str]]) -> dict[int, int]:
     """For each tag that is closed, the number of the tag that closes it."""
     waiting: dict[str, list[int]] = {}
     ends: dict[int, int] = {}
@@ -118,38 +141,38 @@ def _ends(tags: list[re.Match[str]]) -> dict[int, int]:
     return ends
 
 
-def _whole(state: _State, name: str, tag: re.Match[str], inner: str) -> str:
+def _write_element(state: _Writer, name: str, tag: re.Match[str], inner: str) -> str:
     """An element with all that is in it."""
     if name in UNSEEN:
         return ""
     if name == "table":
-        return table(f"<table>{inner}</table>", state.hidden)
-    words = html.unescape(TAG.sub(lambda found: "\n" if found["name"].lower() == "br" else "", inner))
+        return _write_table(f"<table>{inner}</table>", state.hidden)
+    words = html.unescape(_TAG.sub(lambda found: "\n" if found["name"].lower() == "br" else "", inner))
     if name == "pre":
-        code = state.hidden.back(words).strip("\n")
+        code = state.hidden.restore(words).strip("\n")
         return "\n\n" + state.hidden.mark(f"```\n{code}\n```") + "\n\n" if code.strip() else ""
     if name == "code":
-        code = " ".join(state.hidden.back(words).split())
+        code = " ".join(state.hidden.restore(words).split())
         ticks = "``" if "`" in code else "`"
         return state.hidden.mark(f"{ticks}{code}{ticks}") if code else ""
-    anchor = parameters(tag["rest"])[0].get("id", "")
-    title = " ".join(TAG.sub(" ", inner).split())
+    anchor = parse_parameters(tag["rest"])[0].get("id", "")
+    title = " ".join(_TAG.sub(" ", inner).split())
     return f"\n\n{'#' * int(name[1])} {title}" + (f" {{#{anchor}}}" if anchor else "") + "\n\n" if title else ""
 
 
-def _shown(state: _State, name: str, tag: re.Match[str]) -> str:
+def _write_tag(state: _Writer, name: str, tag: re.Match[str]) -> str:
     if name in _MARKS:
-        return _mark(state.text, tag, _MARKS[name])
-    if name in _TAGS:
-        return _TAGS[name](state, tag)
+        return _write_emphasis(state.text, tag, _MARKS[name])
+    if name in _WRITERS:
+        return _WRITERS[name](state, tag)
     if name in BLOCKS:
         return "\n\n" if not _beside_blank(state.text, tag) else ""
     if name in INLINE:
         return ""
-    return "" if tag["close"] else _component(tag)
+    return "" if tag["close"] else _write_component(tag)
 
 
-def _mark(text: str, tag: re.Match[str], mark: str) -> str:
+def _write_emphasis(text: str, tag: re.Match[str], mark: str) -> str:
     """Emphasis, where the word is next to it; else nothing, for the marks would be read as such."""
     beside = text[tag.start() - 1 : tag.start()] if tag["close"] else text[tag.end() : tag.end() + 1]
     return mark if beside and not beside.isspace() and beside not in "*<>" else ""
@@ -159,27 +182,27 @@ def _beside_blank(text: str, tag: re.Match[str]) -> bool:
     return text[max(tag.start() - 1, 0) : tag.start()] in ("\n", "") and text[tag.end() : tag.end() + 1] in ("\n", "")
 
 
-def _component(tag: re.Match[str]) -> str:
-    named, _ = parameters(tag["rest"])
+def _write_component(tag: re.Match[str]) -> str:
+    named, _ = parse_parameters(tag["rest"])
     if tag["name"] in ("TabItem", "Tab") and "value" in named:
         named.setdefault("label", named["value"])
     if "number" in named:  # a listing, a figure: 384 in docs_rust_book; the text speaks of "Listing 2-1"
         named["caption"] = f"{tag['name']} {named['number']}: {named.get('caption', '')}".rstrip(": ")
-    words = shown(named)
+    words = visible_words(named)
     return f"\n\n{words}\n\n" if words else ""
 
 
-def _link(state: _State, tag: re.Match[str]) -> str:
+def _write_link(state: _Writer, tag: re.Match[str]) -> str:
     if tag["close"]:
         return state.links.pop() if state.links else ""
-    named, _ = parameters(tag["rest"])
+    named, _ = parse_parameters(tag["rest"])
     address = named.get("href", "")
     if anchor := named.get("name") or named.get("id"):
         state.links.append("")
         return f" {{#{anchor}}}" if _ends_heading(state.text, tag) and not re.search(r"[\s{}]", anchor) else ""
     closes = state.text.find("</a", tag.end(), tag.end() + 1000)
     words = state.text[tag.end() : closes] if closes >= 0 else ""
-    plain = TAG.sub("", words).strip()
+    plain = _TAG.sub("", words).strip()
     is_link = bool(address) and bool(plain) and "\n\n" not in words and not re.search(r"[\s()]", address)
     state.links.append(f"]({address})" if is_link and "[" not in plain and "{" not in address else "")
     return "[" if state.links[-1] else ""
@@ -191,37 +214,37 @@ def _ends_heading(text: str, tag: re.Match[str]) -> bool:
     return text.startswith("#", line) and text[tag.end() : tag.end() + 5].rstrip() == "</a>"
 
 
-def _image(state: _State, tag: re.Match[str]) -> str:
-    named, _ = parameters(tag["rest"])
+def _write_image(state: _Writer, tag: re.Match[str]) -> str:
+    named, _ = parse_parameters(tag["rest"])
     alt, source = " ".join(named.get("alt", "").split()), named.get("src", "")
     in_link = bool(state.links and state.links[-1])
     is_address = bool(source) and not re.search(r"[\s(){}]|^data:", source)
     return f"![{alt}]({source})" if alt and is_address and not in_link and "]" not in alt else alt
 
 
-def _break(state: _State, tag: re.Match[str]) -> str:
+def _write_break(state: _Writer, tag: re.Match[str]) -> str:
     line = state.text[line_start(state.text, tag.start()) : tag.start()]
     if "|" in line or line.startswith("#") or state.text[tag.end() : tag.end() + 1] in ("\n", ""):
         return "" if state.text[tag.end() : tag.end() + 1] in ("\n", "") else " "
     return "  \n"
 
 
-def _item(state: _State, tag: re.Match[str]) -> str:
+def _write_item(state: _Writer, tag: re.Match[str]) -> str:
     return "\n" if tag["close"] else "\n" + "  " * min(max(state.lists - 1, 0), _MAX_LIST_DEPTH) + "- "
 
 
-def _list(state: _State, tag: re.Match[str]) -> str:
+def _write_list(state: _Writer, tag: re.Match[str]) -> str:
     state.lists = max(state.lists + (-1 if tag["close"] else 1), 0)
     return "\n" if state.lists else "\n\n"
 
 
-_TAGS: dict[str, Callable[[_State, re.Match[str]], str]] = {
-    "a": _link,
-    "img": _image,
-    "br": _break,
-    "li": _item,
-    "ul": _list,
-    "ol": _list,
+_WRITERS: dict[str, Callable[[_Writer, re.Match[str]], str]] = {
+    "a": _write_link,
+    "img": _write_image,
+    "br": _write_break,
+    "li": _write_item,
+    "ul": _write_list,
+    "ol": _write_list,
     "summary": lambda _, tag: "**\n\n" if tag["close"] else "\n\n**",
     "dt": lambda _, tag: "**\n" if tag["close"] else "\n- **",
     "dd": lambda _, tag: "\n" if tag["close"] else "\n  ",
@@ -231,3 +254,30 @@ _TAGS: dict[str, Callable[[_State, re.Match[str]], str]] = {
     "td": lambda _state, _tag: " ",
     "th": lambda _state, _tag: " ",
 }
+
+
+def _write_table(source: str, hidden: HiddenCode) -> str:
+    """The Markdown of ``source``, a whole ``<table>``; its code is put back, in the line."""
+    page = BeautifulSoup(source, "html.parser")
+    top = page.find("table")
+    if not isinstance(top, Tag):
+        return ""
+    try:
+        for inner in [found for found in top.find_all("table") if found.find_parent("table") is top]:
+            inner.replace_with(inner.get_text(" ", strip=True))  # a cell cannot hold a table
+        for image in top.find_all("img"):
+            image.replace_with(str(image.get("alt") or ""))
+        for link in top.find_all("a", href=True):
+            _write_table_link(link)
+        rows = markdown(top)
+    except RecursionError:
+        rows = "\n".join(row.get_text(" ", strip=True) for row in top.find_all("tr"))
+    lines = rows.strip().split("\n")
+    kept = lines[:2] + [row for row in lines[2:] if row.strip(" |")]  # a loop without data leaves empty rows
+    return "\n\n" + hidden.mark("\n".join(hidden.restore_inline(row) for row in kept)) + "\n\n"
+
+
+def _write_table_link(link: Tag) -> None:
+    words, address = " ".join(link.get_text(" ").split()), str(link["href"])
+    if words and address and not re.search(r"[\s()|]", address) and not re.search(r"[\[\]]", words):
+        link.replace_with(f"[{words}]({address})")

@@ -1,13 +1,12 @@
-"""MDX: ``import`` and ``export`` go, ``{expressions}`` become the words that they hold, if they are only words."""
+"""MDX: ``import`` and ``export`` are removed, ``{expressions}`` become their words, if they hold only words."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from documents.markup.edits import Edit, edited
-from documents.markup.props import unquoted
-from documents.markup.surroundings import Surroundings
+from documents.markup.context import PageContext
+from documents.markup.tags import Edit, apply_edits, unquote
 
 _MODULE = re.compile(
     r"^(?:import\s+(?:type\s+)?(?:[\w*{][^;\n]*(?:\n[^;\n]+){0,40}?\bfrom\s*[\"']|[\"'])"
@@ -30,15 +29,15 @@ _LOOK_BACK_CHARS = 400
 MAX_EXPRESSION_CHARS = 20_000
 
 
-def without_modules(text: str) -> str:
+def drop_modules(text: str) -> str:
     """``text`` without ``import`` and ``export`` statements at the beginning of a paragraph; code in it is not hidden.
 
     MDX reads them before Markdown, so that a fence in a string of theirs is none.
     """
-    return edited(text, _modules(text))
+    return apply_edits(text, _module_edits(text))
 
 
-def _modules(text: str) -> Iterator[Edit]:
+def _module_edits(text: str) -> Iterator[Edit]:
     done, fence = 0, ""
     for line in _LINE.finditer(text):
         if line.start() < done:
@@ -48,12 +47,12 @@ def _modules(text: str) -> Iterator[Edit]:
             fence = "" if mark and mark[1].startswith(fence) and not mark[2].strip() else fence
         elif mark:
             fence = mark[1]
-        elif _MODULE.match(text, line.start()) and (done == line.start() or _begins(text, line.start())):
+        elif _MODULE.match(text, line.start()) and (done == line.start() or _begins_paragraph(text, line.start())):
             done = _end_of_statement(text, line.start())
             yield Edit(line.start(), done)
 
 
-def _begins(text: str, start: int) -> bool:
+def _begins_paragraph(text: str, start: int) -> bool:
     """Whether a paragraph begins at ``start``, or what stands behind a comment."""
     before = text[max(start - 5, 0) : start]
     return not before[-2:].strip() or before.rstrip().endswith("-->")
@@ -77,12 +76,12 @@ def _end_of_statement(text: str, start: int) -> int:
     return start + (margin or first or len(code))
 
 
-def without_expressions(text: str, surroundings: Surroundings) -> str:
+def expand_expressions(text: str, context: PageContext) -> str:
     """``text`` with each ``{...}`` as what it says: a text, a value of the front matter, or nothing."""
-    return edited(text, _expressions(text, surroundings))
+    return apply_edits(text, _expression_edits(text, context))
 
 
-def _expressions(text: str, surroundings: Surroundings) -> Iterator[Edit]:
+def _expression_edits(text: str, context: PageContext) -> Iterator[Edit]:
     for start, end in _braces(text):
         inner = text[start + 1 : end - 1]
         if _ANCHOR.fullmatch(text, start, end):
@@ -90,12 +89,12 @@ def _expressions(text: str, surroundings: Surroundings) -> Iterator[Edit]:
         before = text[max(start - _LOOK_BACK_CHARS, 0) : start]
         in_tag = _IN_TAG.search(before) is not None
         plain = _COMMENT.sub("", inner)
-        said = unquoted(plain.strip()) if _STRING.fullmatch(plain) else ""
+        said = unquote(plain.strip()) if _STRING.fullmatch(plain) else ""
         if in_tag:
             said = said.replace('"', "'").replace("<", " ").replace(">", " ")
             yield Edit(start, end, f'"{said}"' if before.endswith("=") else " ")
         else:
-            yield Edit(start, end, said or (surroundings.value(inner.strip()) if _PATH.fullmatch(inner) else ""))
+            yield Edit(start, end, said or (context.value(inner.strip()) if _PATH.fullmatch(inner) else ""))
 
 
 def _braces(text: str) -> Iterator[tuple[int, int]]:

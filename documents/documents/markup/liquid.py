@@ -1,7 +1,9 @@
-"""Jekyll's Liquid: tags (``{% %}``) and values (``{{ }}``) gone, or what they show.
+"""Templates in Markdown: Jekyll's Liquid, and calls of macros of Nunjucks and Jinja.
 
-Jekyll runs it before Markdown is read, in code as well. All branches of an ``if`` stay: which one a site shows, its
-build decides. A Liquid library would have to know every tag of every site, and would leave branches out.
+Jekyll runs Liquid (``{% %}``, ``{{ }}``) before Markdown is read, in code as well. All branches of an ``if`` stay: the
+site's build decides which one is shown. A Liquid library would have to know every tag of every site, and would leave
+branches out. Design systems show components by macro calls on separate lines (``{{ example({...}) }}``); texts stand
+under names such as ``text`` and ``html``, and a list of several texts is a row of a table.
 """
 
 from __future__ import annotations
@@ -10,10 +12,18 @@ import re
 from collections.abc import Iterator
 from itertools import chain
 
-from documents.markup.edits import Edit, edited
-from documents.markup.place import among_words, in_address
-from documents.markup.props import parameters, shown, unquoted
-from documents.markup.surroundings import Surroundings
+from documents.markup.context import PageContext
+from documents.markup.tags import (
+    HEADS,
+    TEXTS,
+    Edit,
+    apply_edits,
+    is_among_words,
+    is_in_address,
+    parse_parameters,
+    unquote,
+    visible_words,
+)
 
 # 2,207 tags on five sites have at most 288 characters behind their name.
 _TAG = re.compile(r"\{%[-~]?\s*(?P<name>[\w:-]+|#)(?P<rest>(?:[^%\n]|%(?!\})|\n(?!\n)){0,500}?)[-~]?%\}")
@@ -41,12 +51,12 @@ def is_liquid(prose: str) -> bool:
     return _EVIDENCE.search(prose) is not None
 
 
-def without_liquid(text: str, surroundings: Surroundings) -> str:
+def expand_liquid(text: str, context: PageContext) -> str:
     """``text`` with each tag and value as what it shows."""
-    return edited(text, _edits(text, surroundings))
+    return apply_edits(text, _liquid_edits(text, context))
 
 
-def without_tags(prose: str, *, values: bool) -> str:
+def drop_template_tags(prose: str, *, values: bool) -> str:
     """``prose`` without tags, where it is not known to be Liquid (Jinja's look the same).
 
     Values (``{{ name }}``) stay as they are, except in addresses, in pages with loops and conditions, and if ``values``
@@ -54,12 +64,12 @@ def without_tags(prose: str, *, values: bool) -> str:
     """
     gone = [Edit(*tag.span()) for tag in _TAG.finditer(prose)]
     values = values or _LOOP.search(prose) is not None
-    gone += [Edit(*value.span()) for value in _VALUE.finditer(prose) if values or in_address(prose, value.start())]
-    return edited(prose, gone)
+    gone += [Edit(*value.span()) for value in _VALUE.finditer(prose) if values or is_in_address(prose, value.start())]
+    return apply_edits(prose, gone)
 
 
-def _edits(text: str, surroundings: Surroundings) -> Iterator[Edit]:
-    ends = _ends(text)
+def _liquid_edits(text: str, context: PageContext) -> Iterator[Edit]:
+    ends = _closing_tags(text)
     done = 0
     matches = sorted(chain(_TAG.finditer(text), _VALUE.finditer(text)), key=lambda match: match.start())
     for match in matches:
@@ -67,13 +77,13 @@ def _edits(text: str, surroundings: Surroundings) -> Iterator[Edit]:
             continue
         found = match.groupdict()
         if "value" in found:
-            yield Edit(match.start(), match.end(), _value(found["value"], surroundings))
+            yield Edit(match.start(), match.end(), _expand_value(found["value"], context))
             continue
-        done, edits = _tag(text, match, ends, surroundings)
+        done, edits = _tag_edits(text, match, ends, context)
         yield from edits
 
 
-def _ends(text: str) -> dict[str, list[re.Match[str]]]:
+def _closing_tags(text: str) -> dict[str, list[re.Match[str]]]:
     """The closing tags by the name that they close, the first one last."""
     ends: dict[str, list[re.Match[str]]] = {}
     for tag in _TAG.finditer(text):
@@ -84,8 +94,8 @@ def _ends(text: str) -> dict[str, list[re.Match[str]]]:
     return ends
 
 
-def _tag(
-    text: str, match: re.Match[str], ends: dict[str, list[re.Match[str]]], surroundings: Surroundings
+def _tag_edits(
+    text: str, match: re.Match[str], ends: dict[str, list[re.Match[str]]], context: PageContext
 ) -> tuple[int, list[Edit]]:
     """Up to where ``match`` and what belongs to it reach, and the edits."""
     name, rest = match["name"], match["rest"].strip()
@@ -94,7 +104,7 @@ def _tag(
         closers.pop()
     start, end = match.span()
     if not closers or name not in (*_VERBATIM, *_UNSEEN, *_CODE):
-        words = _leaf(name, rest, surroundings) or _argument(text, match)
+        words = _expand_tag(name, rest, context) or _visible_argument(text, match)
         return end, [Edit(start, end, words)]
     close = closers[-1]
     if name in _UNSEEN:
@@ -109,19 +119,19 @@ def _tag(
     return end, [Edit(start, end, opening), Edit(*close.span(), "```" if inner.endswith("\n") else "\n```")]
 
 
-def _leaf(name: str, rest: str, surroundings: Surroundings) -> str:
+def _expand_tag(name: str, rest: str, context: PageContext) -> str:
     if name in _ADDRESS:
         return rest.split(maxsplit=1)[0] if rest else ""
     if name in ("include", "include_relative", "include-markdown", "render"):
-        file = unquoted(rest.split(maxsplit=1)[0]) if rest else ""
-        if file.endswith((".md", ".markdown")) and (taken := surroundings.included(file)):
+        file = unquote(rest.split(maxsplit=1)[0]) if rest else ""
+        if file.endswith((".md", ".markdown")) and (taken := context.read_include(file)):
             return taken
-        named, _ = parameters(rest)
-        return shown({key: value for key, value in named.items() if "{{" not in value})
+        named, _ = parse_parameters(rest)
+        return visible_words({key: value for key, value in named.items() if "{{" not in value})
     return ""
 
 
-def _argument(text: str, match: re.Match[str]) -> str:
+def _visible_argument(text: str, match: re.Match[str]) -> str:
     """The last quoted word of a site's own tag among words (``ask {% slack_channel "dev" %}``), or its address.
 
     914 places in docs_handbook.
@@ -130,16 +140,88 @@ def _argument(text: str, match: re.Match[str]) -> str:
     quoted = [] if name in _CONTROL or name.startswith("end") else _QUOTED.findall(match["rest"])
     if not quoted:
         return ""
-    if in_address(text, match.start()):
+    if is_in_address(text, match.start()):
         return str(quoted[0])
-    return str(quoted[-1]) if among_words(text, *match.span(), lines=3) else ""
+    return str(quoted[-1]) if is_among_words(text, *match.span(), lines=3) else ""
 
 
-def _value(source: str, surroundings: Surroundings) -> str:
+def _expand_value(source: str, context: PageContext) -> str:
     first, *filters = source.strip("-~ \n\t").split(" | ")
     first = first.split("|")[0].strip() if first[:1] not in ("'", '"') else first.strip()
     if first[:1] in ("'", '"'):
-        return unquoted(first)
-    shown_value = surroundings.value(first) if _NAME.fullmatch(first) else ""
+        return unquote(first)
+    shown_value = context.value(first) if _NAME.fullmatch(first) else ""
     default = next((f.partition(":")[2].strip() for f in filters if f.startswith("default:")), "")
-    return shown_value or unquoted(default)
+    return shown_value or unquote(default)
+
+
+MAX_CALL_CHARS = 50_000
+"""Characters of a call that is looked through; a longer one stays."""
+
+_CALL = re.compile(r"^[ \t]*\{\{[-~]?\s*[A-Za-z_][\w.]*\(", re.MULTILINE)
+_CALL_END = re.compile(r"(?:\s*\|\s*[\w.]+)*\s*[-~]?\}\}[ \t]*$", re.MULTILINE)
+_CALL_PART = re.compile(
+    r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|`[^`]*`|[()\[\]{}]|(?P<name>[\w$]+)[\"']?(?=\s*[:=][^=])"
+)
+_HTML_TAG = re.compile(r"</?(?!code\b)[a-z][^<>]*>")
+_VISIBLE_NAMES = frozenset({*HEADS, *TEXTS, "html", "titletext", "legend"})
+
+
+def expand_macro_calls(prose: str) -> str:
+    """``prose``, a text without its code, with the words that such calls show."""
+    edits: list[Edit] = []
+    for call in _CALL.finditer(prose):
+        if edits and call.start() < edits[-1].end:
+            continue
+        rows, close = _call_rows(prose, call.end())
+        if close and (end := _CALL_END.match(prose, close)):
+            edits.append(Edit(call.start(), end.end(), _rows_markdown(rows)))
+    return apply_edits(prose, edits)
+
+
+def _call_rows(text: str, start: int) -> tuple[list[tuple[str, list[str]]], int]:
+    """What is said together, each with the bracket that ends it, and where the call's bracket closes (0: nowhere)."""
+    rows: list[tuple[str, list[str]]] = []
+    opened: list[int] = []  # how many of ``said`` there were at each bracket
+    said: list[str] = []
+    name = ""
+    for part in _CALL_PART.finditer(text, start, min(len(text), start + MAX_CALL_CHARS)):
+        mark = part[0]
+        if part["name"]:
+            name = part["name"].lower()
+        elif mark in "([{":
+            opened.append(len(said))
+        elif mark in ")]}":
+            if not opened:
+                return ([*rows, _call_row(said)] if said else rows), part.end()
+            before = opened.pop()
+            if len(said) - before > (0 if mark == "]" else 1):
+                rows += [_call_row(said[:before])] if before else []
+                rows.append((mark, said[before:]))
+                said.clear()
+                opened = [0] * len(opened)
+        elif name in _VISIBLE_NAMES:
+            said += [words] if (words := unquote(mark).strip()) else []
+            name = ""
+        else:
+            name = ""
+    return rows, 0
+
+
+def _call_row(said: list[str]) -> tuple[str, list[str]]:
+    return "}" if len(said) > 1 else "", said[:]
+
+
+def _rows_markdown(rows: list[tuple[str, list[str]]]) -> str:
+    out: list[str] = []
+    width = 0  # of the table that is being written
+    for end, cells in rows:
+        flat = [" ".join(_HTML_TAG.sub(" ", cell).split()) for cell in cells]
+        if end == "]" and len(cells) > 1:
+            line = "| " + " | ".join(cell.replace("|", "\\|") for cell in flat) + " |"
+            out.append(line if len(cells) == width else f"\n{line}\n{'|---' * len(cells)}|")
+            width = len(cells)
+        else:
+            out.append(f"\n- {': '.join(flat)}" if end and len(cells) > 1 else "\n" + "\n\n".join(cells))
+            width = 0
+    return "\n".join(["", *out, ""]) if out else ""

@@ -1,4 +1,4 @@
-"""Hugo's shortcodes (``{{< name >}}``, ``{{% name %}}``): gone, or what they show.
+"""Hugo's shortcodes (``{{< name >}}``, ``{{% name %}}``): removed, or replaced by the words that they show.
 
 Hugo runs them before Markdown is read, in code as well. What stands between two of a pair is text and stays.
 """
@@ -9,10 +9,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from documents.markup.edits import Edit, edited
-from documents.markup.place import among_words, in_address
-from documents.markup.props import parameters, shown
-from documents.markup.surroundings import Surroundings
+from documents.markup.context import PageContext
+from documents.markup.tags import Edit, apply_edits, is_among_words, is_in_address, parse_parameters, visible_words
 
 _OPENER = re.compile(r"\{\{([<%])")
 _INSIDE = re.compile(r"\s*(?P<close>/?)\s*(?P<name>[\w./-]+)(?P<rest>.*)", re.DOTALL)
@@ -32,17 +30,17 @@ class _Tag:
     literal: str = ""
 
 
-def without_shortcodes(text: str, surroundings: Surroundings) -> str:
+def expand_shortcodes(text: str, context: PageContext) -> str:
     """``text`` with each shortcode as what it shows; escaped ones (``{{</* x */>}}``) are shown as they are written."""
     tags = list(_tags(text))
     partner = _pairs(tags)
     edits: list[Edit] = []
     for number, tag in enumerate(tags):
         other = tags[partner[number]] if number in partner else None
-        edits.append(Edit(tag.start, tag.end, _shown(text, tag, other, surroundings)))
+        edits.append(Edit(tag.start, tag.end, _expand(text, tag, other, context)))
         if tag.name == "comment" and other is not None and not tag.closes:
             edits.append(Edit(tag.start, other.end))
-    return edited(text, edits)
+    return apply_edits(text, edits)
 
 
 def _tags(text: str) -> Iterator[_Tag]:
@@ -69,7 +67,7 @@ def _tags(text: str) -> Iterator[_Tag]:
             )
         elif match := _INSIDE.fullmatch(inside):
             rest = match["rest"].rstrip()
-            named, others = parameters(rest.removesuffix("/"))
+            named, others = parse_parameters(rest.removesuffix("/"))
             yield _Tag(opener.start(), done, match["name"], bool(match["close"]), rest.endswith("/"), named, others)
 
 
@@ -86,28 +84,28 @@ def _pairs(tags: list[_Tag]) -> dict[int, int]:
     return partner
 
 
-def _shown(text: str, tag: _Tag, other: _Tag | None, surroundings: Surroundings) -> str:
+def _expand(text: str, tag: _Tag, other: _Tag | None, context: PageContext) -> str:
     if tag.literal:
         return tag.literal
-    if other is not None and (fence := _fence(text, tag, other)):
+    if other is not None and (fence := _fence_line(text, tag, other)):
         return fence
     if tag.closes:
         return ""
     if tag.name == "param":
-        return surroundings.param(tag.others[0]) if tag.others else ""
-    words = shown(_with_name(tag))
+        return context.param(tag.others[0]) if tag.others else ""
+    words = visible_words(_named_parameters(tag))
     if other is not None:
-        return f"\n\n{words}\n\n" if words and not among_words(text, tag.start, tag.end) else words
-    return words or _positional(text, tag)
+        return f"\n\n{words}\n\n" if words and not is_among_words(text, tag.start, tag.end) else words
+    return words or _visible_positional(text, tag)
 
 
-def _with_name(tag: _Tag) -> dict[str, str]:
+def _named_parameters(tag: _Tag) -> dict[str, str]:
     """A tab's ``name`` is its title, or its first word."""
     title = tag.named.get("name") or (tag.others[0] if tag.others else "")
     return {"title": title, **tag.named} if tag.name == "tab" and title else tag.named
 
 
-def _fence(text: str, tag: _Tag, other: _Tag) -> str:
+def _fence_line(text: str, tag: _Tag, other: _Tag) -> str:
     """The line that begins or ends a block of code; ``""`` where the pair is no code, or holds a fence itself."""
     opener = other if tag.closes else tag
     inner = text[opener.end : (tag if tag.closes else other).start]
@@ -118,7 +116,7 @@ def _fence(text: str, tag: _Tag, other: _Tag) -> str:
         return "```\n" if inner.endswith("\n") else "\n```\n"
     if opener.name in ("highlight", "hl") and opener.others:
         language = opener.others[0]
-    words = shown(_with_name(tag))
+    words = visible_words(_named_parameters(tag))
     return (f"{words}\n\n" if words else "") + f"```{language}" + ("" if inner.startswith("\n") else "\n")
 
 
@@ -131,14 +129,14 @@ def _is_code(text: str, opener: _Tag, language: str) -> bool:
     return opener.named.get("code") == "true" or _CODE.fullmatch(opener.name) is not None
 
 
-def _positional(text: str, tag: _Tag) -> str:
+def _visible_positional(text: str, tag: _Tag) -> str:
     """What a shortcode without named words shows: its address in a link, its words in a sentence, else nothing."""
     if not tag.others:
         return ""
     last = tag.others[-1]
     if _AGE.fullmatch(tag.name):
         return f"{tag.name.replace('-', ' ').capitalize()} {tag.others[0]}"
-    if tag.name in ("ref", "relref") or in_address(text, tag.start):
+    if tag.name in ("ref", "relref") or is_in_address(text, tag.start):
         return tag.others[0]
     is_prose = any(" " in word for word in tag.others)
-    return last if is_prose or among_words(text, tag.start, tag.end) else ""
+    return last if is_prose or is_among_words(text, tag.start, tag.end) else ""

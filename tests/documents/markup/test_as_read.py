@@ -7,18 +7,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_files import write_files
 
-from documents.markup import Surroundings, as_read
+from documents.markup.clean import as_read
+from documents.markup.context import PageContext
 
 
 def read(text: str, *, kind: str = "", suffix: str = ".md", root: Path = Path("/nowhere")) -> str:
-    surroundings = Surroundings(
+    context = PageContext(
         file=root / f"page{suffix}",
         root=root,
         kind=kind,
         page={"title": "Moving house", "hours": 4},
         site={"params": {"version": "3.1"}, "email": "desk@example.org"},
     )
-    return as_read(text, surroundings=surroundings).strip()
+    return as_read(text, context=context).strip()
 
 
 @pytest.mark.parametrize(
@@ -224,8 +225,8 @@ FRAGMENTS = [
 
 def read_any(text: str, kind: str, suffix: str) -> str:
     nowhere = Path("/nowhere")
-    surroundings = Surroundings(file=nowhere / f"a{suffix}", root=nowhere, kind=kind, page={}, site={})
-    return as_read(text, surroundings=surroundings)
+    context = PageContext(file=nowhere / f"a{suffix}", root=nowhere, kind=kind, page={}, site={})
+    return as_read(text, context=context)
 
 
 @settings(max_examples=300, deadline=None)

@@ -1,14 +1,68 @@
-"""What is known of a page besides its text: its file, its site, and what else of the folder may be taken in."""
+"""A page's surroundings: its file, its site, and the other files of the folder that it may include.
+
+Each look at another file is recorded as a text: ``file:/docs/a.md`` (the file's content, or its absence),
+``pages:/docs`` (the Markdown files below a folder), ``folder:/docs/.obsidian`` (whether the folder exists) or
+``titles:/docs`` (the titles of the documents below a folder: see ``documents.converters.sphinx_folder``).
+"""
 
 from __future__ import annotations
 
+import hashlib
 import io
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path, PurePosixPath
 
-from documents.markup.looks import look, pages_below
+_LOOKS: ContextVar[set[str] | None] = ContextVar("looks", default=None)
+
+
+@contextmanager
+def record_looks() -> Iterator[set[str]]:
+    """The looks of all that is read within this block, in this thread."""
+    looks: set[str] = set()
+    token = _LOOKS.set(looks)
+    try:
+        yield looks
+    finally:
+        _LOOKS.reset(token)
+
+
+def note_look(kind: str, place: Path) -> None:
+    """Note a look; ``kind`` is file, pages, folder or titles."""
+    looks = _LOOKS.get()
+    if looks is not None:
+        looks.add(f"{kind}:{place}")
+
+
+def look_state(noted_look: str) -> str:
+    """What there is to see now: equal where it is the same; ``""`` where there is nothing."""
+    kind, _, place = noted_look.partition(":")
+    path = Path(place)
+    if kind == "folder":
+        return "there" if path.is_dir() else ""
+    if kind == "pages":
+        return hashlib.sha256("\n".join(pages_below(path)).encode(errors="surrogateescape")).hexdigest()
+    try:
+        if not path.is_file():  # opening a pipe would wait for its writer
+            return ""
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""
+
+
+def pages_below(root: Path) -> Iterator[str]:
+    """The paths of Markdown files in ``root``, hidden folders aside, in a fixed order."""
+    for folder, folders, files in os.walk(root):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(files):
+            if name.endswith(".md"):
+                yield Path(folder, name).relative_to(root).as_posix()
+
 
 MAX_INCLUDED_BYTES = 1_000_000
 MAX_TAKEN_IN_CHARS = 5_000_000
@@ -24,14 +78,14 @@ _LEAST_CHARS = 1000  # what a file counts at least
 
 
 @dataclass(slots=True)
-class Allowance:
+class _Allowance:
     """How many characters a page may still take in."""
 
     chars: int = MAX_TAKEN_IN_CHARS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class PageContext:
     """Where a page stands. Everything is plain data, so it can be sent to another process.
 
     Attributes:
@@ -52,13 +106,13 @@ class Surroundings:
     page: Mapping[str, object]
     site: Mapping[str, object]
     alone: bool = False
-    allowance: Allowance = field(default_factory=Allowance, compare=False)
+    allowance: _Allowance = field(default_factory=_Allowance, compare=False)
     notes: dict[str, str] = field(default_factory=dict, compare=False)
 
     @property
     def is_vault(self) -> bool:
         """Whether ``root`` is Obsidian's."""
-        look("folder", self.root / ".obsidian")
+        note_look("folder", self.root / ".obsidian")
         return (self.root / ".obsidian").is_dir()
 
     def value(self, name: str) -> str:
@@ -75,7 +129,7 @@ class Surroundings:
         """Hugo's ``param``: the page's own value, else the site's."""
         return self.value(f"page.params.{name}") or self.value(f"page.{name}") or self.value(f"site.params.{name}")
 
-    def included(self, reference: str) -> str | None:
+    def read_include(self, reference: str) -> str | None:
         """The text of the file that ``reference`` names, seen from the page's folder or one above it, in ``root``.
 
         ``None`` when there is none, when it lies outside of ``root`` (links are followed first) or is hidden there, is
@@ -83,11 +137,11 @@ class Surroundings:
         """
         try:
             file = self._file(reference)
-            return self._allowed(_text(file)) if file else None
+            return self._allowed(_read_text(file)) if file else None
         except (OSError, ValueError, RuntimeError):  # RuntimeError: a link that leads to itself
             return None
 
-    def beginning(self, reference: str) -> str:
+    def read_beginning(self, reference: str) -> str:
         """What the file that ``reference`` names begins with, where its title is; ``""`` for no such file."""
         try:
             file = self._file(reference)
@@ -102,22 +156,22 @@ class Surroundings:
         wanted = reference.removeprefix("@").lstrip("/")
         for place in places if wanted and "\0" not in wanted else ():
             file = (place / wanted).resolve()
-            if file == page or not _is_open(file, root):
+            if file == page or not _is_visible(file, root):
                 continue
-            look("file", place / wanted)
+            note_look("file", place / wanted)
             if file.is_file():
                 return file
         return None
 
-    def note(self, name: str) -> str | None:
+    def note_path(self, name: str) -> str | None:
         """The path in ``root`` of the wiki's page ``name``, wherever it is, as Obsidian finds it; ``None`` for none.
 
         ``name`` may have folders before it and ``.md`` behind it; GitHub's wikis have hyphens for its blanks.
         """
-        look("pages", self.root)
+        note_look("pages", self.root)
         if not self.notes:
-            self.notes.update(_notes(self.root))
-        wanted = PurePosixPath(_key(name))
+            self.notes.update(_note_paths(self.root))
+        wanted = PurePosixPath(_note_key(name))
         return self.notes.get(wanted.as_posix()) or self.notes.get(wanted.name)
 
     def _allowed(self, text: str | None) -> str | None:
@@ -127,23 +181,23 @@ class Surroundings:
         return text
 
 
-def _notes(root: Path) -> dict[str, str]:
+def _note_paths(root: Path) -> dict[str, str]:
     """The paths of Markdown files in ``root``, by path and by name; of equal names the first counts."""
     found: dict[str, str] = {"": ""}
     for path in islice(pages_below(root), MAX_NOTES):
-        found[_key(path)] = path
-        found.setdefault(_key(PurePosixPath(path).name), path)
+        found[_note_key(path)] = path
+        found.setdefault(_note_key(PurePosixPath(path).name), path)
     return found
 
 
-def _key(name: str) -> str:
+def _note_key(name: str) -> str:
     return name.strip().lower().removesuffix(".md").replace("-", " ")
 
 
-def _is_open(file: Path, root: Path) -> bool:
+def _is_visible(file: Path, root: Path) -> bool:
     """Whether ``file`` is in ``root`` and not hidden there: ``.git/config`` may hold a password."""
     return file.is_relative_to(root) and not any(part.startswith(".") for part in file.relative_to(root).parts)
 
 
-def _text(file: Path) -> str | None:
+def _read_text(file: Path) -> str | None:
     return None if file.stat().st_size > MAX_INCLUDED_BYTES else file.read_text(encoding="utf-8-sig")

@@ -1,0 +1,276 @@
+"""Extensions of Markdown: attribute lists, definition lists, wiki links and HTML's entities."""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from pathlib import PurePosixPath
+
+from documents.entries import BEGIN, END, TERM
+from documents.markup.code import HiddenCode
+from documents.markup.context import PageContext
+from documents.markup.tags import REMOVED, tidy
+
+_LIST_ITEM = r"""(?:[.#][\w:.!/\[\]%-]+|[:@]?[\w:-]+=(?:"[^"\n]*"|'[^'\n]*'|[^\s"'{}]+))"""
+# With a colon: 29 of 45 pages of a Jekyll theme's documentation, 29 of 111 in docs_jekyll. Without: 63 of 137 in
+# docs_fastapi, 110 of 119 of Vue's, 26 of 96 of Material's. `{name=value}` alone is one only behind a link, a picture,
+# emphasis or code.
+_COLON_LIST = re.compile(r"\{::?[ \t]*(?:/?[\w-]+[ \t]*)?(?:[^{}\n\"']|\"[^\"\n]*\"|'[^'\n]*')*\}")
+_LIST = re.compile(rf"\{{[ \t]*{_LIST_ITEM}(?:[ \t]+(?:{_LIST_ITEM}|[\w-]+))*[ \t]*\}}")
+_NO_LIST = re.compile(r"\{[ \t]*[\w:@-]")
+_HEADING = re.compile(r"^ {0,3}#{1,6}[ \t].*$", re.MULTILINE)
+_ANCHOR = re.compile(r"(?:^|[\s:{])#([^\s{}\"']+)")
+_BELOW_HEADING = re.compile(
+    r"^( {0,3}#{1,6}[ \t][^\n]*|[^\n]+\n {0,3}(?:=+|-+)[ \t]*)\n[ \t]*(\{:[^{}\n]*\})[ \t]*$", re.MULTILINE
+)
+_SPAN = re.compile(r"(?<![!\]\\])\[([^\[\]\n]*)\](?=\{[ \t]*[.#:\w])")
+_SPAN_END = re.compile(rf"(?<![!\]\\])\[([^\[\]\n]*)\](?:{_LIST.pattern}|{_COLON_LIST.pattern})")
+# MDC's `:name[text]{...}`: 26 of 60 pages in docs_nuxt_content.
+_MDC = re.compile(r"(?<![\w:`/])::?[a-z][\w-]*(?:\[(?P<text>[^\[\]\n]*)\](?:\{[^{}\n]*\})?|\{(?P<props>[^{}\n]*)\})")
+_MDC_BREAK = re.compile(r"(?<!\S):br(?!\S)")
+_MDC_LABEL = re.compile(r"""\b(?:label|text|title|value)=(?:"([^"]*)"|'([^']*)')""")
+_ICON = re.compile(r":(?:material|octicons|fontawesome|simple)-[\w-]+:")  # 55 of 96 of Material's pages
+
+
+def drop_attributes(text: str) -> str:
+    """``text`` without attribute lists, icons and MDC's marks; ``## Heading {#anchor}`` keeps its anchor."""
+    text = _BELOW_HEADING.sub(_move_anchor, text)
+    text = _MDC_BREAK.sub(REMOVED, _ICON.sub(REMOVED, _MDC.sub(_write_mdc, text)))
+    text = _SPAN_END.sub(r"\1", text)
+    text = _HEADING.sub(lambda match: _clean_heading(match[0]), text)
+    return tidy("\n".join(line if _HEADING.match(line) else _clean_line(line) for line in text.split("\n")))
+
+
+def _move_anchor(match: re.Match[str]) -> str:
+    """The anchor in the line below a heading goes to the heading's end."""
+    anchor = _ANCHOR.search(match[2])
+    heading, newline, ruler = match[1].partition("\n")
+    return f"{heading} {{#{anchor[1]}}}{newline}{ruler}" if anchor else match[1]
+
+
+def _clean_heading(line: str) -> str:
+    anchor = ""
+    for found in (*_COLON_LIST.findall(line), *_LIST.findall(line)):
+        anchor = anchor or next(iter(_ANCHOR.findall(found)), "")
+    bare = _LIST.sub("", _COLON_LIST.sub("", line))
+    return line if bare == line else bare.rstrip() + (f" {{#{anchor}}}" if anchor else "")
+
+
+def _clean_line(line: str) -> str:
+    if "{" not in line:
+        return line
+    return _LIST.sub(_drop_list, _COLON_LIST.sub(REMOVED, line))
+
+
+def _drop_list(match: re.Match[str]) -> str:
+    before = match.string[: match.start()]
+    attached = before[-1:] in (")", "]", "*", "_", "\ufdd1") or not before.strip()
+    if before.endswith(("{", "\\", "$")) or (_NO_LIST.match(match[0]) and not attached):
+        return match[0]
+    return REMOVED
+
+
+def _write_mdc(match: re.Match[str]) -> str:
+    if match["text"] is not None:
+        return match["text"]
+    label = _MDC_LABEL.search(match["props"])
+    if label is None and not re.search(r"=|^\s*[.#]", match["props"]) and match["props"].strip():
+        return match[0]
+    return (label[1] or label[2] or REMOVED) if label else REMOVED
+
+
+MAX_TERMS = 4
+
+_BODY = re.compile(r"( {0,2}[:~][ \t]{1,4})(\S.*)")
+_TERM = re.compile(r"(?![#>|:~]|[-*+]\s|\d+[.)]\s|`{3}|\s)\S.*")
+_DEFINITION_FENCE = re.compile(r"\s*(?:[:~][ \t]+)?(`{3,}|~{3,})")
+
+
+def mark_definitions(text: str) -> str:
+    """``text`` with marks for ``documents.entries`` in place of its lists of definitions."""
+    lines = text.split("\n")
+    return "\n".join(_mark_lines(lines)) if any(map(_BODY.match, lines)) else text
+
+
+def _mark_lines(lines: Sequence[str]) -> Iterator[str]:
+    at, fence, within = 0, "", False
+    while at < len(lines):
+        line = lines[at]
+        terms = () if fence else _find_terms(lines, at)
+        if terms:
+            yield from () if within else (BEGIN,)
+            yield from (f"{TERM}{term.strip()}" for term in terms)
+            within = True
+            bodies, at = _read_bodies(lines, at + len(terms))
+            yield from bodies
+            continue
+        if within and line.strip():
+            within = False
+            yield END
+        if mark := _DEFINITION_FENCE.match(line):
+            fence = "" if fence and mark[1].startswith(fence) else fence or mark[1]
+        yield line
+        at += 1
+    if within:
+        yield END
+
+
+def _read_bodies(lines: Sequence[str], at: int) -> tuple[list[str], int]:
+    """All definitions from ``at`` on, and where they end."""
+    found: list[str] = []
+    while at < len(lines) and (not lines[at].strip() or _BODY.match(lines[at])):
+        body, at = _read_body(lines, at)
+        found += body
+    return found, at
+
+
+def _find_terms(lines: Sequence[str], at: int) -> Sequence[str]:
+    """The lines from ``at`` on that are terms: a short paragraph above a definition; with a line between it is one."""
+    end = at
+    while end < len(lines) and end - at <= MAX_TERMS and _TERM.match(lines[end]) and not _BODY.match(lines[end]):
+        end += 1
+    apart = end - at == 1 and end < len(lines) and not lines[end].strip()
+    begins = not at or not lines[at - 1].strip() or bool(_BODY.match(lines[at - 1])) or lines[at - 1].startswith(" ")
+    is_defined = end + apart < len(lines) and _BODY.match(lines[end + apart]) is not None
+    return lines[at:end] if begins and is_defined and 0 < end - at <= MAX_TERMS else ()
+
+
+def _read_body(lines: Sequence[str], at: int) -> tuple[list[str], int]:
+    """A definition, or the empty line before one, without its indentation; and where it ends."""
+    first = _BODY.match(lines[at])
+    if not first:
+        return [""], at + 1
+    width, known = len(first[1].expandtabs(4)), False
+    body, at, blank = ["", first[2]], at + 1, False
+    while at < len(lines):
+        line = lines[at].expandtabs(4)
+        indent = len(line) - len(line.lstrip())
+        if line.strip() and (_BODY.match(line) or (blank and indent < 2) or _find_terms(lines, at)):
+            break
+        if indent and line.strip() and not known:  # by as much as the first of the further lines is indented, up to 4
+            width, known = max(min(indent, 4), 2), True
+        blank = not line.strip()
+        body.append(line[min(indent, width) :])
+        at += 1
+    return body, at
+
+
+MAX_NOTE_DEPTH = 4
+"""Notes in notes that are taken in."""
+
+_WIKI_LINK = re.compile(
+    r"(?<![\\\[])(?P<embed>!?)\[\[(?P<page>[^\[\]\n|]{0,300}?)(?:\\?\|(?P<words>[^\[\]\n]{0,500}))?\]\](?![(\[])"
+)
+_COMMENT = re.compile(r"%%.*?%%", re.DOTALL)
+_HIGHLIGHT = re.compile(r"==(?=\S)([^=\n]+?)(?<=\S)==")
+_BLOCK_ID = re.compile(r"(?:^|[ \t]+)\^[A-Za-z0-9-]+[ \t]*$", re.MULTILINE)
+_SIZE = re.compile(r"\d+(?:x\d+)?$")
+_FRONT_MATTER = re.compile(r"\A---\n.*?^---[ \t]*\n", re.DOTALL | re.MULTILINE)
+_ATX = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t#]*$")
+
+
+def expand_wiki_links(text: str, context: PageContext) -> str:
+    """``text`` with the words of its links, and with the notes that stand in it; without comments and block ids."""
+    if "[[" not in text and not context.is_vault:
+        return text
+    return _expand_wiki(text, context, MAX_NOTE_DEPTH)
+
+
+def _expand_wiki(text: str, context: PageContext, depth: int) -> str:
+    hidden = HiddenCode()
+    prose = hidden.hide(text)
+    if context.is_vault or _WIKI_LINK.search(prose):
+        prose = _BLOCK_ID.sub(REMOVED, _HIGHLIGHT.sub(r"\1", _COMMENT.sub(REMOVED, prose)))
+    prose = _WIKI_LINK.sub(lambda match: _expand_link(match, context, depth), prose)
+    return hidden.restore(tidy(prose))
+
+
+def _expand_link(match: re.Match[str], context: PageContext, depth: int) -> str:
+    page, _, part = match["page"].partition("#")
+    words = (match["words"] or "").strip()
+    if match["embed"]:
+        return _embed_note(match, context, depth, words)
+    if words and context.note_path(words) is not None and context.note_path(page) is None:
+        return page.strip()  # GitHub's wikis have the page behind the words
+    return words or _link_name(page, part) or match[0]
+
+
+def _embed_note(match: re.Match[str], context: PageContext, depth: int, words: str) -> str:
+    page, _, part = match["page"].partition("#")
+    if PurePosixPath(page).suffix.lower() not in ("", ".md") and context.note_path(page) is None:
+        return REMOVED if not words or _SIZE.match(words) else words  # a picture, a PDF
+    path = context.note_path(page) if depth and page else None
+    found = context.read_include(path) if path else None
+    if found is None:
+        return words or _link_name(page, part) or REMOVED
+    found = _note_part(_FRONT_MATTER.sub("", found.replace("\r\n", "\n"), count=1), part).strip("\n")
+    return _fit_in_line(_expand_wiki(found, context, depth - 1), match)
+
+
+def _fit_in_line(taken: str, match: re.Match[str]) -> str:
+    """``taken`` as blocks of its own, within the item or quotation around it, or as words of the line."""
+    before = match.string[: match.start()].rpartition("\n")[2]
+    if not before:
+        return f"\n\n{taken}\n\n"
+    indent = before if not before.strip(" \t>") else ""  # an embed in a quotation or an item stays there
+    return taken.replace("\n", f"\n{indent}") if indent else " ".join(taken.split())
+
+
+def _link_name(page: str, part: str) -> str:
+    """``Note > Heading``, as Obsidian shows a link without words of its own; ids of blocks are not shown."""
+    name = PurePosixPath(page.strip()).name.removesuffix(".md")
+    return " > ".join(filter(None, (name, *(word.strip() for word in part.split("#") if not word.startswith("^")))))
+
+
+def _note_part(text: str, part: str) -> str:
+    """The section or block of ``text`` that is asked for; all of it where there is no such part."""
+    lines = text.split("\n")
+    if part.startswith("^"):
+        return _note_block(lines, part) or text
+    wanted = _heading_key(part.rpartition("#")[2])
+    for number, line in enumerate(lines if wanted else ()):
+        if (heading := _ATX.match(line)) and _heading_key(heading[2]) == wanted:
+            levels = ((n, _ATX.match(lines[n])) for n in range(number + 1, len(lines)))
+            end = next((n for n, next_ in levels if next_ and len(next_[1]) <= len(heading[1])), len(lines))
+            return "\n".join(lines[number:end])
+    return text
+
+
+def _note_block(lines: list[str], mark: str) -> str:
+    """The item or paragraph that ends with ``mark``, or that stands above a line with nothing else."""
+    for number, line in enumerate(lines):
+        if line.rstrip().endswith(mark):
+            if line.lstrip().startswith(("-", "*", "+")):
+                return line
+            above = "\n".join(lines[: number + 1]).removesuffix(mark).rstrip()
+            return above.rpartition("\n\n")[2]
+    return ""
+
+
+def _heading_key(heading: str) -> str:
+    """A heading's words as links to it have them: in any case, without marks."""
+    return " ".join(re.findall(r"\w+", heading)).casefold()
+
+
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
+_MARKDOWN_MARKS = frozenset("\\`*_[]<|#")
+
+
+def decode_entities(prose: str) -> str:
+    """``prose``, a text without its code, with characters. Those that Markdown would read as marks have a backslash."""
+    return _ENTITY.sub(_decode_entity, prose) if "&" in prose else prose
+
+
+def _decode_entity(match: re.Match[str]) -> str:
+    char = html.unescape(match[0])
+    if char == match[0] or (char == "&" and re.match(r"#?\w+;", match.string[match.end() : match.end() + 40])):
+        return match[0]
+    if char.isspace():
+        return " "
+    if not char.isprintable() and all(unicodedata.category(one) in ("Cf", "Cc") for one in char):
+        return ""  # soft hyphens, blanks without width
+    if char == ">":
+        return char if match.string[: match.start()].rpartition("\n")[2].strip() else "\\>"
+    return f"\\{char}" if char in _MARKDOWN_MARKS else char

@@ -1,0 +1,136 @@
+"""Tags in a text: replace them, tell what stands around them, and read their parameters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+REMOVED = "\ufdd2"
+"""Stands where something was taken out until ``tidy``. A noncharacter of Unicode: no text holds it."""
+
+_EMPTIED_LINE = re.compile(rf"^[ \t>|:*+.#-]*{REMOVED}[ \t>|:*+.#{REMOVED}-]*(?:\n|\Z)", re.MULTILINE)
+_REMOVED_BETWEEN_BLANKS = re.compile(rf"(?<=[ \t])(?:{REMOVED}[ \t]*)+|[ \t]*{REMOVED}(?=[ \t]*[\n.,;)])")
+_REMOVED_RUN = re.compile(f"{REMOVED}{{2,}}")
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Characters ``start`` to ``end`` become ``text``."""
+
+    start: int
+    end: int
+    text: str = ""
+
+
+def apply_edits(text: str, edits: Iterable[Edit]) -> str:
+    """``text`` with all ``edits`` made, in order of their start; one that begins inside of an earlier one is left out.
+
+    Of a line that is left with nothing but list or table marks nothing remains.
+    """
+    parts, done = [], 0
+    for edit in sorted(edits, key=lambda edit: (edit.start, -edit.end)):
+        if edit.start >= done:
+            parts += [text[done : edit.start], edit.text or REMOVED]
+            done = edit.end
+    return tidy("".join([*parts, text[done:]])) if parts else text
+
+
+def tidy(text: str) -> str:
+    """``text`` without the marks of what went, and what only stood around it."""
+    if REMOVED not in text:
+        return text
+    text = _EMPTIED_LINE.sub(
+        "", _REMOVED_RUN.sub(REMOVED, text)
+    )  # a run is one: looked at mark by mark, it takes its square
+    return _REMOVED_BETWEEN_BLANKS.sub("", text).replace(REMOVED, "")
+
+
+_IN_ADDRESS = re.compile(r"(?:\]\(<?|\]:\s*<?|\b(?:href|src)=[\"']?)\S*$")
+_LOOK_BACK_CHARS = 300
+_LOOK_BACK_LINE_CHARS = 2000
+_LINE_MARKS = " \t-*+>|:."
+
+
+def line_start(text: str, at: int) -> int:
+    """Where the line of ``at`` begins, or ``_LOOK_BACK_LINE_CHARS`` before it: lines can be megabytes long."""
+    first = max(at - _LOOK_BACK_LINE_CHARS, 0)
+    return max(text.rfind("\n", first, at) + 1, first)
+
+
+def is_in_address(text: str, start: int) -> bool:
+    """Whether what begins at ``start`` is part of a link's address."""
+    return _IN_ADDRESS.search(_before(text, start)) is not None
+
+
+def is_among_words(text: str, start: int, end: int, *, lines: int = 1) -> bool:
+    """Whether there is anything but marks on the line, before ``start`` or from ``end`` on.
+
+    With 3 ``lines`` the ones above and below count too: a tag may begin a line in the middle of a sentence.
+    """
+    stop = text.find("\n", end, end + _LOOK_BACK_CHARS)
+    stop = stop if stop >= 0 else min(end + _LOOK_BACK_CHARS, len(text))
+    around = _before(text, start) + text[end:stop]
+    if lines > 1 and not around.strip(_LINE_MARKS):
+        first = start - len(_before(text, start))
+        around = _before(text, max(first - 1, 0)) + text[stop + 1 : stop + _LOOK_BACK_CHARS].partition("\n")[0]
+    return bool(around.strip(_LINE_MARKS))
+
+
+def _before(text: str, start: int) -> str:
+    return text[max(line_start(text, start), start - _LOOK_BACK_CHARS) : start]
+
+
+_PARAMETER = re.compile(
+    r"""(?:(?P<name>[:@\w.-]+)\s*=\s*)?(?P<value>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`[^`]*`|[^\s"'`=,}]+)"""
+)
+# Of 4,760 parameters in docs_hugo, docs_jekyll, docs_handbook, docs_rust_book, etcd's, Docsy's and Astro's pages these
+# are 1,616 (``content``, of Jekyll's note includes, none); the others are addresses, looks and switches.
+HEADS = ("title", "header", "label", "summary", "file-name")
+TEXTS = ("caption", "alt", "text", "description", "subtitle", "content")
+_WORD = re.compile(r"[^\W\d_]")
+
+
+def parse_parameters(source: str) -> tuple[dict[str, str], list[str]]:
+    """The named parameters (names in lower case) and the others, without their quotation marks."""
+    named: dict[str, str] = {}
+    others: list[str] = []
+    for match in _PARAMETER.finditer(source):
+        value = unquote(match["value"])
+        if match["name"]:
+            named[match["name"].lower().lstrip(":@")] = value
+        else:
+            others.append(value)
+    return named, others
+
+
+def unquote(value: str) -> str:
+    """``value`` without the quotation marks around it."""
+    if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'`":
+        return re.sub(r"\\([\"'`\\])", r"\1", value[1:-1])
+    return value
+
+
+def visible_title(named: Mapping[str, str]) -> str:
+    """The title that a reader sees, ``""`` for none."""
+    return next((text for name in HEADS if (text := _visible(named.get(name, "")))), "")
+
+
+def _visible_texts(named: Mapping[str, str]) -> str:
+    """The other words that a reader sees, each once; ``""`` for none."""
+    found = dict.fromkeys(text for name in TEXTS if (text := _visible(named.get(name, ""))))
+    found.pop(visible_title(named), None)
+    return "\n\n".join(found)
+
+
+def visible_words(named: Mapping[str, str]) -> str:
+    """All that a reader sees of the parameters, the title in bold; ``""`` for nothing."""
+    title, text = visible_title(named), _visible_texts(named)
+    return "\n\n".join(part for part in (f"**{title}**" if title else "", text) if part)
+
+
+def _visible(value: str) -> str:
+    text = " ".join(value.split())
+    if text in ("true", "false"):  # Docsy's tabs: text=true, in 19 of 683 chunks of OpenTelemetry's documentation
+        return ""
+    return text if _WORD.search(text) and not text.startswith(("http://", "https://", "data:")) else ""
