@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 import real_model
-from bench.handler import ROUNDS, in_process
+from bench.function import ROUNDS, measure_in_process
 
 from emulator.rie import PROC
 from knowledge.build.ingest import ingest
@@ -19,7 +19,7 @@ def test_the_handler_is_measured_in_a_process_of_its_own(tmp_path: Path) -> None
     ingest(read([tmp_path / "permits.md"]).documents, target=tmp_path / "index", embedder=real_model.model())
     ballast = b"x" * 400_000_000
 
-    measured = in_process(["Do plants need a permit?", "Who won?"], tmp_path / "index")
+    measured = measure_in_process(["Do plants need a permit?", "Who won?"], tmp_path / "index")
 
     assert len(measured.times_ms) == 2 * ROUNDS
     assert min(measured.times_ms) > 0

@@ -1,1 +1,1 @@
-"""Benchmarks: what takes how long, side by side in one run. Ratios carry over to other machines, times do not."""
+"""Benchmarks of speed, memory and cold starts. Ratios within one run carry over to other machines, times do not."""

@@ -6,41 +6,41 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 
-from bench import coldstart, corpus, filtered, handler, ingesting, streaming, timing
+from bench import function, large_index, streaming, timing
 from emulator.rie import NotBuilt
-from emulator.session import built
+from emulator.session import ROOT, built
 
 
 def main() -> int:
-    """Print the tables; those of the built function only where there is a build."""
-    lines = (corpus.ROOT / "samples/waypoint/questions.jsonl").read_text(encoding="utf-8").splitlines()
+    """Print the tables; those of the built function need a build, those of large indexes the AWS documentation."""
+    lines = (ROOT / "samples/waypoint/questions.jsonl").read_text(encoding="utf-8").splitlines()
     for table in _tables([row["question"] for row in map(json.loads, lines)]):
         print(table, end="\n\n", flush=True)
     return 0
 
 
 def _tables(questions: Sequence[str]) -> Iterator[str]:
-    index = corpus.ROOT / ".index/waypoint"
-    yield timing.retrieval(index, questions)
-    yield timing.checking(index, questions)
-    yield streaming.streaming(index, questions)
-    rows = {"in process": handler.in_process(questions, index)}
+    index = ROOT / ".index/waypoint"
+    yield timing.measure_retrieval(index, questions)
+    yield timing.measure_claim_check(index, questions)
+    yield streaming.measure_streaming(index, questions)
+    rows = {"in process": function.measure_in_process(questions, index)}
     try:
-        ours = built()
-        rows["built function, emulator"] = handler.emulated(questions, ours)
-        starts = coldstart.cold_starts(ours, corpus.ROOT / ".aws-sam" / "bench")
+        artefacts = built()
+        rows["built function, emulator"] = function.measure_in_emulator(questions, artefacts)
+        starts = function.measure_cold_starts(artefacts, ROOT / ".aws-sam" / "bench")
     except NotBuilt as exc:
         starts = f"No cold-start table: {exc}"
-    yield handler.report(rows)
+    yield function.handler_table(rows)
     yield starts
-    documents = corpus.pages()
+    documents = large_index.read_pages()
     if not documents:
-        yield f"No tables at 10,000 and 60,000 chunks: {corpus.DOCS} is not there."
+        yield f"No tables at 10,000 and 60,000 chunks: {large_index.DOCS} is not there."
         return
-    print("Bringing the indexes in .index/bench up to date (minutes, the first time) ...", file=sys.stderr)
-    yield ingesting.ingesting(corpus.DOCS)
-    yield timing.ratios(corpus.build(documents, corpus.KEPT / "aws"))
-    yield filtered.filtered(filtered.build(documents, corpus.KEPT / "filtered"), questions)
+    print("Updating the indexes in .index/bench (minutes, the first time) ...", file=sys.stderr)
+    yield large_index.measure_ingest()
+    yield timing.measure_answers(large_index.update_index(documents))
+    yield large_index.measure_filters(documents, questions)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Figures and Markdown tables."""
+"""Percentiles and Markdown tables."""
 
 from __future__ import annotations
 
@@ -7,17 +7,15 @@ from collections.abc import Iterable, Sequence
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The nearest-rank percentile of ``values`` (not empty) for ``share`` in 0..1."""
+    """Return the nearest-rank percentile of ``values`` (not empty) for ``share`` in 0..1."""
     ranked = sorted(values)
     return ranked[max(0, math.ceil(share * len(ranked)) - 1)]
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A Markdown table; floats with one decimal."""
+    """Return a Markdown table; floats have one decimal."""
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    lines += ["| " + " | ".join(_cell(cell) for cell in row) + " |" for row in rows]
+    for row in rows:
+        cells = (f"{cell:.1f}" if isinstance(cell, float) else str(cell) for cell in row)
+        lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
-
-
-def _cell(value: object) -> str:
-    return f"{value:.1f}" if isinstance(value, float) else str(value)

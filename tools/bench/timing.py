@@ -1,14 +1,14 @@
-"""Retrieval, whole answers and the check of statements in this process: the same questions, by turns, in one run."""
+"""Times of retrieval, whole answers and the claim check in this process; what is compared runs in turns."""
 
 from __future__ import annotations
 
+import random
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from bench.corpus import questions_about
 from bench.tables import percentile, table
 from knowledge.cut.quotable import quotable_units
 from knowledge.cut.units import UnitKind
@@ -30,12 +30,13 @@ from rag.wiring.live_index import LiveIndex
 RETRIEVAL_ROUNDS, RATIO_ROUNDS, CHECK_ROUNDS = 5, 2, 3
 PROCESSES = 7
 WARM_UPS = 5
-STATEMENTS = 3
+CLAIMS = 3
+QUESTIONS = 200
 
 EMBEDDING = "embedding the question"
 RETRIEVAL = "retrieval (embedding and all signals)"
 ANSWER = "whole answer without an LLM"
-_FRESH = """
+_QUERY_PROGRAM = """
 import sys
 from knowledge.embedding import MiniLM
 from knowledge.open.index import open_index
@@ -44,32 +45,37 @@ print(len(index.nearest(index.embedder.embed([sys.argv[2]])[0], k=10)))
 """
 
 
-def retrieval(index_folder: Path, questions: Sequence[str]) -> str:
-    """Return the table of embed + query + filter beside a process for each query, as Waypoint's seed did it."""
+def measure_retrieval(index_folder: Path, questions: Sequence[str]) -> str:
+    """Return the table of warm retrieval beside a process per query, as in Waypoint's seed."""
     handle = IndexHandle(lambda: open_index(index_folder, embedder=MiniLM()))
-    retrieve, keep = DenseRetriever(LiveIndex(handle), l2_scale), MinScore(0.15, l2_scale)
+    retrieve, filter_hits = DenseRetriever(LiveIndex(handle), l2_scale), MinScore(0.15, l2_scale)
 
     def find(text: str) -> object:
-        return keep(retrieve(SearchQuery(text=text, top_k=10)).hits, Question(text=text))
+        return filter_hits(retrieve(SearchQuery(text=text, top_k=10)).hits, Question(text=text))
 
     def find_in_fresh_process(text: str) -> object:
-        return subprocess.run([sys.executable, "-c", _FRESH, str(index_folder), text], check=True, capture_output=True)
+        return subprocess.run(
+            [sys.executable, "-c", _QUERY_PROGRAM, str(index_folder), text], check=True, capture_output=True
+        )
 
     find("warm up")
-    warm = [_milliseconds(find, text) for text in [*questions] * RETRIEVAL_ROUNDS]
+    warm = [_time_call(find, text) for text in [*questions] * RETRIEVAL_ROUNDS]
     handle.close()
-    fresh = [_milliseconds(find_in_fresh_process, text) for text in questions[:PROCESSES]]
-    usual = percentile(warm, 0.5)
+    fresh = [_time_call(find_in_fresh_process, text) for text in questions[:PROCESSES]]
+    warm_p50 = percentile(warm, 0.5)
     times = {"embed + query + filter, warm": warm, "a process per query": fresh}
     rows = [
-        (name, percentile(each, 0.5), percentile(each, 0.99), f"{percentile(each, 0.5) / usual:.0f}")
+        (name, percentile(each, 0.5), percentile(each, 0.99), f"{percentile(each, 0.5) / warm_p50:.0f}")
         for name, each in times.items()
     ]
     return table(("retrieval", "p50 ms", "p99 ms", "times as long"), rows)
 
 
-def ratios(folder: Path) -> str:
-    """Return the table of retrieval and whole answers beside embedding the question, for the index in ``folder``."""
+def measure_answers(folder: Path) -> str:
+    """Return the table of retrieval and whole answers beside embedding the question, for the index in ``folder``.
+
+    The questions are about random sections of the index, in the words of their headings.
+    """
     service = build_application(load(Settings, {"INDEX_URI": str(folder)}))
     pipeline = service.pipeline
     calls: Mapping[str, Callable[[str], object]] = {
@@ -79,18 +85,20 @@ def ratios(folder: Path) -> str:
     }
     times: dict[str, list[float]] = {name: [] for name in calls}
     with service.index.lease() as index:
-        questions = questions_about(index)
+        headed = [chunk for chunk in index.iter_chunks() if chunk.section]
+    chosen = random.Random(2).sample(headed, min(QUESTIONS, len(headed)))  # noqa: S311 - a sample
+    questions = [f"What is {chunk.section.split(' > ')[-1]} and how do I use it?" for chunk in chosen]
     for number, text in enumerate([*questions[:WARM_UPS], *(questions * RATIO_ROUNDS)]):
         for name, call in calls.items():
-            took = _milliseconds(call, text)
+            milliseconds = _time_call(call, text)
             if number >= WARM_UPS:
-                times[name].append(took)
+                times[name].append(milliseconds)
     service.index.handle.close()
-    return report(times)
+    return ratio_table(times)
 
 
-def report(times: Mapping[str, Sequence[float]]) -> str:
-    """Return p50 and p99 of ``times``, by name, in ms and in those of EMBEDDING."""
+def ratio_table(times: Mapping[str, Sequence[float]]) -> str:
+    """Return the table of p50 and p99 by name, in milliseconds and divided by those of ``EMBEDDING``."""
     figures = {name: (percentile(each, 0.5), percentile(each, 0.99)) for name, each in times.items()}
     p50, p99 = figures[EMBEDDING]
     return table(
@@ -99,45 +107,44 @@ def report(times: Mapping[str, Sequence[float]]) -> str:
     )
 
 
-def checking(index: Path, questions: Sequence[str]) -> str:
-    """Return the table of the check of an answer's statements beside one run of the embedder over them."""
+def measure_claim_check(index: Path, questions: Sequence[str]) -> str:
+    """Return the table of the check of an answer's claims beside one run of the embedder over them."""
     service = build_application(load(Settings, {"INDEX_URI": str(index), "LLM_BASE_URL": "http://127.0.0.1:9/v1"}))
     answering = service.pipeline.answering
     check = answering.check
-    assert check is not None  # noqa: S101 - there is a model, which is never called
+    assert check is not None  # noqa: S101 - a model is configured, but never called
     embedding, first, again = list[float](), list[float](), list[float]()
     for number in range(CHECK_ROUNDS):
-        for completion, context in _answers(service, questions):
-            stated = split_claims(parse_answer(completion.text, answering.form, context).tree)
-            text = "\n".join(claim.plain for claim in stated.claims)
+        for completion, context in _quote_passages(service, questions):
+            answer = split_claims(parse_answer(completion.text, answering.form, context).tree)
+            text = "\n".join(claim.plain for claim in answer.claims)
             with service.index.lease() as opened:
-                embedding.append(_milliseconds(opened.embedder.embed, [text]))
-            (again if number else first).append(_milliseconds(check, stated.tree, stated.claims, context))
+                embedding.append(_time_call(opened.embedder.embed, [text]))
+            (again if number else first).append(_time_call(check, answer.tree, answer.claims, context))
     service.index.handle.close()
-    usual = percentile(embedding, 0.5)
+    embedding_p50 = percentile(embedding, 0.5)
     times = {"embedding the answer": embedding, "the check, passages for the first time": first, "the check": again}
-    heads = (f"{STATEMENTS} statements", "p50 ms", "p99 ms", "p50 / embedding's p50")
+    head = (f"{CLAIMS} statements", "p50 ms", "p99 ms", "p50 / embedding's p50")
     rows = ((name, percentile(each, 0.5), percentile(each, 0.99)) for name, each in times.items())
-    return table(heads, [(*row, row[1] / usual) for row in rows])
+    return table(head, [(*row, row[1] / embedding_p50) for row in rows])
 
 
-def _answers(service: Application, questions: Sequence[str]) -> Iterator[tuple[Completion, Context]]:
-    """Yield the first sentence of each of the best passages, cited, for the questions that something is found for."""
+def _quote_passages(service: Application, questions: Sequence[str]) -> Iterator[tuple[Completion, Context]]:
+    """Yield for each question the first sentences of the best passages, cited; questions with few hits are skipped."""
     for text in questions:
         ledger = Ledger(time.perf_counter, Deadline.after(30, time.monotonic))
         context = service.pipeline.prepare(Question(text=text), ledger).context
-        if context and len(context.passages) >= STATEMENTS:
+        if context and len(context.passages) >= CLAIMS:
             lines = []
-            for passage in context.passages[:STATEMENTS]:
+            for passage in context.passages[:CLAIMS]:
                 chunk = passage.hit.chunk.text
-                spans = [
-                    chunk[unit.start : unit.end] for unit in quotable_units(chunk) if unit.kind == UnitKind.SENTENCE
-                ]
-                lines.append(f"{spans[0].rstrip('.')} {passage.citation}." if spans else "")
-            yield Completion(text="\n\n".join(filter(None, lines)), model="bench", finish_reason="stop"), context
+                first = next((unit for unit in quotable_units(chunk) if unit.kind == UnitKind.SENTENCE), None)
+                if first is not None:
+                    lines.append(f"{chunk[first.start : first.end].rstrip('.')} {passage.citation}.")
+            yield Completion(text="\n\n".join(lines), model="bench", finish_reason="stop"), context
 
 
-def _milliseconds[**Arguments](
+def _time_call[**Arguments](
     call: Callable[Arguments, object], *values: Arguments.args, **named: Arguments.kwargs
 ) -> float:
     start = time.perf_counter()

@@ -17,10 +17,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.corpus import ROOT
 from bench.tables import table
 
 from corpora.measure import Corpus, Row, drawn, measure
+from emulator.session import ROOT
 
 LIST = Path(__file__).with_name("corpora.toml")
 PAGE = ROOT / "docs" / "evidence" / "reading-documents.md"

@@ -1,18 +1,14 @@
-"""The cold-start benchmark: a bare function for each state of the lock files, and the tables that are printed."""
+"""The bare function of the cold-start benchmark, one for each state of the lock files, and the table of warm calls."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from bench.coldstart import LOCKS, bare_function
-from bench.handler import HandlerTimes
-from bench.handler import report as handler_report
-from bench.timing import EMBEDDING, RETRIEVAL
-from bench.timing import report as ratio_report
+from bench.function import LOCKS, HandlerTimes, build_bare_function, handler_table
 
 
 class Installer:
-    """Notes what it installs; fails when told to."""
+    """Notes what it installs; fails if ``broken``."""
 
     def __init__(self) -> None:
         self.seen: list[str] = []
@@ -36,14 +32,14 @@ def locks(tmp_path: Path) -> tuple[Path, Path]:
 
 def test_it_is_installed_once_and_anew_when_a_lock_file_changes(tmp_path: Path, locks: tuple[Path, Path]) -> None:
     install, folder = Installer(), tmp_path / "bench"
-    first = bare_function(folder, locks=locks, install=install)
-    assert bare_function(folder, locks=locks, install=install) == first
+    first = build_bare_function(folder, locks=locks, install=install)
+    assert build_bare_function(folder, locks=locks, install=install) == first
     assert install.seen == ["chroma==1 query==1"]
     assert {path.name for path in first.task.iterdir()} == {"package.py", "bare.py"}
     assert (first.handler, first.opt) == ("bare.handler", {})
 
     locks[1].write_text("query==2", encoding="utf-8")
-    second = bare_function(folder, locks=locks, install=install)
+    second = build_bare_function(folder, locks=locks, install=install)
     assert install.seen == ["chroma==1 query==1", "chroma==1 query==2"]
     assert second.task != first.task
     assert list(folder.iterdir()) == [second.task], "what the lock files say no more is not kept"
@@ -53,9 +49,9 @@ def test_what_was_interrupted_is_installed_again(tmp_path: Path, locks: tuple[Pa
     install, folder = Installer(), tmp_path / "bench"
     install.broken = True
     with pytest.raises(RuntimeError):
-        bare_function(folder, locks=locks, install=install)
+        build_bare_function(folder, locks=locks, install=install)
     install.broken = False
-    task = bare_function(folder, locks=locks, install=install).task
+    task = build_bare_function(folder, locks=locks, install=install).task
     assert len(install.seen) == 2
     assert (task / "bare.py").is_file()
 
@@ -65,7 +61,7 @@ def test_an_installation_of_before_the_lock_files_were_looked_at_is_removed(
 ) -> None:
     (tmp_path / "bench" / "bare").mkdir(parents=True)
     (tmp_path / "bench" / "bare" / "bare.py").touch()
-    task = bare_function(tmp_path / "bench", locks=locks, install=Installer()).task
+    task = build_bare_function(tmp_path / "bench", locks=locks, install=Installer()).task
     assert list((tmp_path / "bench").iterdir()) == [task]
 
 
@@ -74,22 +70,10 @@ def test_the_lock_files_are_those_of_the_layer() -> None:
     assert all(lock.is_file() for lock in LOCKS)
 
 
-# Tables
-
-
-def test_times_are_told_in_those_of_embedding_the_question() -> None:
-    embedding = [1.0] * 98 + [2.0] * 2
-    retrieval = [3.0] * 98 + [8.0] * 2
-    assert ratio_report({EMBEDDING: embedding, RETRIEVAL: retrieval}).splitlines()[2:] == [
-        f"| {EMBEDDING} | 1.0 | 2.0 | 1.0 | 2.0 | 1.0 |",
-        f"| {RETRIEVAL} | 3.0 | 8.0 | 3.0 | 8.0 | 4.0 |",
-    ]
-
-
-def test_the_table_tells_percentiles_and_memory_of_each() -> None:
+def test_the_table_has_percentiles_and_memory_of_each() -> None:
     times = [float(number) for number in range(1, 101)]
     rows = {"in process": HandlerTimes(times, 184_400_000), "elsewhere": HandlerTimes(times[::-1], None)}
-    assert handler_report(rows).splitlines() == [
+    assert handler_table(rows).splitlines() == [
         "| handler, warm, no LLM | p50 ms | p99 ms | peak memory MB |",
         "|---|---|---|---|",
         "| in process | 50.0 | 99.0 | 184 |",
