@@ -1,4 +1,4 @@
-"""The table of faults and attacks in docs/security.md: its rows, and the tests that stand behind each."""
+"""The table of faults and attacks in docs/evidence/faults.md: its rows, and the tests that stand behind each."""
 
 from collections.abc import Mapping
 
@@ -60,7 +60,7 @@ ROWS: Mapping[str, tuple[str, ...]] = {
 }
 """From a row's name to paths below tests/, whole files or ``file::test`` for all cases of that test.
 
-A row without a path is not tried; docs/security.md says so.
+A row without a path is not tried; docs/evidence/faults.md says so.
 """
 
 

@@ -13,7 +13,8 @@ from markdown_it.token import Token
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / ".github").rglob("*.md"), *DOCS.rglob("*.md")])
+FOLDERS = (ROOT / ".github", ROOT / "documents", DOCS)
+PAGES = sorted([*ROOT.glob("*.md"), *(page for folder in FOLDERS for page in folder.rglob("*.md"))])
 READER = MarkdownIt("gfm-like", {"linkify": False})
 
 
