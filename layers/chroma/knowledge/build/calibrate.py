@@ -80,8 +80,12 @@ def calibrate(
     columns = Columns(data / COLUMNS_FOLDER, rows=len(rows))
     sides = HybridIndex(Lexical(data / LEXICAL_FOLDER, lexical), store, rows, columns=columns)
     late_search = LateInteractionSearch.local(data, sides, exact, embedder)
-    own = chunks if is_foreign(lexical) else ()
-    return calibration_of(lambda text, where: late_search.search([View(text)], k=1, where=where).evidence, own)
+    by_number = {chunk.number: chunk for chunk in chunks}
+
+    def search(text: str, where: Where | None) -> Evidence | None:
+        return late_search.search([View(text)], lambda found: [by_number[n] for n in found], k=1, where=where).evidence
+
+    return calibration_of(search, chunks if is_foreign(lexical) else ())
 
 
 def is_foreign(lexical: Mapping[str, object]) -> bool:

@@ -189,7 +189,8 @@ def write_tokens(folder: Path, chunks: Sequence[ChunkTokens], projection: Projec
     save_ragged(folder, token_files.UNITS_NAME, [chunk.units for chunk in chunks])
     save_array(folder / token_files.TITLES_NAME, np.array([chunk.title_tokens for chunk in chunks], dtype=np.uint16))
     pieces = np.concatenate([chunk.pieces for chunk in chunks])
-    save_array(folder / token_files.IDF_NAME, token_files.inverse_frequencies(pieces, len(chunks), vocabulary))
+    frequencies = np.bincount(pieces, minlength=vocabulary)
+    save_array(folder / token_files.IDF_NAME, token_files.inverse_frequencies(frequencies, len(chunks)))
     projection.save(folder)
 
 

@@ -19,7 +19,7 @@ from knowledge.model.manifest import SourceRecord
 from knowledge.model.values import Failure
 from knowledge.search.arrays import save_array
 from knowledge.search.late_interaction import TOKENS_FOLDER
-from knowledge.search.tokens import IDF_NAME, idf_of
+from knowledge.search.tokens import IDF_NAME, inverse_frequencies
 from knowledge.search.vectors import round_vectors, save_moments
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class ChunkTotals:
         count = max(1, len(self.numbers))
         mean = self.first / count
         save_moments(folder, mean, self.second / count - np.outer(mean, mean))
-        save_array(folder / TOKENS_FOLDER / IDF_NAME, idf_of(self.pieces, len(self.numbers)))
+        save_array(folder / TOKENS_FOLDER / IDF_NAME, inverse_frequencies(self.pieces, len(self.numbers)))
 
     def _sum(self, chunks: Sequence[StoredChunk], sign: int) -> None:
         if not chunks:

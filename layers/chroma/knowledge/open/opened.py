@@ -109,19 +109,7 @@ class ChromaIndex(ABC):
             IndexMismatch: the index has no token vectors.
             SearchFailed: the filter is malformed, or Chroma failed.
         """
-        ranked = self._late().search(views, k=k, where=where)
-        hits = [
-            Hit(
-                chunk=chunk,
-                score=float(ranked.scores[place]),
-                distance=1 - float(ranked.scores[place]),
-                parts={name: float(values[place]) for name, values in ranked.parts.items()},
-                vector=ranked.vectors[place],
-                match=ranked.matches[place],
-            )
-            for place, chunk in enumerate(self.fetch(ranked.numbers.tolist()))
-        ]
-        return SearchResult(tuple(hits), ranked.evidence, ranked.trail)
+        return self._late().search(views, self.fetch, k=k, where=where)
 
     def language_unlike(self, text: str) -> str:
         """Return the English name of the chunks' language where ``text`` is in another; else, or if unknown, ``""``."""

@@ -120,7 +120,7 @@ class HybridIndex:
         vectors = self.vectors.rows(rows)
         return Candidates(
             numbers=self.numbers[rows],
-            dense=Signal(np.clip(vectors @ vector, -1, 1), *self.vectors.statistics(vector)),
+            dense=Signal(np.clip(vectors @ vector, -1, 1), *self.vectors.moments.statistics(vector)),
             bm25=Signal.of(rows, bm25),
             vectors=vectors,
         )

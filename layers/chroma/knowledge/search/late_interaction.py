@@ -10,16 +10,26 @@ constants were chosen on SQuAD, ClapNQ and COVID FAQ; docs/evidence/retrieval.md
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 
 from knowledge.embedding import embed_text, question_text
-from knowledge.model.values import Chunk, Claim, ClaimSupport, Evidence, Match, TokenEmbedder, VectorEngine, View, Where
+from knowledge.model.values import (
+    Chunk,
+    Claim,
+    ClaimSupport,
+    Hit,
+    SearchResult,
+    TokenEmbedder,
+    VectorEngine,
+    View,
+    Where,
+)
 from knowledge.search.candidates import LEAST_STD, HybridIndex
 from knowledge.search.lexical import LEXICAL_FOLDER
 from knowledge.search.passage import ChunkView, matched_words, score_units, unscored_units
@@ -30,11 +40,6 @@ from knowledge.search.support import ChunkWording, ClaimComparison
 from knowledge.search.terms import WordStatistics
 from knowledge.search.tokens import CodeStore, QuestionCodes, WindowStore
 from knowledge.search.words import Words
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from knowledge.model.values import Matrix
 
 TOKENS_FOLDER = "tokens"
 
@@ -53,17 +58,8 @@ RESPELT_WEIGHT = 1.5
 """Weight of the question in the index's spelling, beside the question's own 1."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class RankedHits:
-    """The chunks found, best first: one entry of each field for a chunk. ``vectors`` are the chunks' own, one a row."""
-
-    numbers: NDArray[np.int64]
-    scores: NDArray[np.float32]
-    parts: Mapping[str, NDArray[np.float32]]
-    vectors: Matrix
-    matches: tuple[Match, ...]
-    evidence: Evidence | None
-    trail: tuple[str, ...] = ()
+type Fetch = Callable[[Sequence[int]], Sequence[Chunk]]
+"""Returns the chunks of the given numbers, in that order."""
 
 
 class LateInteractionSearch:
@@ -116,7 +112,7 @@ class LateInteractionSearch:
         source = LocalPassageSource(sides, codes, windows, engine)
         return cls(source, data, sides.lexical, embedder, calibration)
 
-    def search(self, views: Sequence[View], *, k: int, where: Where | None) -> RankedHits:
+    def search(self, views: Sequence[View], fetch: Fetch, *, k: int, where: Where | None) -> SearchResult:
         """Return the ``k`` best chunks for the question ``views[0]``, with its other views, within ``where``.
 
         In a conversation it is ranked with the turns before it and without, since a question may depend on them or not.
@@ -127,8 +123,10 @@ class LateInteractionSearch:
         """
         views = [replace(view, text=question_text(view.text)) for view in views]
         respelt = self._words.correct_spelling(views[0].text)
+        trail: tuple[str, ...] = ()
         if respelt != views[0].text:
             views.append(View(respelt, RESPELT_WEIGHT, respelt=True))
+            trail = (f"also searched as: {respelt}",)
         asked = self._ask(views)
         pool = self._source.pool({text: one.question.asked.vector for text, one in asked.items()}, views, where)
         blend = ViewWeights(views, pool.admitted)
@@ -142,20 +140,24 @@ class LateInteractionSearch:
         deep = DeepCandidates(places=places, asked=asked, scores=scores, late=late)
 
         readings = [rank(deep, one, k, self._calibration, self._lexical.max_score) for one in blend.readings()]
-        best = max(readings, key=lambda one: one.evidence_score)
-        chosen = best.chosen
-        return RankedHits(
-            numbers=pool.numbers[places[chosen]],
-            scores=best.scores,
-            parts=best.parts,
-            vectors=pool.vectors[places[chosen]],
-            matches=tuple(
-                codes.match(np.hstack([met[text].of(place) for text in asked]), int(rows[place]))
-                for place in chosen.tolist()
-            ),
-            evidence=self._with_language(best.evidence, views[0].text),
-            trail=tuple(f"also searched as: {view.text}" for view in views if view.respelt),
-        )
+        best = max(readings, key=lambda one: one.evidence.score if one.evidence else -np.inf)
+        found = places[best.chosen]
+        hits = [
+            Hit(
+                chunk=chunk,
+                score=score,
+                distance=1 - score,
+                parts={name: float(values[rank]) for name, values in best.parts.items()},
+                vector=pool.vectors[found[rank]],
+                match=codes.match(np.hstack([met[text].of(place) for text in asked]), int(rows[place])),
+            )
+            for rank, (chunk, score, place) in enumerate(
+                zip(fetch(pool.numbers[found].tolist()), best.scores.tolist(), best.chosen.tolist(), strict=True)
+            )
+        ]
+        foreign, language = self._words.is_foreign(views[0].text), self._lexical.language
+        evidence = replace(best.evidence, foreign=foreign, language=language) if best.evidence else None
+        return SearchResult(tuple(hits), evidence, trail)
 
     def language_unlike(self, text: str) -> str:
         """See ``ChromaIndex.language_unlike``."""
@@ -167,11 +169,9 @@ class LateInteractionSearch:
 
     def support(self, claims: Sequence[Claim], chunks: Sequence[Chunk], question: str = "") -> tuple[ClaimSupport, ...]:
         """See ``ChromaIndex.support``; ``chunks`` are all that the claims cite, and the others to compare them with."""
-        return (
-            self.comparison(claims, chunks, question).support()
-            if chunks
-            else tuple(ClaimSupport(0.0, 0.0) for _ in claims)
-        )
+        if not chunks:
+            return tuple(ClaimSupport(0.0, 0.0) for _ in claims)
+        return self.comparison(claims, chunks, question).support()
 
     def view(self, chunk: Chunk, question: str | None) -> ChunkView:
         """Return ``chunk`` with its units and words scored for ``question``, if there is one."""
@@ -204,10 +204,6 @@ class LateInteractionSearch:
             letters=self._letters,
             question=question,
         )
-
-    def _with_language(self, evidence: Evidence | None, question: str) -> Evidence | None:
-        foreign, language = self._words.is_foreign(question), self._lexical.language
-        return replace(evidence, foreign=foreign, language=language) if evidence else None
 
     def _ask(self, views: Sequence[View]) -> dict[str, EncodedText]:
         """Encode each different text of ``views``, the question first; a filtered view adds no weight to its text."""

@@ -8,7 +8,6 @@ needs numpy alone: ``import bm25s`` takes 150 ms where scipy and tqdm are instal
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -19,7 +18,7 @@ import numpy as np
 from knowledge.model.errors import IndexDamaged
 from knowledge.search.arrays import load_array, save_array
 from knowledge.search.language import detect_language, is_latin, load_stop_words
-from knowledge.search.terms import COMPOUNDING, Terms, stemmer_name
+from knowledge.search.terms import COMPOUNDING, Terms, WordStatistics, stemmer_name
 from knowledge.search.words import count_words, load_words, save_words
 
 if TYPE_CHECKING:
@@ -88,7 +87,7 @@ def save_terms(
 
 
 def _counts(rows: NDArray[np.int32], starts: NDArray[np.int64], ids: Sequence[Sequence[int]]) -> NDArray[np.uint16]:
-    """How often each chunk of ``rows`` holds the term whose column it stands in; ``starts`` are the columns'."""
+    """Return the term frequencies of the postings ``rows``; ``starts`` are the first postings of the terms."""
     terms = len(starts) - 1
     held = np.repeat(np.arange(len(ids), dtype=np.int64), [len(one) for one in ids]) * terms
     held += np.fromiter(chain.from_iterable(ids), dtype=np.int64, count=len(held))
@@ -97,7 +96,7 @@ def _counts(rows: NDArray[np.int32], starts: NDArray[np.int64], ids: Sequence[Se
     return counts[np.searchsorted(places, wanted)].astype(np.uint16) if len(wanted) else np.empty(0, np.uint16)
 
 
-class Lexical:
+class Lexical(WordStatistics):
     """The BM25 side of an open index. Safe to use from several threads.
 
     Row ``i`` is the chunk with the number ``numbers[i]``; numbers ascend.
@@ -120,32 +119,24 @@ class Lexical:
         self.numbers: NDArray[np.int64] = load_array(folder / NUMBERS_NAME, dtype=np.int64, shape=(rows,))
         if len(self._vocabulary) != terms or (postings and int(self._rows.max()) >= rows):
             raise _damaged("its files do not fit each other")
-        self.terms = Terms.of(record, self._vocabulary)
-        """How texts become terms in this index."""
-        self.language = str(record.get("language", ""))
-        """The English name of the language that the chunks are in, ``""`` where nobody knows."""
-        self.latin = record.get("latin") is not False
-        """See ``WordStatistics``."""
-
-    def __len__(self) -> int:
-        return len(self.numbers)
+        super().__init__(record, chunks=rows, stems=self._vocabulary)
 
     @property
     def vocabulary_size(self) -> int:
         """See ``WordStatistics``."""
         return len(self._vocabulary)
 
-    def has(self, word: str) -> bool:
+    def count_holders(self, term: str) -> int:
         """See ``WordStatistics``."""
-        terms = self.terms(word)
-        return not terms or any(term in self._vocabulary for term in terms)
+        column = self._vocabulary.get(term)
+        return 0 if column is None else int(self._starts[column + 1] - self._starts[column])
 
     def scores(self, text: str) -> NDArray[np.float32]:
-        """The BM25 score of every row for the question ``text``: shape (rows,), >= 0, 0 where no term matches.
+        """Return the BM25 score of every row for the question ``text``: shape (rows,), >= 0, 0 if no term matches.
 
         A term that the question repeats counts as often.
         """
-        scores = np.zeros(len(self), dtype=np.float32)
+        scores = np.zeros(self._chunks, dtype=np.float32)
         for term in self.terms(text):
             if (column := self._vocabulary.get(term)) is not None:
                 start, end = self._starts[column], self._starts[column + 1]
@@ -153,18 +144,8 @@ class Lexical:
         return scores
 
     def best_score(self, text: str) -> float:
-        """The highest of ``scores``."""
+        """Return the highest of ``scores``."""
         return float(self.scores(text).max(initial=0))
-
-    def max_score(self, text: str) -> float:
-        """See ``WordStatistics``."""
-        return sum(map(self.idf, self.terms(text)))
-
-    def idf(self, term: str) -> float:
-        """See ``WordStatistics``."""
-        column = self._vocabulary.get(term)
-        holders = 0 if column is None else int(self._starts[column + 1] - self._starts[column])
-        return math.log1p((len(self) - holders + 0.5) / (holders + 0.5))
 
 
 def _vocabulary(path: Path) -> dict[str, int]:
@@ -203,10 +184,7 @@ def update_lexical(
     """
     terms = Terms.of(record)
     old = _terms_by_chunk(before)
-    try:
-        vocabulary: dict[str, int] = json.loads((before / VOCABULARY_NAME).read_bytes())
-    except (OSError, ValueError) as exc:
-        raise IndexDamaged(f"{VOCABULARY_NAME} cannot be read: {exc}. Run: ragctl ingest PATH") from exc
+    vocabulary = _vocabulary(before / VOCABULARY_NAME)
     ids = [
         [vocabulary.setdefault(term, len(vocabulary)) for term in terms(fresh[number])]
         if number in fresh
@@ -226,7 +204,7 @@ def update_lexical(
 
 
 def _terms_by_chunk(folder: Path) -> dict[int, list[int]]:
-    """The terms of each chunk by its number, as the vocabulary numbers them, repeated as they are there."""
+    """Return the terms of each chunk by its number, as the vocabulary numbers them, with repetitions."""
     numbers = load_array(folder / NUMBERS_NAME, dtype=np.int64, shape=(None,))
     starts = load_array(folder / STARTS_NAME, dtype=np.int64, shape=(None,))
     rows = load_array(folder / ROWS_NAME, dtype=np.int32, shape=(int(starts[-1]),))

@@ -156,11 +156,6 @@ class Ranking:
     parts: Mapping[str, NDArray[np.float32]]
     evidence: Evidence | None
 
-    @property
-    def evidence_score(self) -> float:
-        """The evidence for an answer; minus infinity if nothing was found."""
-        return self.evidence.score if self.evidence else -np.inf
-
 
 def rank(
     deep: DeepCandidates,

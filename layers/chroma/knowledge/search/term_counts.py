@@ -9,7 +9,6 @@ terms; ``holders.npy``, uint32, how many chunks hold each.
 from __future__ import annotations
 
 import hashlib
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -21,7 +20,7 @@ from knowledge.model.errors import IndexDamaged
 from knowledge.search.arrays import load_array, save_array
 from knowledge.search.language import detect_language, is_latin, load_stop_words
 from knowledge.search.lexical import K1, B
-from knowledge.search.terms import Terms, stemmer_name
+from knowledge.search.terms import Terms, WordStatistics, stemmer_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,9 +33,9 @@ SAMPLE = 2000
 
 
 def write_term_counts(folder: Path, sample: Sequence[str], texts: Iterable[str]) -> Mapping[str, object]:
-    """Count the terms of ``texts``, which are read once, into the new ``folder``; returns the manifest's record.
+    """Count the terms of ``texts``, which are read once, into the new ``folder``; return the manifest's record.
 
-    ``sample`` are some of them, which tell the language.
+    The language is detected in ``sample``, some of them.
     """
     language = detect_language(sample)
     stop_words, stemmer = load_stop_words(language), stemmer_name(language)
@@ -63,8 +62,8 @@ def write_term_counts(folder: Path, sample: Sequence[str], texts: Iterable[str])
     }
 
 
-class TermCounts:
-    """What ``write_term_counts`` wrote, as a ``WordStatistics``. Safe to use from several threads."""
+class TermCounts(WordStatistics):
+    """The counts that ``write_term_counts`` wrote. Safe to use from several threads."""
 
     def __init__(self, folder: Path, record: Mapping[str, object]) -> None:
         """Map the files in ``folder``; ``record`` is the manifest's.
@@ -73,41 +72,32 @@ class TermCounts:
             IndexDamaged: a file is missing, or does not fit the record.
         """
         try:
-            self._rows, terms = int(str(record["rows"])), int(str(record["terms"]))
+            chunks, terms = int(str(record["rows"])), int(str(record["terms"]))
             self._length = float(str(record["length"]))
         except (KeyError, ValueError) as exc:
             raise IndexDamaged("The index's record of its words is not whole. Run: ragctl ingest PATH") from exc
         self._hashes = load_array(folder / HASHES_NAME, dtype=np.uint64, shape=(terms,))
         self._holders = load_array(folder / HOLDERS_NAME, dtype=np.uint32, shape=(terms,))
-        self.terms = Terms.of(record)
-        self.language = str(record.get("language", ""))
-        self.latin = record.get("latin") is not False
+        super().__init__(record, chunks=chunks)
 
     @property
     def vocabulary_size(self) -> int:
         """See ``WordStatistics``."""
         return len(self._hashes)
 
-    def has(self, word: str) -> bool:
+    def count_holders(self, term: str) -> int:
         """See ``WordStatistics``."""
-        terms = self.terms(word)
-        return not terms or any(map(self._count_holders, terms))
-
-    def idf(self, term: str) -> float:
-        """See ``WordStatistics``."""
-        holders = self._count_holders(term)
-        return math.log1p((self._rows - holders + 0.5) / (holders + 0.5))
-
-    def max_score(self, text: str) -> float:
-        """See ``WordStatistics``."""
-        return sum(map(self.idf, self.terms(text)))
+        wanted = np.uint64(_hash(term))
+        place = int(np.searchsorted(self._hashes, wanted))
+        found = place < len(self._hashes) and self._hashes[place] == wanted
+        return int(self._holders[place]) if found else 0
 
     def best_score(self, text: str) -> float:
         """See ``WordStatistics``: the idf of the words that the index has."""
-        return sum(self.idf(term) for term in self.terms(text) if self._count_holders(term))
+        return sum(self.idf(term) for term in self.terms(text) if self.count_holders(term))
 
     def scores(self, text: str, of: Sequence[str]) -> NDArray[np.float32]:
-        """The BM25 scores of the texts ``of`` for the question ``text``: shape (len(of),)."""
+        """Return the BM25 scores of the texts ``of`` for the question ``text``: shape (len(of),)."""
         idf = {term: self.idf(term) for term in self.terms(text)}
         asked = Counter(self.terms(text))
         scores = np.zeros(len(of), dtype=np.float32)
@@ -118,23 +108,17 @@ class TermCounts:
         return scores
 
     def moments(self, text: str) -> tuple[float, float]:
-        """About the mean and deviation of the scores of all chunks for ``text``.
+        """Estimate the mean and deviation of the scores of all chunks for ``text``.
 
-        As if each that holds a term held it once and were of mean length, and terms kept apart: the score of such a
-        chunk is ``idf / (1 + k1)``.
+        Each chunk with a term counts as if it had it once and were of mean length: its score is ``idf / (1 + k1)``.
+        Terms count as independent.
         """
         mean = variance = 0.0
         for term, repeated in Counter(self.terms(text)).items():
-            share, score = self._count_holders(term) / max(1, self._rows), repeated * self.idf(term) / (1 + K1)
+            share, score = self.count_holders(term) / max(1, self._chunks), repeated * self.idf(term) / (1 + K1)
             mean += share * score
             variance += share * (1 - share) * score**2
         return mean, variance**0.5
-
-    def _count_holders(self, term: str) -> int:
-        wanted = np.uint64(_hash(term))
-        place = int(np.searchsorted(self._hashes, wanted))
-        found = place < len(self._hashes) and self._hashes[place] == wanted
-        return int(self._holders[place]) if found else 0
 
 
 def _hash(term: str) -> int:

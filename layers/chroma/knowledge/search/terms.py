@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 import threading
 import unicodedata
+from abc import ABC, abstractmethod
 from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Protocol, Self
+from typing import Self
 
 import Stemmer
 
@@ -35,28 +37,21 @@ leave behind is no letter of its own.
 class Terms:
     """How an index reads text. Safe to call from several threads."""
 
-    def __init__(
-        self,
-        stop_words: Iterable[str],
-        stemmer: str = STEMMER,
-        *,
-        compounds: Container[str] = (),
-    ) -> None:
-        """The terms of an index.
+    def __init__(self, stop_words: Iterable[str], stemmer: str = STEMMER, *, compounds: Container[str] = ()) -> None:
+        """``stop_words`` and the ``stemmer``'s name are recorded with the index.
 
-        ``stop_words`` and the ``stemmer``'s name are the index's own: they are recorded with it.
         A word that is made of two whose stems are in ``compounds`` is followed by these stems.
         """
         self._stop_words = frozenset(stop_words)
-        # Its cache would keep every word that anybody ever asked with, and gains nothing.
+        # Its cache would keep every word of every question, and gains nothing.
         self._stemmer = Stemmer.Stemmer(stemmer, 0)
         self._lock = threading.Lock()  # a stemmer object is not thread-safe
         self._compounds = compounds
-        self._taken_apart = lru_cache(maxsize=REMEMBERED)(self._halves) if compounds else None
+        self._split_compound = lru_cache(maxsize=REMEMBERED)(self._halves) if compounds else None
 
     @classmethod
     def of(cls, record: Mapping[str, object], stems: Container[str] = ()) -> Self:
-        """Those of the index whose record this is; ``stems`` are all that it has, where they are at hand."""
+        """Return the terms of the index with this ``record``; ``stems`` are all that it has, if they are in memory."""
         stop_words = record.get("stop_words")
         return cls(
             map(str, stop_words if isinstance(stop_words, list) else ()),
@@ -65,20 +60,20 @@ class Terms:
         )
 
     def __call__(self, text: str) -> list[str]:
-        """The terms of ``text`` in their order, repeated as they are there; full-width letters count as letters."""
+        """Return the terms of ``text`` in its order, with repetitions; full-width letters count as letters."""
         found = _WORD.findall(unicodedata.normalize("NFKC", text).lower())
         if not text.isascii():
             found = [piece for word in found for _, piece in parts(word)]
         words = [word for word in found if word not in self._stop_words]
         with self._lock:
             terms: list[str] = self._stemmer.stemWords(words)
-            if self._taken_apart is not None:
-                halves = map(self._taken_apart, words)
+            if self._split_compound is not None:
+                halves = map(self._split_compound, words)
                 return [one for term, pair in zip(terms, halves, strict=True) for one in (term, *pair)]
         return terms
 
     def _halves(self, word: str) -> tuple[str, ...]:
-        """The stems of the two words that ``word`` is made of, as alike in length as there are; none if it is not."""
+        """Return the stems of the two words that ``word`` is made of, as alike in length as possible; else none."""
         middle = len(word) / 2
         ends = range(SHORTEST_PART, len(word) - SHORTEST_PART + 1)
         for end in sorted(ends, key=lambda end: abs(end - middle)):
@@ -88,56 +83,56 @@ class Terms:
         return ()
 
     def stems(self, words: Sequence[str]) -> list[str]:
-        """The stem of each of ``words``, all in lower case; "" for a stop word."""
+        """Return the stem of each of ``words``, all in lower case; "" for a stop word."""
         with self._lock:
             stems = self._stemmer.stemWords(words)
         return ["" if word in self._stop_words else stem for word, stem in zip(words, stems, strict=True)]
 
 
 def stemmer_name(language: str) -> str:
-    """The name of the stemmer of ``language``; where there is none that of English, whose words are in many texts."""
+    """Return the name of the stemmer of ``language``, else that of English, whose words are in many texts."""
     name = language.lower()
     return name if name in Stemmer.algorithms() else STEMMER
 
 
-class WordStatistics(Protocol):
+class WordStatistics(ABC):
     """The words of a whole index. Safe to use from several threads."""
 
-    @property
-    def terms(self) -> Terms:
-        """How texts become terms in this index."""
-        ...
-
-    @property
-    def language(self) -> str:
+    def __init__(self, record: Mapping[str, object], *, chunks: int, stems: Container[str] = ()) -> None:
+        """``record`` is the manifest's; ``stems`` are all terms of the index, if they are in memory."""
+        self._chunks = chunks
+        self.terms = Terms.of(record, stems)
+        self.language = str(record.get("language", ""))
         """The English name of the chunks' language, ``""`` if unknown."""
-        ...
-
-    @property
-    def latin(self) -> bool:
+        self.latin = record.get("latin") is not False
         """Whether most of the chunks are in Latin script; True if unknown."""
-        ...
 
     @property
+    @abstractmethod
     def vocabulary_size(self) -> int:
-        """How many different terms the chunks hold."""
-        ...
+        """Number of different terms in the chunks."""
+
+    @abstractmethod
+    def count_holders(self, term: str) -> int:
+        """Return the number of chunks with ``term``."""
+
+    @abstractmethod
+    def best_score(self, text: str) -> float:
+        """Return the highest score of a chunk for ``text``, or a number that orders texts in the same way."""
 
     def has(self, word: str) -> bool:
-        """Whether some chunk has the stem of ``word`` or of its parts; True for a stop word."""
-        ...
+        """Return whether some chunk has the stem of ``word`` or of its parts; True for a stop word."""
+        terms = self.terms(word)
+        return not terms or any(map(self.count_holders, terms))
 
     def idf(self, term: str) -> float:
-        """How rare ``term`` is in the chunks, >= 0: BM25's idf; highest for an unknown one."""
-        ...
+        """Return the BM25 idf of ``term``, >= 0; highest for an unknown one."""
+        holders = self.count_holders(term)
+        return math.log1p((self._chunks - holders + 0.5) / (holders + 0.5))
 
     def max_score(self, text: str) -> float:
         """Return the upper bound of scores for the question ``text``: the sum of its terms' idf, unknown ones too.
 
         The score of a term is its idf times a saturated frequency below 1.
         """
-        ...
-
-    def best_score(self, text: str) -> float:
-        """Return the highest score of a chunk for ``text``, or a number that orders texts in the same way."""
-        ...
+        return sum(map(self.idf, self.terms(text)))

@@ -160,14 +160,9 @@ class Projection:
         return np.packbits(self(tokens) > 0, axis=1)
 
 
-def inverse_frequencies(pieces: NDArray[np.uint16], chunks: int, vocabulary: int) -> NDArray[np.float32]:
-    """BM25's idf of each word piece; ``pieces`` names every piece of a chunk once for each of the ``chunks``."""
-    return idf_of(np.bincount(pieces, minlength=vocabulary), chunks)
-
-
-def idf_of(frequency: NDArray[np.int64], chunks: int) -> NDArray[np.float32]:
-    """BM25's idf of word pieces; ``frequency`` is how many of the ``chunks`` hold each."""
-    return np.log1p((chunks - frequency + 0.5) / (frequency + 0.5)).astype(np.float32)
+def inverse_frequencies(frequencies: NDArray[np.int64], chunks: int) -> NDArray[np.float32]:
+    """Return BM25's idf of word pieces; ``frequencies`` are the numbers of the ``chunks`` with each."""
+    return np.log1p((chunks - frequencies + 0.5) / (frequencies + 0.5)).astype(np.float32)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

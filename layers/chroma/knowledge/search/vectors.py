@@ -45,19 +45,19 @@ def write_vectors(folder: Path, vectors: Matrix) -> None:
 
 
 def round_vectors(vectors: Matrix) -> Matrix:
-    """The unit ``vectors`` as a store gives them back, float32."""
+    """Round the unit ``vectors`` as a store does, float32."""
     steps, scales = quantise(vectors)
     return np.asarray(steps * scales[:, np.newaxis], dtype=np.float32)
 
 
 def quantise(vectors: Matrix) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Rows of ``vectors`` in whole steps, -127 to 127, and how long a step of each is, shape (rows,)."""
+    """Return ``vectors`` in whole steps, -127 to 127, and the length of a step in each row, shape (rows,)."""
     scales = (np.abs(vectors).max(axis=1) / STEPS).astype(np.float32)
     return np.rint(vectors / scales[:, np.newaxis]).astype(np.int8), scales
 
 
 def save_moments(folder: Path, mean: NDArray[np.float64], covariance: NDArray[np.float64]) -> None:
-    """Write what ``Moments`` reads to ``folder``."""
+    """Write the moments of all vectors to ``folder``."""
     save_array(folder / MOMENTS_NAME, np.vstack([mean, covariance]).astype(np.float32))
 
 
@@ -70,12 +70,12 @@ class Moments:
 
     @classmethod
     def load(cls, folder: Path, dimensions: int) -> Self:
-        """Those in ``folder``; IndexDamaged where they cannot be read."""
+        """Load the moments from ``folder``; IndexDamaged: they cannot be read."""
         stored = load_array(folder / MOMENTS_NAME, dtype=np.float32, shape=(1 + dimensions, dimensions))
         return cls(stored[0], stored[1:])
 
     def statistics(self, vector: Vector) -> tuple[float, float]:
-        """Mean and standard deviation of the cosines of ``vector`` with all rows, without computing these.
+        """Return mean and standard deviation of the cosines of ``vector`` with all rows, without computing these.
 
         For rows x with mean m and covariance C: mean(q.x) = q.m and var(q.x) = q.C.q.
         """
@@ -95,21 +95,17 @@ class VectorStore:
         self.dimensions = dimensions
         self._vectors = load_array(folder / VECTORS_NAME, dtype=np.int8, shape=(rows, dimensions))
         self._scales = load_array(folder / SCALES_NAME, dtype=np.float32, shape=(rows,))
-        self._moments = Moments.load(folder, dimensions)
+        self.moments = Moments.load(folder, dimensions)
 
     def rows(self, rows: NDArray[np.int64]) -> Matrix:
         """Return the vectors of ``rows``, float32, shape (len(rows), dimensions), of about unit length."""
         return np.asarray(self._vectors[rows] * self._scales[rows, np.newaxis], dtype=np.float32)
 
     def cosines(self, rows: NDArray[np.int64], vector: Vector) -> NDArray[np.float32]:
-        """The cosine of the unit vector ``vector`` with each of ``rows``, -1..1."""
+        """Return the cosine of the unit vector ``vector`` with each of ``rows``, -1..1."""
         cosines = np.empty(len(rows), dtype=np.float32)
         for start in range(0, len(rows), BLOCK_ROWS):
             block = slice(start, start + BLOCK_ROWS)
             cosines[block] = self._vectors[rows[block]].astype(np.float32) @ vector
         cosines *= self._scales[rows]
         return np.clip(cosines, -1, 1, out=cosines)
-
-    def statistics(self, vector: Vector) -> tuple[float, float]:
-        """See ``Moments.statistics``."""
-        return self._moments.statistics(vector)

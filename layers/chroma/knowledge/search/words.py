@@ -40,8 +40,8 @@ corpus). By the share of known words, as below, .1 to 3.9 % and 68 to 89 %, the 
 large."""
 KNOWN, LACKING = 0.25, 3
 """One to other documents is, if they have less than this share of its words, and lack so many."""
-REMEMBERED = 256
-"""So many words stay looked up."""
+REMEMBERED_WORDS, REMEMBERED_TEXTS = 256, 16
+"""Words and texts that stay looked up: several stages read the same question."""
 
 _LETTER = rf"(?:[^\W_]|[{MARKS}])"
 _GROUP = re.compile(rf"{_LETTER}+(?:['’](?!s\b){_LETTER}+|[-./]{_LETTER}+)*")
@@ -54,12 +54,13 @@ type WordSpan = tuple[int, int]
 """The first character of a word in a text, and the one behind it."""
 
 
-def find_words(text: str) -> Iterator[tuple[WordSpan, str]]:
-    """The words of ``text`` with their places, codes as one, pieces of scripts without blanks one by one.
+@lru_cache(maxsize=REMEMBERED_TEXTS)
+def find_words(text: str) -> Sequence[tuple[WordSpan, str]]:
+    """Return the words of ``text`` with their places, codes as one, pieces of scripts without blanks one by one.
 
     Contractions and single letters are left out.
     """
-    return ((place, _normalise_word(word)) for place, word in _written_words(text))
+    return [(place, _normalise_word(word)) for place, word in _written_words(text)]
 
 
 def _written_words(text: str) -> Iterator[tuple[WordSpan, str]]:
@@ -74,7 +75,7 @@ def _written_words(text: str) -> Iterator[tuple[WordSpan, str]]:
 
 
 def count_words(texts: Iterable[str]) -> Counter[str]:
-    """How often ``texts`` hold each word, codes as one and in their parts; once a text for each way to write it."""
+    """Count the texts with each spelling of each word, codes as one and in their parts."""
     written: Counter[str] = Counter()
     for text in texts:
         written.update({word for _, word in _written_words(text)}.union(_PART.findall(text)))
@@ -93,7 +94,7 @@ def save_words(folder: Path, words: Mapping[str, int]) -> None:
 
 
 def load_words(folder: Path) -> Counter[str]:
-    """What ``save_words`` wrote.
+    """Load the words that ``save_words`` wrote.
 
     Raises:
         IndexDamaged: there is no such file, or it does not fit the other.
@@ -111,7 +112,7 @@ class Words:
     """The words of an open index. Safe to use from several threads."""
 
     def __init__(self, folder: Path, lexical: WordStatistics, is_piece: Callable[[str], bool]) -> None:
-        """Those in ``folder``; an index that only counts its terms has no file of them, and is silent on all words.
+        """Read the words in ``folder``; an index that only counts its terms has no such file, and knows all words.
 
         ``is_piece`` says whether the embedding model has a word whole: such a one is not misspelt. Of 844 questions of
         ClapNQ, SQuAD and COVID FAQ 19 more would be spelt otherwise without it, all wrongly ("fail" as "fall").
@@ -121,16 +122,17 @@ class Words:
         """
         path = folder / WORDS_NAME
         try:
-            self._silent = not path.exists()
-            self._text = "" if self._silent else path.read_text(encoding="utf-8")
+            self._knows_all = not path.exists()
+            self._text = "" if self._knows_all else path.read_text(encoding="utf-8")
         except (OSError, ValueError) as exc:
             raise IndexDamaged(f"The index's {WORDS_NAME} cannot be read: {exc}. Run: ragctl ingest PATH") from exc
         self._lexical = lexical
         self._is_piece = is_piece
-        self._nearly = lru_cache(maxsize=REMEMBERED)(self._spelt_nearly)
+        self._nearly = lru_cache(maxsize=REMEMBERED_WORDS)(self._spelt_nearly)
+        self.is_foreign = lru_cache(maxsize=REMEMBERED_TEXTS)(self._is_foreign)
 
-    def is_foreign(self, text: str) -> bool:
-        """Whether ``text`` is in another language than the index, by the words that the index lacks.
+    def _is_foreign(self, text: str) -> bool:
+        """Return whether ``text`` is in another language than the index, by the words that the index lacks.
 
         Codes and numbers do not count. If half of the lacking words are spelt nearly as words of the index, the text is
         misspelt, not foreign.
@@ -145,28 +147,28 @@ class Words:
         return may_be and 2 * sum(bool(self._nearly(word)) for word in lacking) < len(lacking)
 
     def find_unknown(self, text: str) -> tuple[WordSpan, ...]:
-        """Where in ``text`` the words of three letters or more are that the index neither has nor spells otherwise."""
+        """Return the places of words of three letters or more that the index has in no similar spelling."""
         words = [(at, word) for at, word in find_words(text) if len(word) >= SHORTEST and not is_unspaced(word)]
         return tuple(place for place, word in words if not self._has(word) and not self._nearly(word))
 
     def correct_spelling(self, text: str) -> str:
-        """``text`` with each word that is a letter from one of the index's spelt as that.
+        """Return ``text`` with each unknown word replaced by a word of the index that differs in one letter.
 
-        Of several the one counts with which some chunk scores best by BM25, times how alike the two are in letters.
+        Of several the one counts with the best BM25 score of a chunk, times the similarity of the two in letters.
         """
-        for (start, end), word in () if self.is_foreign(text) else reversed(list(find_words(text))):
+        for (start, end), word in () if self.is_foreign(text) else reversed(find_words(text)):
             if not self._has(word) and (alike := self._nearly(word)):
                 texts = {near: f"{text[:start]}{near}{text[end:]}" for near in alike}
                 text = texts[max(alike, key=lambda near: alike[near] * self._lexical.best_score(texts[near]))]
         return text
 
     def _has(self, word: str) -> bool:
-        return (not _DIGIT.search(word) and self._lexical.has(word)) or word in self._all or self._silent
+        return (not _DIGIT.search(word) and self._lexical.has(word)) or word in self._all or self._knows_all
 
     def _spelt_nearly(self, word: str) -> Mapping[str, float]:
-        """The index's words that a letter put in, left out, replaced or swapped with its neighbour parts from ``word``.
+        """Return the index's words that differ from ``word`` by one letter added, left out, replaced or swapped.
 
-        Each with how alike the two are (Jaro and Winkler, 0..1).
+        Each has its similarity to ``word`` (Jaro and Winkler, 0..1).
         """
         if len(word) < SHORTEST or not word.isalpha() or self._is_piece(word):
             return {}

@@ -80,7 +80,7 @@ def test_the_score_is_the_idf_weighted_mean_of_each_piece_s_best_cosine(projecti
     asked = reading([3, 9])
     question = QuestionCodes.open(tmp_path / "tokens", dimensions=DIMENSIONS, vocabulary=10).ask("two words", asked)
 
-    idf = inverse_frequencies(np.array([1, 2, 3, 3], dtype=np.uint16), 3, 10)
+    idf = inverse_frequencies(np.bincount([1, 2, 3, 3], minlength=10), 3)
     assert question.asked.weights == pytest.approx(idf[[3, 9]] / idf[[3, 9]].sum())
     assert idf[9] > idf[1] > idf[3]
 

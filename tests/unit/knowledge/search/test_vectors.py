@@ -39,7 +39,7 @@ def test_rows_cosines_and_statistics_are_those_of_the_vectors(count: int, seed: 
 
         assert store.rows(rows) == pytest.approx(vectors[rows], abs=BYTE_PRECISION)
         assert store.cosines(rows, question) == pytest.approx(cosines[rows], abs=BYTE_PRECISION)
-        mean, std = store.statistics(question)
+        mean, std = store.moments.statistics(question)
         assert mean == pytest.approx(cosines.mean(), abs=BYTE_PRECISION)
         assert std == pytest.approx(cosines.std(), abs=BYTE_PRECISION)
 
@@ -49,7 +49,7 @@ def test_more_rows_than_a_block_are_all_there(tmp_path: Path) -> None:
     store = stored(tmp_path, vectors)
 
     assert store.cosines(np.arange(len(vectors)), question) == pytest.approx(vectors @ question, abs=BYTE_PRECISION)
-    assert store.statistics(question)[1] == pytest.approx((vectors @ question).std(), abs=1e-4)
+    assert store.moments.statistics(question)[1] == pytest.approx((vectors @ question).std(), abs=1e-4)
 
 
 def test_cosines_never_leave_their_range(tmp_path: Path) -> None:
