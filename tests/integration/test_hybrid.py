@@ -258,7 +258,7 @@ def test_of_many_threads_one_makes_the_bm25_side(tmp_path: Path, monkeypatch: py
         made.append(args)
         return write_lexical(*args, language=language)
 
-    monkeypatch.setattr("knowledge.open.foreign.write_lexical", write)
+    monkeypatch.setattr("knowledge.open.index.write_lexical", write)
     index = opened(made_elsewhere(tmp_path / "theirs", [f"p{n:02}" for n in range(60)], {}))
     assert made == []  # opening, and searching by vector, pay nothing
     index.nearest(EMBEDDER.embed(["rule"])[0], k=3)

@@ -2,33 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+import tempfile
+import threading
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from functools import lru_cache, partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from knowledge.embedding import embed_text
 from knowledge.engines.collection import ChromaRecord, Collection
-from knowledge.engines.metadata import to_chunk, with_stated_date
+from knowledge.engines.metadata import merge_types, to_chunk, with_stated_date
 from knowledge.model.errors import IndexDamaged, IndexMismatch, SearchFailed
+from knowledge.model.manifest import SPACE, Manifest
 from knowledge.model.values import Chunk, Embedder, Hit, Scalar, TokenEmbedder, View, Where
-from knowledge.open.foreign import check_collection, late_sides, survey
 from knowledge.open.opened import ChromaIndex, check_manifest, dense_hits
 from knowledge.open.place import folder_of
 from knowledge.open.source import PreparedIndex, prepare
 from knowledge.open.texts import TextStore
-from knowledge.search.candidates import CANDIDATES_PER_SIDE, Candidates, HybridIndex
-from knowledge.search.columns import Columns
+from knowledge.search.candidates import CANDIDATES_PER_SIDE, Candidates, HybridIndex, chunk_number
+from knowledge.search.columns import COLUMNS_FOLDER, Columns
 from knowledge.search.late_interaction import LateInteractionSearch
-from knowledge.search.lexical import Lexical
+from knowledge.search.lexical import LEXICAL_FOLDER, Lexical, write_lexical
 from knowledge.search.signals import Calibration
+from knowledge.search.vectors import VectorStore, write_vectors
 
 if TYPE_CHECKING:
     from knowledge.model.values import Vector
 
 DEFAULT_COLLECTION = "waypoint_kb"
 VERSION_CHARS = 12
+CACHED_CHUNKS = 256
+"""Some 2 kB each: a question needs the same chunks when it is searched, answered and checked."""
+
+FOREIGN_DIMENSIONS = 384
+"""Of all-MiniLM-L6-v2, which is what Chroma's default embedding function is."""
+SAMPLE_VECTORS = 10
+UNIT_TOLERANCE = 1e-3
+
+_CHUNK_ID = re.compile(r"id_(\d{1,18})")
+_DOCUMENT_KEYS = ("doc_id", "path", "title")
 
 
 def open_index(
@@ -51,106 +69,47 @@ def open_index(
         IndexMissing, IndexDamaged, IndexUnavailable: see ``source.prepare``.
         IndexMismatch: another model, dimensions, space, collection name or format; the message names both sides.
     """
-    prepared = prepare(folder_of(uri), scratch_root=scratch, copy_first=copy_first)
-    closers: list[Callable[[], None]] = [prepared.close]
-    try:
-        if prepared.manifest is not None:
-            check_manifest(prepared.manifest, embedder, collection)
+    with ExitStack() as undo:
+        prepared = prepare(folder_of(uri), scratch_root=scratch, copy_first=copy_first)
+        undo.callback(prepared.close)
+        manifest = prepared.manifest
+        if manifest is not None:
+            check_manifest(manifest, embedder, collection)
         opened = Collection.open(prepared.chroma, collection)
-        closers.append(opened.close)
-        index = (
-            _open_own(prepared, opened, embedder) if prepared.manifest else _open_foreign(prepared, opened, embedder)
+        undo.callback(opened.close)
+        index: EmbeddedIndex = (
+            OwnIndex(prepared, opened, embedder, manifest)
+            if manifest is not None
+            else ForeignIndex(prepared, opened, embedder)
         )
-        closers.append(index.close)
+        undo.callback(index.close)
         if warm:
             _warm(index)
-    except BaseException:
-        for close in reversed(closers):
-            close()
-        raise
-    return index
+        undo.pop_all()
+        return index
 
 
 class EmbeddedIndex(ChromaIndex):
     """An index in a folder, opened by ``open_index``."""
 
-    def __init__(
-        self,
-        *,
-        prepared: PreparedIndex,
-        collection: Collection,
-        embedder: Embedder,
-        texts: TextStore | None,
-        sides: Callable[[], HybridIndex],
-        ids: Mapping[int, str],
-        documents: int,
-        fields: Mapping[str, str],
-        late_search: LateInteractionSearch | None = None,
-        columns: Columns | None = None,
-    ) -> None:
-        """Use ``open_index``. ``texts`` is None for a foreign folder, where ``ids`` maps numbers to Chroma's ids."""
-        manifest = prepared.manifest
-        self.manifest = manifest
-        self.version = manifest.version if manifest else prepared.digest[:VERSION_CHARS]
-        self.built_at = manifest.built_at if manifest else None
+    def __init__(self, prepared: PreparedIndex, collection: Collection, embedder: Embedder) -> None:
         self.embedder = embedder
-        self.documents = documents
-        self.chunks = len(texts) if texts is not None else len(ids)
-        self.fields = MappingProxyType(dict(fields))
         self._prepared = prepared
         self._collection = collection
-        self._texts = texts
-        self._sides = sides
-        self._late_search = late_search
-        self._columns = columns
-        self._ids = ids
-        self._numbers = {chunk_id: number for number, chunk_id in ids.items()}
 
-    @property
-    def numbers(self) -> Sequence[int]:
-        """See ``ChromaIndex``."""
-        return list(self._texts) if self._texts is not None else sorted(self._ids)
+    @abstractmethod
+    def _sides(self) -> HybridIndex: ...
 
     @property
     def lexical(self) -> Lexical:
         """BM25 over all chunks."""
         return self._sides().lexical
 
-    def nearest(
-        self, vector: Vector, *, k: int, where: Where | None = None, with_vectors: bool = False
-    ) -> tuple[Hit, ...]:
-        """See ``ChromaIndex``."""
-        records = self._collection.query(
-            vector, k=k, where=where, with_vectors=with_vectors, with_documents=self._texts is None
-        )
-        return dense_hits((self._chunk(record), record.cosine, record.vector) for record in records)
-
     def candidates(
         self, text: str, vector: Vector, *, k: int = CANDIDATES_PER_SIDE, where: Where | None = None
     ) -> Candidates:
         """See ``ChromaIndex``."""
         return self._sides().candidates(self._collection, text, vector, k=k, where=where)
-
-    def fetch(self, numbers: Iterable[int]) -> tuple[Chunk, ...]:
-        """See ``ChromaIndex``."""
-        wanted = [int(number) for number in numbers]
-        if self._columns is not None and self._texts is not None:
-            return tuple(self._stored_chunk(self._columns, self._texts, number) for number in wanted)
-        ids = [self._ids.get(number, f"id_{number}") for number in wanted]
-        records = self._collection.get(ids) if ids else ()  # Chroma takes no ids for no condition
-        found = {chunk.number: chunk for chunk in map(self._chunk, records)}
-        try:
-            return tuple(found[number] for number in wanted)
-        except KeyError as exc:
-            raise SearchFailed(f"The index has no chunk id_{exc}") from exc
-
-    def has(self, number: int) -> bool:
-        """See ``ChromaIndex``."""
-        return number in (self._ids if self._texts is None else self._texts)
-
-    def values(self, field: str) -> Sequence[Scalar]:
-        """See ``ChromaIndex``."""
-        return self._columns.values(field) if self._columns is not None else ()
 
     def check_reachable(self) -> None:
         """Do nothing: it has no server."""
@@ -161,75 +120,199 @@ class EmbeddedIndex(ChromaIndex):
     def close(self) -> None:
         """See ``ChromaIndex``."""
         self._collection.close()
-        if self._texts is not None:
-            self._texts.close()
         self._prepared.close()
 
-    def _stored_chunk(self, columns: Columns, texts: TextStore, number: int) -> Chunk:
-        """Read a chunk from our own files, in a tenth of the time that Chroma takes to read metadata."""
-        row = texts.row(number)
-        if row is None:
-            raise SearchFailed(f"The index has no chunk id_{number}")
-        return to_chunk(columns.metadata(row), number=number, text=texts.get(number))
+
+class OwnIndex(EmbeddedIndex):
+    """An index that this program wrote."""
+
+    def __init__(self, prepared: PreparedIndex, collection: Collection, embedder: Embedder, manifest: Manifest) -> None:
+        """Raise IndexDamaged or IndexMismatch if the parts of the index do not fit each other."""
+        if collection.space != manifest.space:
+            raise IndexMismatch(f"The collection's space is {collection.space!r}, its manifest says {manifest.space!r}")
+        super().__init__(prepared, collection, embedder)
+        self._describe(manifest)
+        self._texts = TextStore(prepared.data)
+        try:
+            for what, count in (("vectors", collection.count()), ("texts", len(self._texts))):
+                if count != manifest.chunks:
+                    raise IndexDamaged(
+                        f"The index has {count} {what} for {manifest.chunks} chunks. Run: ragctl ingest PATH"
+                    )
+            data, rows = prepared.data, len(self._texts)
+            self._columns = Columns(data / COLUMNS_FOLDER, rows=rows)
+            lexical = Lexical(data / LEXICAL_FOLDER, manifest.lexical)
+            vectors = VectorStore(data, rows=rows, dimensions=manifest.dimensions)
+            self._hybrid = HybridIndex(lexical, vectors, self._texts.numbers, columns=self._columns)
+            if manifest.tokens is not None and isinstance(embedder, TokenEmbedder):
+                calibration = Calibration.load(manifest.calibration)
+                self._late_search = LateInteractionSearch.local(data, self._hybrid, collection, embedder, calibration)
+        except IndexDamaged:
+            self._texts.close()
+            raise
+        self._chunk = lru_cache(maxsize=CACHED_CHUNKS)(partial(_read_chunk, self._columns, self._texts))
+
+    @property
+    def numbers(self) -> Sequence[int]:
+        """See ``ChromaIndex``."""
+        return list(self._texts)
+
+    def nearest(
+        self, vector: Vector, *, k: int, where: Where | None = None, with_vectors: bool = False
+    ) -> tuple[Hit, ...]:
+        """See ``ChromaIndex``."""
+        records = self._collection.query(vector, k=k, where=where, with_vectors=with_vectors)
+        return dense_hits((self._chunk(chunk_number(one.id)), one.cosine, one.vector) for one in records)
+
+    def fetch(self, numbers: Iterable[int]) -> tuple[Chunk, ...]:
+        """See ``ChromaIndex``."""
+        return tuple(self._chunk(int(number)) for number in numbers)
+
+    def has(self, number: int) -> bool:
+        """See ``ChromaIndex``."""
+        return number in self._texts
+
+    def values(self, field: str) -> Sequence[Scalar]:
+        """See ``ChromaIndex``."""
+        return self._columns.values(field)
+
+    def close(self) -> None:
+        """See ``ChromaIndex``."""
+        super().close()
+        self._texts.close()
+
+    def _sides(self) -> HybridIndex:
+        return self._hybrid
+
+
+class ForeignIndex(EmbeddedIndex):
+    """A Chroma folder that was made elsewhere; its BM25 and its matrix are made at the first question by words."""
+
+    def __init__(self, prepared: PreparedIndex, collection: Collection, embedder: Embedder) -> None:
+        """Read all metadata once: about half a second for 10,000 chunks.
+
+        Raises:
+            IndexMismatch: the vectors cannot be compared with the embedder's.
+        """
+        _check_collection(collection, embedder)
+        super().__init__(prepared, collection, embedder)
+        ids: list[str] = []
+        documents: set[str] = set()
+        fields: dict[str, str] = {}
+        for record in collection.scan():
+            ids.append(record.id)
+            fields = merge_types(fields, record.metadata)
+            documents.add(next((str(record.metadata[key]) for key in _DOCUMENT_KEYS if key in record.metadata), ""))
+        # The numbers in the ids if all are like "id_42", else 1 to n in the order of the sorted ids.
+        matches = [_CHUNK_ID.fullmatch(chunk_id) for chunk_id in ids]
+        by_number = {int(match[1]): match[0] for match in matches if match}
+        if len(by_number) != len(ids):
+            by_number = dict(enumerate(sorted(ids), start=1))
+        self._ids = by_number
+        self._numbers = {chunk_id: number for number, chunk_id in by_number.items()}
+        self.manifest, self.built_at = None, None
+        self.version = prepared.digest[:VERSION_CHARS]
+        self.documents, self.chunks, self.fields = len(documents), len(ids), MappingProxyType(fields)
+        self._lock = threading.Lock()
+        self._made: HybridIndex | None = None
+
+    @property
+    def numbers(self) -> Sequence[int]:
+        """See ``ChromaIndex``."""
+        return sorted(self._ids)
+
+    def nearest(
+        self, vector: Vector, *, k: int, where: Where | None = None, with_vectors: bool = False
+    ) -> tuple[Hit, ...]:
+        """See ``ChromaIndex``."""
+        found = self._collection.query(vector, k=k, where=where, with_vectors=with_vectors, with_documents=True)
+        return dense_hits((self._chunk(record), record.cosine, record.vector) for record in found)
+
+    def fetch(self, numbers: Iterable[int]) -> tuple[Chunk, ...]:
+        """See ``ChromaIndex``."""
+        wanted = [int(number) for number in numbers]
+        ids = [self._ids.get(number, f"id_{number}") for number in wanted]
+        records = self._collection.get(ids) if ids else ()  # Chroma takes no ids for no condition
+        found = {chunk.number: chunk for chunk in map(self._chunk, records)}
+        try:
+            return tuple(found[number] for number in wanted)
+        except KeyError as exc:
+            raise SearchFailed(f"The index has no chunk id_{exc}") from exc
+
+    def has(self, number: int) -> bool:
+        """See ``ChromaIndex``."""
+        return number in self._ids
+
+    def values(self, field: str) -> Sequence[Scalar]:
+        """Return none: every chunk would have to be read."""
+        return ()
 
     def _chunk(self, record: ChromaRecord) -> Chunk:
         try:
-            if self._texts is None:
-                text = record.document or ""
-                return with_stated_date(to_chunk(record.metadata, number=self._numbers[record.id], text=text))
-            number = int(record.id.removeprefix("id_"))
-            return to_chunk(record.metadata, number=number, text=self._texts.get(number))
-        except (KeyError, ValueError) as exc:
+            number = self._numbers[record.id]
+        except KeyError as exc:
             raise SearchFailed(f"The index knows no text for {record.id!r}") from exc
+        return with_stated_date(to_chunk(record.metadata, number=number, text=record.document or ""))
+
+    def _sides(self) -> HybridIndex:
+        with self._lock:  # of several threads one makes them
+            if self._made is None:
+                self._made = self._make_sides()
+            return self._made
+
+    def _make_sides(self) -> HybridIndex:
+        """Write BM25, over each text below its title as in our own indexes, and the matrix to the private folder."""
+        numbers = self.numbers
+        row_of = {self._ids[number]: row for row, number in enumerate(numbers)}
+        texts = [""] * len(numbers)
+        vectors = np.zeros((len(numbers), FOREIGN_DIMENSIONS), dtype=np.float32)
+        for record in self._collection.scan(with_vectors=True):
+            row = row_of[record.id]
+            title = record.metadata.get("title")
+            texts[row] = embed_text(title if isinstance(title, str) else "", record.document or "")
+            vectors[row] = record.vector
+        try:
+            # A new folder each time: an earlier try may have failed half-way.
+            folder = Path(tempfile.mkdtemp(prefix="sides-", dir=self._prepared.chroma))
+            # The detection of languages is no part of the layer: 4.5 MB.
+            lexical = write_lexical(folder / LEXICAL_FOLDER, numbers, texts, language="")
+            write_vectors(folder, vectors)
+        except OSError as exc:
+            raise SearchFailed(f"No place for the BM25 side of the index: {exc}") from exc
+        return HybridIndex(
+            Lexical(folder / LEXICAL_FOLDER, lexical),
+            VectorStore(folder, rows=len(numbers), dimensions=FOREIGN_DIMENSIONS),
+            np.array(numbers, dtype=np.int64),
+            self._numbers.__getitem__,
+        )
 
 
-def _open_own(prepared: PreparedIndex, collection: Collection, embedder: Embedder) -> EmbeddedIndex:
-    manifest = prepared.manifest
-    assert manifest is not None  # noqa: S101 - the caller asked
-    if collection.space != manifest.space:
-        raise IndexMismatch(f"The collection's space is {collection.space!r}, its manifest says {manifest.space!r}")
-    texts = TextStore(prepared.data)
-    try:
-        for what, count in (("vectors", collection.count()), ("texts", len(texts))):
-            if count != manifest.chunks:
-                raise IndexDamaged(
-                    f"The index has {count} {what} for {manifest.chunks} chunks. Run: ragctl ingest PATH"
-                )
-        sides = HybridIndex.open(prepared.data, manifest, texts.numbers)
-        late_search = None
-        if manifest.tokens is not None and isinstance(embedder, TokenEmbedder):
-            calibration = Calibration.load(manifest.calibration)
-            late_search = LateInteractionSearch.local(prepared.data, sides, collection, embedder, calibration)
-    except IndexDamaged:
-        texts.close()
-        raise
-    return EmbeddedIndex(
-        prepared=prepared,
-        collection=collection,
-        embedder=embedder,
-        texts=texts,
-        sides=lambda: sides,
-        late_search=late_search,
-        columns=sides.columns,
-        ids={},
-        documents=manifest.documents,
-        fields=manifest.fields,
-    )
+def _read_chunk(columns: Columns, texts: TextStore, number: int) -> Chunk:
+    """Read a chunk from our own files, in a tenth of the time that Chroma takes to read metadata."""
+    row = texts.row(number)
+    if row is None:
+        raise SearchFailed(f"The index has no chunk id_{number}")
+    return to_chunk(columns.metadata(row), number=number, text=texts.get(number))
 
 
-def _open_foreign(prepared: PreparedIndex, collection: Collection, embedder: Embedder) -> EmbeddedIndex:
-    check_collection(collection, embedder)
-    found = survey(collection)
-    return EmbeddedIndex(
-        prepared=prepared,
-        collection=collection,
-        embedder=embedder,
-        texts=None,
-        sides=late_sides(collection, found.ids, prepared.chroma),
-        ids=found.ids,
-        documents=found.documents,
-        fields=found.fields,
-    )
+def _check_collection(collection: Collection, embedder: Embedder) -> None:
+    """Raise IndexMismatch for another embedding function, other dimensions, vectors not of unit length, or none."""
+    if collection.embedding_function not in (None, "default"):
+        raise IndexMismatch(
+            f"The collection's embedding function is {collection.embedding_function!r}, not Chroma's default or none"
+        )
+    sample = collection.peek(SAMPLE_VECTORS)
+    if not len(sample):
+        raise IndexMismatch("The collection is empty. Run: ragctl ingest PATH")
+    dimensions = sample.shape[1]
+    if dimensions != FOREIGN_DIMENSIONS or embedder.dimensions != FOREIGN_DIMENSIONS:
+        raise IndexMismatch(
+            f"The collection's vectors have {dimensions} dimensions and {embedder.model!r} makes"
+            f" {embedder.dimensions}: a folder without a manifest opens with {FOREIGN_DIMENSIONS} only"
+        )
+    # Cosine follows from l2 and ip distances for unit vectors only.
+    if collection.space != SPACE and np.abs(np.linalg.norm(sample, axis=1) - 1).max() > UNIT_TOLERANCE:
+        raise IndexMismatch(f"The collection's vectors are not of unit length and its space is {collection.space!r}")
 
 
 def _warm(index: EmbeddedIndex) -> None:

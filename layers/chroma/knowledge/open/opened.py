@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import batched
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from knowledge.model.errors import IndexMismatch
@@ -29,7 +30,7 @@ class ChromaIndex(ABC):
     """None for a Chroma folder that was made elsewhere."""
     version: str
     built_at: str | None
-    """ISO 8601 in UTC; None when unknown."""
+    """ISO 8601 in UTC; None if unknown."""
     embedder: Embedder
     documents: int
     chunks: int
@@ -99,7 +100,7 @@ class ChromaIndex(ABC):
 
     @property
     def late(self) -> bool:
-        """Whether it has the token vectors that ``search`` needs: a folder made elsewhere has none."""
+        """Whether it has the token vectors that ``search`` needs; a folder made elsewhere has none."""
         return self._late_search is not None
 
     def search(self, views: Sequence[View], *, k: int, where: Where | None = None) -> SearchResult:
@@ -151,6 +152,15 @@ class ChromaIndex(ABC):
         """Yield every chunk, by number, read in batches."""
         for batch in batched(self.numbers, CHUNKS_AT_ONCE):
             yield from self.fetch(batch)
+
+    def _describe(self, manifest: Manifest) -> None:
+        """Set the fields that ``manifest`` states."""
+        self.manifest = manifest
+        self.version = manifest.version
+        self.built_at = manifest.built_at
+        self.documents = manifest.documents
+        self.chunks = manifest.chunks
+        self.fields = MappingProxyType(dict(manifest.fields))
 
     def _late(self) -> LateInteractionSearch:
         if self._late_search is None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -100,13 +99,8 @@ class ServerIndex(ChromaIndex):
         self, database: Database, version: str, manifest: Manifest, facts: Path, embedder: Embedder, scratch: Scratch
     ) -> None:
         """``facts`` is the folder of the files that ``manifest`` names; ``scratch``, which is removed, holds it."""
-        self.manifest = manifest
-        self.version = manifest.version
-        self.built_at = manifest.built_at
+        self._describe(manifest)
         self.embedder = embedder
-        self.documents = manifest.documents
-        self.chunks = manifest.chunks
-        self.fields = MappingProxyType(dict(manifest.fields))
         self._numbers: Sequence[int] = load_array(
             facts / LEXICAL_FOLDER / NUMBERS_NAME, dtype=np.int64, shape=(manifest.chunks,)
         ).tolist()

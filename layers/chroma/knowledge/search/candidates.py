@@ -5,16 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from knowledge.model.errors import IndexDamaged, SearchFailed
-from knowledge.model.manifest import Manifest
 from knowledge.model.values import VectorEngine, Where
-from knowledge.search.columns import COLUMNS_FOLDER, Columns
-from knowledge.search.lexical import LEXICAL_FOLDER, Lexical
+from knowledge.search.columns import Columns
+from knowledge.search.lexical import Lexical
 from knowledge.search.vectors import VectorStore
 
 if TYPE_CHECKING:
@@ -99,17 +97,6 @@ class HybridIndex:
         self.numbers = numbers
         self.columns = columns
         self._number_of = number_of
-
-    @classmethod
-    def open(cls, data: Path, manifest: Manifest, numbers: NDArray[np.int64]) -> Self:
-        """The sides in the folder ``data``.
-
-        Raises:
-            IndexDamaged: a file cannot be used, or they do not fit each other.
-        """
-        vectors = VectorStore(data, rows=len(numbers), dimensions=manifest.dimensions)
-        columns = Columns(data / COLUMNS_FOLDER, rows=len(numbers))
-        return cls(Lexical(data / LEXICAL_FOLDER, manifest.lexical), vectors, numbers, columns=columns)
 
     def candidates(self, engine: VectorEngine, text: str, vector: Vector, *, k: int, where: Where | None) -> Candidates:
         """See ``ChromaIndex.candidates``."""

@@ -105,8 +105,8 @@ class Columns:
     def metadata(self, row: int) -> dict[str, Scalar]:
         """Return the metadata of ``row``."""
         found: dict[str, Scalar] = {}
-        for name, number in self._numbers.items():
-            if code := int(self._codes[number, row]):
+        for name, code in zip(self._numbers, self._codes[:, row].tolist(), strict=True):
+            if code:
                 values = self._load_values(name)
                 if code > len(values):
                     raise _unfit()
