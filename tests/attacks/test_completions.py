@@ -22,7 +22,7 @@ from faults.tally import tally
 from knowledge.model.values import Hit
 from rag.config.settings import load
 from rag.errors import BadRequest
-from rag.http.chat_completions import WITH_SOURCES, ParsedChat, completion_body
+from rag.http.chat_completions import WITH_SOURCES, ParsedRequest, completion_body
 from rag.http.replies import query_reply, question_reply, rendered_reply
 from rag.mcp.tools import build_server
 from rag.profiles import PROFILES, load_profile
@@ -79,7 +79,7 @@ def texts(answer: Answer) -> Iterator[str]:
     body = query_reply(answer).model_dump(mode="json")
     yield from (body["answer"], body["citationsMarkdown"], question_reply(answer, debug=True).answer)
     yield from (statement["text"] for statement in body["metadata"]["statements"])
-    chat = ParsedChat(question=answer.question, model=f"x{WITH_SOURCES}")
+    chat = ParsedRequest(question=answer.question, model=f"x{WITH_SOURCES}")
     yield completion_body(answer, chat)["choices"][0]["message"]["content"]
     called = {"name": "ask", "arguments": {"question": "x"}}
     message = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": called})

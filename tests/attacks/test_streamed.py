@@ -13,7 +13,7 @@ from attacks.stage import MARKS, PERMITS, Leads, foreign, streamed
 from attacks.test_completions import MARK, held_back, knobs
 from fakes import FakeIndex, Unconnected, deadline, make_evidence, make_inputs
 
-from rag.http.chat_completions import WITH_SOURCES, ChatChunks, ParsedChat
+from rag.http.chat_completions import WITH_SOURCES, ChatChunks, ParsedRequest
 from rag.profiles import PROFILES, load_profile
 from rag.values.chat import Completion, Deadline, Message, OnText
 from rag.values.question import Question
@@ -54,7 +54,7 @@ def shown(profile: str, said: str) -> Iterator[str]:
     pipeline = load_profile(profile).build(knobs(profile), inputs)
     answer = pipeline.run(Question(text="How long do permits take?"), deadline=deadline(), listen=events.append)
     heard = [event.text for event in events if isinstance(event, Delta)]
-    end = ChatChunks(ParsedChat(question=answer.question, model=f"x{WITH_SOURCES}"), "1", 0).last(
+    end = ChatChunks(ParsedRequest(question=answer.question, model=f"x{WITH_SOURCES}"), "1", 0).last(
         answer, "".join(heard)
     )
     heard += [choice["delta"].get("content", "") for chunk in end for choice in chunk["choices"]]

@@ -24,7 +24,7 @@ from knowledge.engines.server.connection import Connection
 from knowledge.engines.server.database import Database
 from knowledge.open.place import read_manifest
 from knowledge.read.documents import read
-from publish.publisher import Waits, content_key, pack_index
+from publish.publisher import content_key, pack_index
 from smoke.stack import Patience
 
 pytestmark = pytest.mark.slow
@@ -42,8 +42,8 @@ def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployed]
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "opening.md").write_text(OPENING, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    at_once = Waits(Patience(seconds=60, pause_s=0), Patience(seconds=0, pause_s=0))
-    monkeypatch.setattr("publish.publisher.Waits", lambda: at_once)
+    monkeypatch.setattr("publish.stack.UPDATE_PATIENCE", Patience(seconds=60, pause_s=0))
+    monkeypatch.setattr("publish.stack.HEALTH_PATIENCE", Patience(seconds=0, pause_s=0))
     with deployed(tmp_path, monkeypatch) as made, real_model.few_background_questions():
         yield made
 

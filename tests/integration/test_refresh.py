@@ -20,7 +20,6 @@ from command_line import Run
 from published import STACK, Deployed, deployed
 
 from emulator.template import read_template
-from publish.publisher import Waits
 from smoke.stack import Patience
 
 pytestmark = pytest.mark.slow
@@ -82,8 +81,8 @@ class Project:
 @pytest.fixture
 def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployed]:
     monkeypatch.chdir(tmp_path)
-    at_once = Patience(seconds=60, pause_s=0)
-    monkeypatch.setattr("publish.publisher.Waits", lambda: Waits(at_once, Patience(seconds=0, pause_s=0)))
+    monkeypatch.setattr("publish.stack.UPDATE_PATIENCE", Patience(seconds=60, pause_s=0))
+    monkeypatch.setattr("publish.stack.HEALTH_PATIENCE", Patience(seconds=0, pause_s=0))
     with deployed(tmp_path, monkeypatch) as made, real_model.few_background_questions():
         yield made
 

@@ -280,24 +280,10 @@ def fit_confidence(cases: Sequence[LabelledCase], bar: float) -> FittedConfidenc
     return FittedConfidence(verdict, before, after, odds)
 
 
-@dataclass(frozen=True, slots=True)
-class FittedShift:
-    """The ``shift`` of the log odds fitted to ``answers`` labelled completions; None if they are too few."""
+def fit_shift(pipeline: Pipeline, labelled: Sequence[LabelledQuestion]) -> str:
+    """Fit the shift of the confidence in a model's answers to the labelled completions.
 
-    answers: int
-    shift: float | None
-
-    def __str__(self) -> str:
-        if self.shift is None:
-            missing = MIN_COMPLETIONS - self.answers
-            return f"{missing} more labelled completions are needed to fit the confidence in a model"
-        found = f"{self.shift:+.2f} from {self.answers} answers; set CONFIDENCE_SHIFT={self.shift:.2f}"
-        return f"Confidence in what a model wrote: shift {found}"
-
-
-def fit_shift(pipeline: Pipeline, labelled: Sequence[LabelledQuestion]) -> FittedShift | None:
-    """Fit the shift of the confidence in a model's answers to the labelled completions; None without completions.
-
+    Returns a sentence with the shift of the log odds, or with the number of missing labels; "" without completions.
     The prior of the shift has the mean 0 and the deviation 1.
     """
     from scipy.optimize import brentq
@@ -312,11 +298,14 @@ def fit_shift(pipeline: Pipeline, labelled: Sequence[LabelledQuestion]) -> Fitte
                 if statements := pipeline.finish(draft, completion, ledger).statements:
                     labels.append((chance_faithful(statements), one.faithful))
     if len(labels) < MIN_COMPLETIONS:
-        return FittedShift(len(labels), None) if labels else None
+        missing = MIN_COMPLETIONS - len(labels)
+        return f"{missing} more labelled completions are needed to fit the confidence in a model" if labels else ""
     chances, faithful = (np.array(column) for column in zip(*labels, strict=True))
     odds = np.log(chances / (1 - chances))
 
     def slope(shift: float) -> float:
         return float(np.sum(faithful - 1 / (1 + np.exp(-odds - shift))) - shift)
 
-    return FittedShift(len(labels), float(brentq(slope, -len(labels), len(labels))))
+    fitted = float(brentq(slope, -len(labels), len(labels)))
+    found = f"{fitted:+.2f} from {len(labels)} answers; set CONFIDENCE_SHIFT={fitted:.2f}"
+    return f"Confidence in what a model wrote: shift {found}"

@@ -60,21 +60,16 @@ def _mean(value: Callable[[JudgedQuestion], float | None]) -> Callable[[JudgedQu
     return row
 
 
-def _right_answer(one: JudgedQuestion) -> Row | None:
-    labelled = one.answerable and (one.gold or one.expected) and not one.failed
-    return (float(bool(one.right)), 1.0) if labelled else None
-
-
-def _false_refusal(one: JudgedQuestion) -> Row | None:
-    return (float(one.refused), 1.0) if one.answerable is True and not one.failed else None
-
-
-def _false_answer(one: JudgedQuestion) -> Row | None:
-    return (float(one.answered), 1.0) if one.answerable is False and not one.failed else None
-
-
-def _sure_false_answer(one: JudgedQuestion) -> Row | None:
-    return (float(one.answered and not one.low), 1.0) if one.answerable is False and not one.failed else None
+_right_answer = _mean(
+    lambda one: bool(one.right) if one.answerable and (one.gold or one.expected) and not one.failed else None
+)
+_false_refusal = _mean(lambda one: one.refused if one.answerable is True and not one.failed else None)
+_false_answer = _mean(lambda one: one.answered if one.answerable is False and not one.failed else None)
+_sure_false_answer = _mean(
+    lambda one: one.answered and not one.low if one.answerable is False and not one.failed else None
+)
+_latency = _mean(lambda one: None if one.failed else one.ms)
+_cost = _mean(lambda one: None if one.cost_usd is None else COST_QUESTIONS * one.cost_usd)
 
 
 def _support_share(count: Callable[[JudgedQuestion], int]) -> Callable[[JudgedQuestion], Row | None]:
@@ -91,14 +86,6 @@ def _citation_precision(one: JudgedQuestion) -> Row | None:
 
 def _confidence(one: JudgedQuestion) -> Row | None:
     return (one.score / 100, float(one.right)) if one.answered and one.right is not None else None
-
-
-def _latency(one: JudgedQuestion) -> Row | None:
-    return None if one.failed else (one.ms, 1.0)
-
-
-def _cost(one: JudgedQuestion) -> float | None:
-    return None if one.cost_usd is None else COST_QUESTIONS * one.cost_usd
 
 
 ANSWERS, SEARCH, SUPPORT = "Answers", "Search", "Statements"
@@ -157,7 +144,7 @@ METRICS: tuple[Metric, ...] = (
     _mean_count("llmCalls", "LLM calls a question", lambda one: one.calls),
     _mean_count("promptTokens", "Tokens read a question", lambda one: one.prompt_tokens),
     _mean_count("completionTokens", "Tokens written a question", lambda one: one.completion_tokens),
-    Metric("usdPer1000", EFFORT, "LLM cost of 1,000 questions", "USD", _mean(_cost), ratio, "usd", "lower"),
+    Metric("usdPer1000", EFFORT, "LLM cost of 1,000 questions", "USD", _cost, ratio, "usd", "lower"),
     Metric("failed", EFFORT, "Questions that failed", "errors", _mean(lambda one: bool(one.failed)), better="lower"),
 )
 

@@ -7,7 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from rich.console import NewLine, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
 
 from evaluate.figures import (
     Figure,
@@ -24,10 +29,6 @@ from evaluate.figures import (
 )
 from evaluate.judge import JudgedQuestion, excerpt
 from evaluate.question_files import UnusableFile
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-    from rich.table import Table
 
 DIGITS = 4
 INDENT = (0, 0, 0, 4)
@@ -117,9 +118,6 @@ def _camel_case(name: str) -> str:
 
 def tables(report: Report, changes: Sequence[MetricChange]) -> Iterator[RenderableType]:
     """Yield the result for people: figures, reliability, stages, changes, worst results, notes."""
-    from rich.console import NewLine
-    from rich.text import Text
-
     yield Text.assemble(
         (f"{len(report.judged)} questions", "bold"),
         f" to {report.index} (profile {report.profile}, written by {report.model})",
@@ -149,17 +147,11 @@ def tables(report: Report, changes: Sequence[MetricChange]) -> Iterator[Renderab
 
 
 def _section(title: str) -> Iterator[RenderableType]:
-    from rich.console import NewLine
-    from rich.text import Text
-
     yield NewLine()
     yield Text(title, style="bold")
 
 
 def _describe_result(number: int, one: JudgedQuestion) -> Iterator[RenderableType]:
-    from rich.padding import Padding
-    from rich.text import Text
-
     yield Text.assemble(f"{number:2}. ", (one.question, "bold"))
     lines = [Text.assemble((describe_fault(one), "red"), f" (confidence {one.score:.0f})")]
     expected = [repr(one.gold)] if one.gold else []
@@ -171,8 +163,6 @@ def _describe_result(number: int, one: JudgedQuestion) -> Iterator[RenderableTyp
 
 
 def _plain_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    from rich.table import Table
-
     table = Table(*heads, box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for row in rows:
         table.add_row(*row)
@@ -180,9 +170,6 @@ def _plain_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
 
 
 def _figure_table(figures: Sequence[Figure]) -> Table:
-    from rich.table import Table
-    from rich.text import Text
-
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for name in ("", "result", "likely range", "n", "metric"):
         table.add_column(name, justify="right" if name == "n" else "left", no_wrap=True)
@@ -195,9 +182,6 @@ def _figure_table(figures: Sequence[Figure]) -> Table:
 
 
 def _change_table(changes: Sequence[MetricChange]) -> Table:
-    from rich.table import Table
-    from rich.text import Text
-
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
     for name in ("", "before", "now", "change", "likely range", ""):
         table.add_column(name, no_wrap=True)

@@ -14,7 +14,6 @@ from evaluate.question_files import Interrupted, chunk_names
 
 if TYPE_CHECKING:
     from knowledge.model.values import Hit, SearchResult
-    from rag.ports import Retriever
     from rag.values.chat import LlmUse
     from rag.values.question import SearchQuery
     from rag.wiring.application import Application
@@ -43,21 +42,6 @@ class RunResult:
     failed: str = ""
 
 
-class RecordingRetriever:
-    """A retriever that records its last hits."""
-
-    def __init__(self, retrieve: Retriever) -> None:
-        self._retrieve = retrieve
-        self.hits: tuple[Hit, ...] = ()
-
-    def __call__(self, query: SearchQuery) -> SearchResult:
-        """See ``rag.ports.Retriever``."""
-        self.hits = ()
-        result = self._retrieve(query)
-        self.hits = result.hits
-        return result
-
-
 def asker(service: Application, code_of: Callable[[Exception], str]) -> Callable[[str], RunResult]:
     """Return a function that asks ``service`` one question; it raises errors for which ``code_of`` returns ``""``."""
     from rag.http.replies import query_reply
@@ -65,11 +49,20 @@ def asker(service: Application, code_of: Callable[[Exception], str]) -> Callable
     from rag.ledger import used_before
     from rag.values.chat import Deadline
 
-    retriever = RecordingRetriever(service.pipeline.retrieve)
-    pipeline = replace(service.pipeline, retrieve=retriever)
+    hits: tuple[Hit, ...] = ()
+
+    def retrieve(query: SearchQuery) -> SearchResult:
+        nonlocal hits
+        hits = ()
+        result = service.pipeline.retrieve(query)
+        hits = result.hits
+        return result
+
+    pipeline = replace(service.pipeline, retrieve=retrieve)
 
     def ask(question: str) -> RunResult:
-        retriever.hits = ()
+        nonlocal hits
+        hits = ()
         deadline = Deadline.after(service.settings.request_deadline_s, time.monotonic)
         try:
             answer = pipeline.run(parse_query(json.dumps({"query": question})), deadline=deadline)
@@ -77,13 +70,13 @@ def asker(service: Application, code_of: Callable[[Exception], str]) -> Callable
             code = code_of(error)
             if not code:
                 raise
-            found, llm = _hit_names(retriever.hits), _count_use(used_before(error))
+            found, llm = _hit_names(hits), _count_use(used_before(error))
             return RunResult(question=question, failed=code, found=found, llm=llm)
         cited = [hit for citation in answer.citations for hit in citation.hits]
         return RunResult(
             question=question,
             reply=query_reply(answer).model_dump(mode="json"),
-            found=_hit_names(retriever.hits),
+            found=_hit_names(hits),
             cited=_hit_names(cited),
             llm=_count_use(answer.llm),
         )

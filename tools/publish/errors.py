@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-
-from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError  # type: ignore[import-untyped]
+from typing import Any
 
 
 class PublishFailed(Exception):
@@ -16,14 +15,17 @@ class PublishFailed(Exception):
         self.code = code
 
 
-def code_of(error: ClientError) -> str:
-    """Return AWS's code, such as ``AccessDenied``."""
+def code_of(error: Any) -> str:
+    """Return AWS's code of a ``ClientError``, such as ``AccessDenied``."""
     return str(error.response["Error"]["Code"])
 
 
 @contextmanager
 def aws_errors() -> Iterator[None]:
     """Raise ``PublishFailed`` where AWS refuses a call in the block, or cannot be reached."""
+    # Late: `ragctl` tells these failures from others without AWS's libraries.
+    from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError  # type: ignore[import-untyped]
+
     try:
         yield
     except ClientError as exc:

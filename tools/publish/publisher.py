@@ -6,7 +6,7 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -21,9 +21,8 @@ from knowledge.model.manifest import MANIFEST_NAME, Manifest, dumps
 from knowledge.open.place import read_manifest
 from knowledge.open.source import CHROMA_FOLDER, verify
 from publish.errors import PublishFailed, aws_errors, code_of
-from publish.stack import HEALTH_S, UPDATE_S, Target, Tell
+from publish.stack import Target, Tell
 from publish.versions import Facts, key_of
-from smoke.stack import Patience
 
 ZIP_TIME = (1980, 1, 1, 0, 0, 0)
 """The time of every entry: the earliest that a zip can hold."""
@@ -64,19 +63,11 @@ def pack_index(index: Path, target: Path) -> str:
     return content_key(manifest)
 
 
-type Build = Callable[[Path], Mapping[str, Any]]
-"""Brings the index in a folder up to date, examines it, and returns the report that ``ragctl ingest --json`` prints."""
+type Build = Callable[[Path | str], Mapping[str, Any]]
+"""Updates the index in a folder, or writes a version beside the current one at a server's address.
 
-type ServerBuild = Callable[[ServerAddress], tuple[Facts, Mapping[str, Any]]]
-"""Writes a version beside the current one on a server, examines it, and returns its facts and the same report."""
-
-
-@dataclass(frozen=True, slots=True)
-class Waits:
-    """The time limits of the update and of the health check afterwards."""
-
-    update: Patience = field(default_factory=lambda: Patience(seconds=UPDATE_S, pause_s=5.0))
-    health: Patience = field(default_factory=lambda: Patience(seconds=HEALTH_S, pause_s=2.0))
+It examines the result, and returns the report that ``ragctl ingest --json`` prints.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +97,7 @@ class Outcome:
                 "ingest": dict(self.report) or None}  # fmt: skip
 
 
-def publish(target: Target, build: Build, tell: Tell, waits: Waits | None = None) -> Outcome:
+def publish(target: Target, build: Build, tell: Tell) -> Outcome:
     """Bring the stack's index up to date with ``build``, and let the stack answer from it.
 
     Raises:
@@ -131,29 +122,21 @@ def publish(target: Target, build: Build, tell: Tell, waits: Waits | None = None
             tell(f"putting {key} into the bucket")
             with aws_errors():
                 target.bucket.put(key, archive, facts)
-    return switch(target, key, facts, tell, waits, report=report)
+    return switch(target, key, facts, tell, report)
 
 
-def switch(
-    target: Target,
-    key: str,
-    facts: Facts,
-    tell: Tell,
-    waits: Waits | None = None,
-    *,
-    report: Mapping[str, Any] | None = None,
-) -> Outcome:
-    """Let the stack answer from the version ``key``, which is in its bucket.
+def switch(target: Target, key: str, facts: Facts, tell: Tell, report: Mapping[str, Any]) -> Outcome:
+    """Let the stack answer from the version ``key``, which is in its bucket; ``report`` is the ingest's, or {}.
 
     Raises:
         PublishFailed: CloudFormation went back, or the version does not answer.
     """
-    outcome = Outcome(target.name, key, target.key, facts, key != target.key, report or {})
+    outcome = Outcome(target.name, key, target.key, facts, key != target.key, report)
     if outcome.published:
-        _update(target, "IndexKey", key, facts, tell, waits)
+        _update(target, "IndexKey", key, facts, tell)
         with aws_errors():
             try:
-                target.bucket.prune(frozenset({key, target.key}))
+                target.bucket.prune({key, target.key})
             except ClientError as exc:
                 tell(f"older versions could not be deleted: {code_of(exc)}")
     return outcome
@@ -173,9 +156,8 @@ class ServerPublisher:
     tell: Tell
     collection: str
     token: Callable[[], str]
-    waits: Waits | None = None
 
-    def publish(self, place: ServerAddress, build: ServerBuild) -> Outcome:
+    def publish(self, place: ServerAddress, build: Build) -> Outcome:
         """Write the documents to the server ``place``, and let the stack answer from that version.
 
         Raises:
@@ -188,7 +170,8 @@ class ServerPublisher:
                 f"The stack {self.target.name} has no {URI} yet: deploy this version's template once (docs/publish.md)"
             )
             raise PublishFailed(sentence, code="stack_too_old")
-        facts, report = build(place.at_version(""))
+        report = build(str(place.at_version("")))
+        facts = Facts(report["version"], report["documents"], report["chunks"])
         outcome = self._switch(place.at_version(facts.version), facts, report)
         with closing(Connection(place, self.token)) as connection:
             try:
@@ -222,16 +205,15 @@ class ServerPublisher:
         former_version = former.version if former else ""
         outcome = Outcome(self.target.name, str(place), former_version, facts, place != former, report)
         if outcome.published:
-            _update(self.target, URI, str(place), facts, self.tell, self.waits)
+            _update(self.target, URI, str(place), facts, self.tell)
         return outcome
 
 
-def _update(target: Target, parameter: str, value: str, facts: Facts, tell: Tell, waits: Waits | None) -> None:
+def _update(target: Target, parameter: str, value: str, facts: Facts, tell: Tell) -> None:
     """Set the stack's ``parameter``, wait for the update, and check that the version answers."""
     target.check_ready()
-    waits = waits or Waits()
     tell("telling the stack")
     with aws_errors():
         token = target.update(parameter, value)
-        target.wait(token, tell, waits.update)
-        target.check_health(facts.version, waits.health)
+        target.wait(token, tell)
+        target.check_health(facts.version)

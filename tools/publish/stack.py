@@ -25,8 +25,8 @@ STEPS = {
     "AWS::Lambda::Version": "rehearsing, and taking the snapshot",
     "AWS::Lambda::Alias": "moving the alias to the new version",
 }
-UPDATE_S = 3600.0
-HEALTH_S = 120.0
+UPDATE_PATIENCE = Patience(seconds=3600.0, pause_s=5.0)
+HEALTH_PATIENCE = Patience(seconds=120.0, pause_s=2.0)
 
 type Tell = Callable[[str], object]
 
@@ -76,7 +76,7 @@ class Target:
         )
         return token
 
-    def wait(self, token: str, tell: Tell, patience: Patience) -> None:
+    def wait(self, token: str, tell: Tell) -> None:
         """Wait until the update is over, and tell each step.
 
         Raises:
@@ -94,7 +94,7 @@ class Target:
                 tell(step)
             return status if status in DONE | BACK or status.endswith("_FAILED") else None
 
-        status = patience.until(look)
+        status = UPDATE_PATIENCE.until(look)
         if status in DONE:
             return
         if status is None:
@@ -105,7 +105,7 @@ class Target:
             outcome = f"The stack {self.name} is {status} (aws cloudformation continue-update-rollback): "
         raise PublishFailed(outcome + (self._reason(token) or status), code="version_refused")
 
-    def check_health(self, version: str, patience: Patience) -> None:
+    def check_health(self, version: str) -> None:
         """Raise PublishFailed where ``GET /api/health`` does not show the version in time."""
         seen = ""
 
@@ -120,7 +120,7 @@ class Target:
             seen = str((index or {}).get("version") or reply.told)
             return True if seen == version else None
 
-        if not patience.until(look):
+        if not HEALTH_PATIENCE.until(look):
             sentence = f"The update is done, but GET /api/health shows {seen} and not {version}"
             raise PublishFailed(sentence, code="not_answering")
 

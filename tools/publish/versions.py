@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import zipfile
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -66,8 +67,8 @@ class VersionBucket:
     client: Any
     name: str
 
-    def put(self, key: str, archive: Path, facts: Facts) -> bool:
-        """Upload a version; return False if it is there already."""
+    def put(self, key: str, archive: Path, facts: Facts) -> None:
+        """Upload a version, unless it is there already."""
         metadata = {"version": facts.version, "documents": str(facts.documents), "chunks": str(facts.chunks)}
         try:
             with archive.open("rb") as body:
@@ -75,8 +76,6 @@ class VersionBucket:
         except ClientError as exc:
             if code_of(exc) != "PreconditionFailed":
                 raise
-            return False
-        return True
 
     def facts(self, key: str) -> Facts:
         """Return the facts of one version.
@@ -126,12 +125,11 @@ class VersionBucket:
             PublishedVersion(one["Key"], one["LastModified"], self.facts(one["Key"])) for one in self._newest_first()
         ]
 
-    def prune(self, keep: frozenset[str]) -> list[str]:
-        """Delete all except the newest ``KEPT_VERSIONS`` and the keys ``keep``; return the deleted keys."""
-        old = [one["Key"] for one in self._newest_first()[KEPT_VERSIONS:] if one["Key"] not in keep]
-        for key in old:
-            self.client.delete_object(Bucket=self.name, Key=key)
-        return old
+    def prune(self, keep: Collection[str]) -> None:
+        """Delete all except the newest ``KEPT_VERSIONS`` and the keys ``keep``."""
+        for one in self._newest_first()[KEPT_VERSIONS:]:
+            if one["Key"] not in keep:
+                self.client.delete_object(Bucket=self.name, Key=one["Key"])
 
     def _newest_first(self) -> list[Any]:
         pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=self.name, Prefix=f"{FOLDER}/")

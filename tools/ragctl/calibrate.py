@@ -134,7 +134,7 @@ def _calibrate(
     wanted: Mapping[str, object] | None = None if reset else labels
     if labelled:
         shift = fit_shift(service.pipeline, labelled)
-        notes += [str(shift)] if shift else []
+        notes += [shift] if shift else []
         cases, unjudged = _collect_cases(service, labelled)
         fitted = fit_calibration(cases, background, known, labels or {}, goal)
         wanted = fitted.labels

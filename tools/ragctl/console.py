@@ -49,6 +49,7 @@ def describe_error(error: Exception) -> ErrorMessage | None:
     # Late: `ragctl --help` needs none of this.
     from evaluate.question_files import EvaluationError
     from knowledge.model.errors import KnowledgeError
+    from publish.errors import PublishFailed
     from rag.errors import BadRequest, ConfigurationError, LlmFailed, LlmUnavailable, RagError
     from rag.http.failures import explain
 
@@ -60,7 +61,7 @@ def describe_error(error: Exception) -> ErrorMessage | None:
         case LlmFailed() | LlmUnavailable():
             # The vendor's words stay out, here as over HTTP.
             return ErrorMessage(explain(error).sentence, error.code)
-        case ConfigurationError() | EvaluationError() | KnowledgeError() | RagError():
+        case ConfigurationError() | EvaluationError() | KnowledgeError() | PublishFailed() | RagError():
             return ErrorMessage(str(error), error.code)
         case OSError(errno=errno.ENOSPC | errno.EDQUOT):
             return ErrorMessage(f"The disk is full: {error.filename or 'a file could not be written'}", "os_error")

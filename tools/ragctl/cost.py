@@ -65,6 +65,11 @@ def per_thousand(listed: JsonObject, used: JsonObject, profile: str | None = Non
     """Return the cost of 1,000 answers by item, with the models of ``profile``, or without a model."""
     aws, times, request, table = _usd(listed), used["function"], used["request"], used["table"]
     model = used["profiles"][profile] if profile else None
+    per_call = (
+        one["calls"]
+        * llm_usd(listed, name, prompt_tokens=one["promptTokens"], completion_tokens=one["completionTokens"])
+        for name, one in (model["models"] if model else {}).items()
+    )
     wait_ms = times["storeWaitMs"] + (times["checkCpuMs"] + model["llmWaitMs"] if model else 0)
     gb = times["memoryMb"] / MB_PER_GB
     restore = aws["restoreGb"] * gb + times["restoreMs"] / THOUSAND * gb * aws["lambdaX86GbSecond"]
@@ -77,7 +82,7 @@ def per_thousand(listed: JsonObject, used: JsonObject, profile: str | None = Non
         / MILLION
         * (table["writes"] * aws["tableMillionWrites"] + table["reads"] * aws["tableMillionReads"]),
         "logs": THOUSAND * (request["logKb"] / KB_PER_GB) * (aws["logsGb"] + aws["logsStoredGbMonth"]),
-        "LLM": THOUSAND * _answer_usd(listed, model["models"]) if model else 0.0,
+        "LLM": THOUSAND * float(sum(per_call)),
     }
 
 
@@ -110,13 +115,3 @@ def cost_page() -> str:
 
 def _usd(listed: JsonObject) -> dict[str, float]:
     return {name: float(price["usd"]) for name, price in listed["aws"].items()}
-
-
-def _answer_usd(listed: JsonObject, models: JsonObject) -> float:
-    """Return the cost of the models for one answer, including re-ranking."""
-    costs = (
-        one["calls"]
-        * llm_usd(listed, model, prompt_tokens=one["promptTokens"], completion_tokens=one["completionTokens"])
-        for model, one in models.items()
-    )
-    return float(sum(costs))

@@ -255,10 +255,10 @@ def check_seed_rules(settings: Settings) -> str:
     return describe_seed_rules(settings.profile, profile.seed, manifest)
 
 
-def check_port(port: int, host: str = "127.0.0.1") -> str:
+def check_port(port: int) -> str:
     """Check that the port is free."""
     try:
-        socket.create_server((host, port)).close()
+        socket.create_server(("127.0.0.1", port)).close()
     except OSError as exc:
         advice = f"Choose another: PORT={port + 1} make run"
         raise CheckFailed(f"{port} is not free ({os.strerror(exc.errno or 0)}). {advice}") from exc

@@ -6,6 +6,7 @@ import hashlib
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,76 +29,55 @@ CUTOFF_DOCUMENTS = 10
 DIGEST_CHARS = 12
 MS_PER_S = 1000
 MOST_DRAFTS = 10_000
-_OWN, _DRAFT, _CORPUS = "Your own questions", "A draft of questions", "A corpus with judgements"
+
+# The options of each kind of measurement have their own panel in the help.
+_own = partial(typer.Option, rich_help_panel="Your own questions")
+_draft = partial(typer.Option, rich_help_panel="A draft of questions")
+_corpus = partial(typer.Option, rich_help_panel="A corpus with judgements")
 
 
 def evaluate(
     *,
     questions: Annotated[
         Path | None,
-        typer.Option(
+        _own(
             metavar="Q.jsonl",
             help='Questions to the index: {"question", "expected"?, "answer"?, "answerable"?} a line.',
-            rich_help_panel=_OWN,
         ),
     ] = None,
-    html: Annotated[
-        Path | None, typer.Option(metavar="R.html", help="Also write a page with plots.", rich_help_panel=_OWN)
-    ] = None,
-    compare: Annotated[
-        Path | None,
-        typer.Option(metavar="OLD.json", help="The output of an earlier run with --json.", rich_help_panel=_OWN),
-    ] = None,
+    html: Annotated[Path | None, _own(metavar="R.html", help="Also write a page with plots.")] = None,
+    compare: Annotated[Path | None, _own(metavar="OLD.json", help="The output of an earlier run with --json.")] = None,
     fail_under: Annotated[
         list[str] | None,
-        typer.Option(
+        _own(
             FAIL_UNDER,
             metavar="NAME=X,...",
             help="Exit with 1 unless each figure reaches X; may be repeated. For errors, time and cost X is an "
             f"upper limit. Names: {', '.join(LIMITED)}.",
-            rich_help_panel=_OWN,
         ),
     ] = None,
-    limit: Annotated[
-        int | None, typer.Option(min=1, help="Ask a sample of this size, drawn by --seed.", rich_help_panel=_OWN)
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option(min=0, help="The seed of all random draws. Default: 0.", rich_help_panel=_OWN)
-    ] = None,
-    fresh: Annotated[
-        bool,
-        typer.Option("--fresh", help="Ask all questions again, also those with a kept reply.", rich_help_panel=_OWN),
-    ] = False,
+    limit: Annotated[int | None, _own(min=1, help="Ask a sample of this size, drawn by --seed.")] = None,
+    seed: Annotated[int | None, _own(min=0, help="The seed of all random draws. Default: 0.")] = None,
+    fresh: Annotated[bool, _own("--fresh", help="Ask all questions again, also those with a kept reply.")] = False,
     drafts: Annotated[
         int | None,
-        typer.Option(
+        _draft(
             "--make-questions",
             metavar="N",
             min=1,
             max=MOST_DRAFTS,
             help="Draft N questions from the documents of the index, for you to correct.",
-            rich_help_panel=_DRAFT,
         ),
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="Q.jsonl", help="Where to write them: a new file.", rich_help_panel=_DRAFT)
-    ] = None,
+    out: Annotated[Path | None, _draft(metavar="Q.jsonl", help="Where to write them: a new file.")] = None,
     corpus: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="C.jsonl", help="The documents: BEIR's {_id, title, text} a line.", rich_help_panel=_CORPUS
-        ),
+        Path | None, _corpus(metavar="C.jsonl", help="The documents: BEIR's {_id, title, text} a line.")
     ] = None,
-    queries: Annotated[
-        Path | None, typer.Option(metavar="Q.jsonl", help="The questions: {_id, text} a line.", rich_help_panel=_CORPUS)
-    ] = None,
+    queries: Annotated[Path | None, _corpus(metavar="Q.jsonl", help="The questions: {_id, text} a line.")] = None,
     qrels: Annotated[
-        Path | None,
-        typer.Option(metavar="R.tsv", help="What answers them: query-id, corpus-id, score.", rich_help_panel=_CORPUS),
+        Path | None, _corpus(metavar="R.tsv", help="What answers them: query-id, corpus-id, score.")
     ] = None,
-    mode: Annotated[
-        list[Mode] | None, typer.Option(help="How to search; may be repeated. Default: all.", rich_help_panel=_CORPUS)
-    ] = None,
+    mode: Annotated[list[Mode] | None, _corpus(help="How to search; may be repeated. Default: all.")] = None,
     profile: Profile = None,
     index: Annotated[
         str | None,

@@ -14,7 +14,7 @@ import documents
 from ragctl.console import FAILED, INTERRUPTED, describe_error, note
 from ragctl.ingest_job import IngestJob, work_folder
 from ragctl.ingest_request import MAX_PAGES, IngestRequest, is_address, parse_paths, split_base
-from ragctl.options import IndexDir, Json, Profile, read_settings
+from ragctl.options import AllowRemovals, IndexDir, Json, Profile, read_settings
 
 if TYPE_CHECKING:
     from rag.config.settings import Settings
@@ -84,13 +84,7 @@ def ingest(
         ),
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if anything failed.")] = False,
-    allow_removals: Annotated[
-        bool,
-        typer.Option(
-            "--allow-removals",
-            help="Allow removing more than 30 % of the documents, or all documents of an emptied file or folder.",
-        ),
-    ] = False,
+    allow_removals: AllowRemovals = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Report what would change, and change nothing.")] = False,
     watch: Annotated[bool, typer.Option("--watch", help="Ingest again whenever a file changes, until Ctrl-C.")] = False,
     profile: Profile = None,

@@ -26,6 +26,14 @@ Profile = Annotated[
     ),
 ]
 
+AllowRemovals = Annotated[
+    bool,
+    typer.Option(
+        "--allow-removals",
+        help="Allow removing more than 30 % of the documents, or all documents of an emptied file or folder.",
+    ),
+]
+
 
 def read_settings(*, index: str | None, profile: str | None, for_ingest: bool = False) -> Settings:
     """Return the service's settings; options override variables, and become variables that the function reads.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,24 +14,16 @@ from ragctl.evaluate_questions import FAIL_UNDER, check_questions
 from ragctl.ingest import check_base_url, check_patterns
 from ragctl.ingest_job import IngestJob
 from ragctl.ingest_request import IngestRequest
-from ragctl.options import Json, read_settings
+from ragctl.options import AllowRemovals, Json, read_settings
 
 if TYPE_CHECKING:
     from knowledge.engines.server.address import ServerAddress
     from publish.publisher import Outcome, ServerPublisher
     from publish.stack import Target
-    from publish.versions import Facts
     from rag.config.settings import Settings
 
 StackName = Annotated[str, typer.Option("--stack", metavar="NAME", help="The deployed stack.")]
 Region = Annotated[str | None, typer.Option("--region", help="Default: the AWS CLI's own.")]
-AllowRemovals = Annotated[
-    bool,
-    typer.Option(
-        "--allow-removals",
-        help="Allow removing more than 30 % of the documents, or all documents of an emptied file or folder.",
-    ),
-]
 
 
 def publish(
@@ -79,47 +70,43 @@ def publish(
     """
     if fail_under and questions is None:
         raise typer.BadParameter("it needs --questions", param_hint=FAIL_UNDER)
-    _require_one_kind({"--version": version, "--list": listing, "PATH or --questions": paths or questions})
-    with publishing_errors():
-        from publish.publisher import publish as publish_index
-        from publish.publisher import switch
-        from publish.versions import key_of
+    kinds = {"--version": version, "--list": listing, "PATH or --questions": paths or questions}
+    if len(chosen := [name for name, value in kinds.items() if value not in (None, False)]) > 1:
+        raise typer.BadParameter(f"{' and '.join(chosen)} cannot be used together")
+    from knowledge.engines.server.address import ServerAddress
+    from publish.publisher import server_address, switch
+    from publish.versions import key_of
 
-        target = open_stack(stack, region)
-        if listing:
-            _print_versions(target, as_json=as_json)
-            return
-        server = find_server(index, target)
-        if server is not None and version is not None:
-            outcome = _server_publisher(target, server).go_back(version)
-        elif version is not None:
-            key = key_of(version)
-            outcome = switch(target, key, target.bucket.facts(key), note)
-        else:
-            request = IngestRequest(
-                paths=tuple(paths or ()),
-                base_url=base_url or "",
-                include=tuple(include or ()),
-                exclude=tuple(exclude or ()),
-            )
-            build = IndexBuild(
-                request,
-                target.parameters,
-                questions=questions,
-                fail_under=fail_under or (),
-                strict=strict,
-                may_remove=allow_removals,
-            )
-            outcome = publish_index(target, build, note) if server is None else publish_to_server(target, server, build)
+    target = open_stack(stack, region)
+    if listing:
+        _print_versions(target, as_json=as_json)
+        return
+    server = ServerAddress.parse(index) if index else server_address(target)
+    if server is not None and version is not None:
+        outcome = _server_publisher(target, server).go_back(version)
+    elif version is not None:
+        key = key_of(version)
+        outcome = switch(target, key, target.bucket.facts(key), note, {})
+    else:
+        request = IngestRequest(
+            paths=tuple(paths or ()),
+            base_url=base_url or "",
+            include=tuple(include or ()),
+            exclude=tuple(exclude or ()),
+        )
+        build = IndexBuild(
+            request,
+            target.parameters,
+            questions=questions,
+            fail_under=fail_under or (),
+            strict=strict,
+            may_remove=allow_removals,
+        )
+        outcome = publish_build(target, build, server)
     if as_json:
         emit_json(outcome.fields())
     else:
         print_rich(outcome.sentence)
-
-
-def _require_one_kind(kinds: Mapping[str, object]) -> None:
-    if len(chosen := [name for name, value in kinds.items() if value not in (None, False)]) > 1:
-        raise typer.BadParameter(f"{' and '.join(chosen)} cannot be used together")
 
 
 def open_stack(stack: str, region: str | None) -> Target:
@@ -135,17 +122,6 @@ def open_stack(stack: str, region: str | None) -> Target:
 
     with aws_errors():
         return open_target(boto3.session.Session(region_name=region), stack)
-
-
-@contextmanager
-def publishing_errors() -> Iterator[None]:
-    """Raise ``CommandFailed`` for a ``PublishFailed``."""
-    from publish.errors import PublishFailed
-
-    try:
-        yield
-    except PublishFailed as exc:
-        raise CommandFailed(str(exc), code=exc.code) from exc
 
 
 def _print_versions(target: Target, *, as_json: bool) -> None:
@@ -257,23 +233,13 @@ def _rehearse(settings: Settings, report: Mapping[str, Any]) -> str:
     return place
 
 
-def find_server(index: str | None, target: Target) -> ServerAddress | None:
-    """Return the address of Chroma's server: ``index``, else the stack's own; None if the index is in a layer."""
-    from knowledge.engines.server.address import ServerAddress
-    from publish.publisher import server_address
+def publish_build(target: Target, build: IndexBuild, server: ServerAddress | None) -> Outcome:
+    """Publish the version that ``build`` makes on ``server``, or in a layer without one; raises as ``build``."""
+    from publish.publisher import publish as publish_index
 
-    return ServerAddress.parse(index) if index else server_address(target)
-
-
-def publish_to_server(target: Target, server: ServerAddress, build: IndexBuild) -> Outcome:
-    """Write the version that ``build`` makes to the server, and let the stack answer from it; raises as ``build``."""
-    from publish.versions import Facts
-
-    def make(version: ServerAddress) -> tuple[Facts, Mapping[str, Any]]:
-        report = build(str(version))
-        return Facts(report["version"], report["documents"], report["chunks"]), report
-
-    return _server_publisher(target, server).publish(server, make)
+    if server is None:
+        return publish_index(target, build, note)
+    return _server_publisher(target, server).publish(server, build)
 
 
 def _server_publisher(target: Target, server: ServerAddress) -> ServerPublisher:

@@ -15,7 +15,7 @@ from ragctl.console import CommandFailed, describe_error, emit_json, note, print
 from ragctl.evaluate_questions import FAIL_UNDER
 from ragctl.ingest_request import IngestRequest, is_address
 from ragctl.options import Json
-from ragctl.publish import IndexBuild, Region, StackName, find_server, open_stack, publish_to_server, publishing_errors
+from ragctl.publish import IndexBuild, Region, StackName, open_stack, publish_build
 
 if TYPE_CHECKING:
     from publish.stack import Target
@@ -63,7 +63,7 @@ def refresh(
             f"{folder} is not empty, and would hold what the bucket does not", param_hint="--folder"
         )
     mirror = nullcontext(str(folder)) if folder else tempfile.TemporaryDirectory(prefix="ragctl-documents-")
-    with publishing_errors(), mirror as name:
+    with mirror as name:
         from publish.errors import aws_errors
         from publish.refresh import DocumentBucket, Refresh, ReportStore
 
@@ -93,7 +93,7 @@ def refresh(
 
 def _publish_once(target: Target, request: IngestRequest, fail_under: str) -> Mapping[str, Any]:
     from publish.errors import aws_errors
-    from publish.publisher import publish
+    from publish.publisher import server_address
 
     with tempfile.TemporaryDirectory(prefix="ragctl-questions-") as temporary:
         questions = Path(temporary) / "questions.jsonl"
@@ -105,16 +105,10 @@ def _publish_once(target: Target, request: IngestRequest, fail_under: str) -> Ma
             questions=questions if is_there else None,
             fail_under=(fail_under,) if is_there and fail_under else (),
         )
-        server = find_server(None, target)
-        outcome = publish(target, build, note) if server is None else publish_to_server(target, server, build)
-        return outcome.fields()
+        return publish_build(target, build, server_address(target)).fields()
 
 
 def _describe_failure(error: Exception) -> tuple[str, str] | None:
     """Return the sentence and the code for a report, or None for an unexpected error."""
-    from publish.errors import PublishFailed
-
-    if isinstance(error, PublishFailed):
-        return str(error), error.code
     message = describe_error(error)
     return (message.sentence, message.code) if message else None

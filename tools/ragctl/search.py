@@ -68,7 +68,7 @@ def search(
     from ragctl.embedders import open_for_questions
 
     with closing(open_for_questions(settings)) as opened:
-        find = searcher(mode or default_mode(opened), opened, profile=settings.profile)
+        find = searcher(mode or (Mode.late if opened.late else Mode.hybrid), opened, profile=settings.profile)
         if text is not None:
             hits = find(text, k)
             cosines = word_cosines(opened, text, hits) if explain else [{} for _ in hits]
@@ -145,11 +145,6 @@ def searcher(mode: Mode, index: ChromaIndex, *, profile: str) -> Search:
             if not index.late:
                 index.search([], k=1)  # raises IndexMismatch with the reason
             return lambda text, k: index.search([View(text)], k=k).hits
-
-
-def default_mode(index: ChromaIndex) -> Mode:
-    """Return the best mode that ``index`` allows."""
-    return Mode.late if index.late else Mode.hybrid
 
 
 @dataclass(frozen=True, slots=True)

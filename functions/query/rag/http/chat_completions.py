@@ -53,19 +53,21 @@ _REFUSED: RefusedParameters = {
 }
 
 
-class Part(BaseModel):
-    """A piece of a message's text."""
+class StrictModel(BaseModel):
+    """Part of a request; a value of another type is not converted."""
 
     model_config = ConfigDict(strict=True)
+
+
+class Part(StrictModel):
+    """A piece of a message's text."""
 
     type: Annotated[Literal["text", "input_text", "output_text"], Field(description="The kind: text alone is read.")]
     text: Annotated[str, Field(description="The text.")]
 
 
-class ChatMessage(BaseModel):
+class ChatMessage(StrictModel):
     """One message. Only those of the user and of the assistant are read."""
-
-    model_config = ConfigDict(strict=True)
 
     role: Annotated[str, Field(description="Who speaks: user or assistant; messages of others are ignored.")]
     content: Annotated[str | list[Part] | None, Field(description="What is said, as text or as parts of text.")] = None
@@ -77,18 +79,14 @@ class ChatMessage(BaseModel):
         return self.content if isinstance(self.content, str) else "\n".join(part.text for part in parts)
 
 
-class StreamOptions(BaseModel):
+class StreamOptions(StrictModel):
     """What a stream has beside the text."""
-
-    model_config = ConfigDict(strict=True)
 
     include_usage: bool | None = None
 
 
-class ChatRequest(BaseModel):
+class ChatRequest(StrictModel):
     """A chat completion to make. Other fields (temperature, tools, max_tokens ...) are accepted and ignored."""
-
-    model_config = ConfigDict(strict=True)
 
     messages: Annotated[
         list[ChatMessage],
@@ -107,19 +105,18 @@ class ChatRequest(BaseModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedRequest:
-    """A request as a question. ``model`` is the name in the reply, ``page`` the address of the service's own page."""
+    """A request as a question. ``model`` is the name in the reply, ``page`` the address of the service's own page.
+
+    ``include_usage`` is for a stream of chunks; a response repeats ``instructions`` and ``metadata``.
+    """
 
     question: Question
     model: str
     stream: bool = False
     page: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ParsedChat(ParsedRequest):
-    """A request for a chat completion."""
-
     include_usage: bool = False
+    instructions: str | None = None
+    metadata: Mapping[str, str] = field(default_factory=dict)
 
 
 def models(profile: str) -> tuple[str, ...]:
@@ -137,7 +134,7 @@ def model_body(name: str) -> dict[str, Any]:
     return {"id": name, "object": "model", "created": 0, "owned_by": "serverless-rag"}
 
 
-def parse_chat(body: str, *, profile: str, page: str = "") -> ParsedChat:
+def parse_chat(body: str, *, profile: str, page: str = "") -> ParsedRequest:
     """Return the request in ``body``; see ``read_conversation`` for its question.
 
     Raises:
@@ -145,7 +142,7 @@ def parse_chat(body: str, *, profile: str, page: str = "") -> ParsedChat:
     """
     request = read_request(ChatRequest, body, refused=_REFUSED, example=EXAMPLE)
     options = request.stream_options or StreamOptions()
-    return ParsedChat(
+    return ParsedRequest(
         question=read_conversation(request.messages, param="messages"),
         model=model_named(request.model, profile),
         stream=request.stream is True,
@@ -154,7 +151,7 @@ def parse_chat(body: str, *, profile: str, page: str = "") -> ParsedChat:
     )
 
 
-def is_side_task(chat: ParsedChat, task: str) -> bool:
+def is_side_task(chat: ParsedRequest, task: str) -> bool:
     """Return whether Open WebUI asks for something beside its user's question: a title, tags, follow-up questions.
 
     ``task`` is the value of ``SIDE_TASK_HEADER``, ``""`` if absent; a connection that is set up for it sends the task's
@@ -217,14 +214,14 @@ def read_conversation(messages: Sequence[ChatMessage], *, param: str) -> Questio
     return Question(text=text, turns=tuple(turns[-MAX_TURNS:]), max_chars=MAX_QUESTION_CHARS)
 
 
-def completion_body(answer: Answer, chat: ParsedChat) -> dict[str, Any]:
+def completion_body(answer: Answer, chat: ParsedRequest) -> dict[str, Any]:
     """Return the body of a plain reply."""
     text, annotations = answer.text + sources_below(answer, chat), url_citations(answer, page=chat.page)
     body = _completion(answer.response_id, chat, text, annotations, _finish_reason(answer))
     return {**body, "usage": _usage(answer), **extra_fields(answer)}
 
 
-def side_task_body(chat: ParsedChat, key: str) -> dict[str, Any]:
+def side_task_body(chat: ParsedRequest, key: str) -> dict[str, Any]:
     """Return the body of a reply to a side task; ``key`` ends its id."""
     return {**_completion(key, chat, SIDE_TASK_ANSWER, [], "stop"), "usage": NO_USAGE}
 
@@ -233,7 +230,7 @@ def side_task_body(chat: ParsedChat, key: str) -> dict[str, Any]:
 class ChatChunks:
     """The chunks of one streamed completion; ``id`` is theirs, the answer's own id comes with the last one."""
 
-    chat: ParsedChat
+    chat: ParsedRequest
     id: str
     created: int = field(default_factory=lambda: int(time.time()))
 
@@ -271,7 +268,7 @@ class ChatChunks:
 
 
 def _completion(
-    key: str, chat: ParsedChat, text: str, annotations: list[dict[str, Any]], finish_reason: str
+    key: str, chat: ParsedRequest, text: str, annotations: list[dict[str, Any]], finish_reason: str
 ) -> dict[str, Any]:
     message = {"role": "assistant", "content": text, "refusal": None, "annotations": annotations}
     return {

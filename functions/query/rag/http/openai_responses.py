@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from rag.http.chat_completions import (
     ChatMessage,
     ParsedRequest,
     RefusedParameters,
+    StrictModel,
     extra_fields,
     model_named,
     read_conversation,
@@ -48,10 +49,8 @@ class InputMessage(ChatMessage):
     type: Annotated[Literal["message"], Field(description="Messages alone are read.")] = "message"
 
 
-class ResponseRequest(BaseModel):
+class ResponseRequest(StrictModel):
     """A response to make. Other fields (temperature, tools, max_output_tokens, store ...) are accepted and ignored."""
-
-    model_config = ConfigDict(strict=True)
 
     input: Annotated[
         str | list[InputMessage],
@@ -69,26 +68,16 @@ class ResponseRequest(BaseModel):
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ParsedResponseRequest(ParsedRequest):
-    """A request for a response, with the fields that the response repeats."""
-
-    instructions: str | None = None
-    metadata: dict[str, str] = field(default_factory=dict)
-
-
-def parse_response_request(body: str, *, profile: str, page: str = "") -> ParsedResponseRequest:
+def parse_response_request(body: str, *, profile: str, page: str = "") -> ParsedRequest:
     """Return the request in ``body``; see ``read_conversation`` for its question.
 
     Raises:
         InvalidJson, InvalidParameter, UnsupportedParameter: as ``read_request`` and ``read_conversation``.
     """
     request = read_request(ResponseRequest, body, refused=_REFUSED, example=EXAMPLE)
-    text_or_messages = request.input
-    messages = (
-        [ChatMessage(role="user", content=text_or_messages)] if isinstance(text_or_messages, str) else text_or_messages
-    )
-    return ParsedResponseRequest(
+    given = request.input
+    messages = [ChatMessage(role="user", content=given)] if isinstance(given, str) else given
+    return ParsedRequest(
         question=read_conversation(messages, param="input"),
         model=model_named(request.model, profile),
         stream=request.stream is True,
@@ -102,7 +91,7 @@ def parse_response_request(body: str, *, profile: str, page: str = "") -> Parsed
 class ResponseBuilder:
     """Builds one response, plain or as the events of a stream in their order; ``key`` ends its ids."""
 
-    request: ParsedResponseRequest
+    request: ParsedRequest
     key: str
     created: int = field(default_factory=lambda: int(time.time()))
     numbers: Iterator[int] = field(default_factory=count)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from knowledge.model.values import Chunk
 from knowledge.search.passage import ChunkView
 from rag.answer.routing import ConfidenceRouter
@@ -30,7 +28,24 @@ MAIN_TIMINGS = ("retrieval", "generation", "citation", "total")
 
 def query_reply(answer: Answer) -> QueryReply:
     """Return the reply to ``POST /api/query``."""
-    return QueryReply.model_validate(_answer_fields(answer))
+    return QueryReply.model_validate(
+        {
+            "answer": answer.text,
+            "model_text": answer.model_text,
+            "sources": answer.sources,
+            "related_docs": answer.related_docs,
+            "citations": [_citation(citation) for citation in answer.citations],
+            "references": [reference_reply(reference) for reference in answer.references],
+            "citations_markdown": citations_markdown(answer.citations),
+            "confidence": answer.confidence,
+            "refused": answer.refused,
+            "partial": answer.partial,
+            "routing": answer.routing,
+            "response_id": answer.response_id,
+            "session_id": answer.question.session_id,
+            "metadata": _metadata(answer),
+        }
+    )
 
 
 def rendered_reply(answer: Answer) -> RenderedReply:
@@ -45,8 +60,7 @@ def rendered_reply(answer: Answer) -> RenderedReply:
         for hit in answer.found
     ]
     closest = [ClosestReply(**_chunk_fields(hit.chunk), score=round(hit.score, 4)) for hit in answer.closest]
-    fields = {**_answer_fields(answer), "rendered": list(answer.nodes), "found": found, "closest": closest}
-    return RenderedReply.model_validate(fields)
+    return RenderedReply(**dict(query_reply(answer)), rendered=list(answer.nodes), found=found, closest=closest)
 
 
 def question_reply(answer: Answer, *, debug: bool) -> QuestionReply:
@@ -66,7 +80,16 @@ def question_reply(answer: Answer, *, debug: bool) -> QuestionReply:
 
 def chunk_reply(view: ChunkView) -> ChunkReply:
     """Return the reply to ``GET /api/chunks/{id}``."""
-    return ChunkReply.model_validate(_view_fields(view))
+    chunk = view.chunk
+    return ChunkReply.model_validate(
+        {
+            **_chunk_fields(chunk),
+            "id": chunk.id,
+            "text": chunk.text,
+            "units": view.units,
+            "matches": [{"start": word.start, "end": word.end, "weight": word.score} for word in view.matches],
+        }
+    )
 
 
 def rendered_chunk_reply(view: ChunkView, before: Chunk | None, after: Chunk | None) -> RenderedChunkReply:
@@ -78,7 +101,7 @@ def rendered_chunk_reply(view: ChunkView, before: Chunk | None, after: Chunk | N
         name: json_nodes(parse_markdown(normalise_text(chunk.text)), lambda number: (number, "")) if chunk else []
         for name, chunk in (("rendered", view.chunk), ("before", before), ("after", after))
     }
-    return RenderedChunkReply.model_validate({**_view_fields(view), **nodes})
+    return RenderedChunkReply(**dict(chunk_reply(view)), **nodes)
 
 
 def reference_reply(reference: Reference) -> ReferenceReply:
@@ -97,35 +120,6 @@ def timings_ms(answer: Answer) -> dict[str, float]:
     """Return the answer's timings as ``{"retrievalMs": 1.23, ...}``; the four main ones are always there."""
     timings = {**dict.fromkeys(MAIN_TIMINGS, 0.0), **answer.timings}
     return {f"{slot}Ms": round(value, 2) for slot, value in timings.items()}
-
-
-def _answer_fields(answer: Answer) -> dict[str, Any]:
-    return {
-        "answer": answer.text,
-        "model_text": answer.model_text,
-        "sources": answer.sources,
-        "related_docs": answer.related_docs,
-        "citations": [_citation(citation) for citation in answer.citations],
-        "references": [reference_reply(reference) for reference in answer.references],
-        "citations_markdown": citations_markdown(answer.citations),
-        "confidence": answer.confidence,
-        "refused": answer.refused,
-        "partial": answer.partial,
-        "routing": answer.routing,
-        "response_id": answer.response_id,
-        "session_id": answer.question.session_id,
-        "metadata": _metadata(answer),
-    }
-
-
-def _view_fields(view: ChunkView) -> dict[str, Any]:
-    return {
-        **_chunk_fields(view.chunk),
-        "id": view.chunk.id,
-        "text": view.chunk.text,
-        "units": view.units,
-        "matches": [{"start": word.start, "end": word.end, "weight": word.score} for word in view.matches],
-    }
 
 
 def _chunk_fields(chunk: Chunk) -> dict[str, str]:
@@ -160,20 +154,21 @@ def _metadata(answer: Answer) -> MetadataReply:
         )
         for statement in answer.statements
     ]
-    fields = {
-        "query": answer.question.text,
-        "profile": answer.profile,
-        "chunks_retrieved": answer.chunks_retrieved,
-        "chunks_used": len(answer.citations),
-        "latency_ms": round(answer.timings.get("total", 0.0), 2),
-        "model": completion.model,
-        "finish_reason": completion.finish_reason,
-        "cached": answer.cached,
-        "degraded": completion.degraded,
-        "statements": statements,
-        "trail": answer.trail,
-        "skipped": answer.skipped,
-        "timings": timings_ms(answer),
-        "usage": completion.usage,
-    }
-    return MetadataReply.model_validate(fields)
+    return MetadataReply.model_validate(
+        {
+            "query": answer.question.text,
+            "profile": answer.profile,
+            "chunks_retrieved": answer.chunks_retrieved,
+            "chunks_used": len(answer.citations),
+            "latency_ms": round(answer.timings.get("total", 0.0), 2),
+            "model": completion.model,
+            "finish_reason": completion.finish_reason,
+            "cached": answer.cached,
+            "degraded": completion.degraded,
+            "statements": statements,
+            "trail": answer.trail,
+            "skipped": answer.skipped,
+            "timings": timings_ms(answer),
+            "usage": completion.usage,
+        }
+    )
