@@ -116,7 +116,7 @@ def publish(target: Target, build: Build, tell: Tell) -> Outcome:
         manifest = read_manifest(folder)
         if manifest is None or not manifest.chunks:
             raise PublishFailed("The index holds nothing, and is not published", code="index_empty")
-        archive, facts = place / "packed.zip", Facts.of(manifest)
+        archive, facts = place / "packed.zip", Facts(manifest.version, manifest.documents, manifest.chunks)
         key = key_of(pack_index(folder, archive))
         if key != target.key:
             tell(f"putting {key} into the bucket")

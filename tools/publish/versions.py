@@ -12,7 +12,6 @@ from typing import Any
 
 from botocore.exceptions import ClientError  # type: ignore[import-untyped]
 
-from knowledge.model.manifest import Manifest
 from publish.errors import PublishFailed, code_of
 
 FOLDER = "index"
@@ -30,11 +29,6 @@ class Facts:
     version: str
     documents: int
     chunks: int
-
-    @classmethod
-    def of(cls, manifest: Manifest) -> Facts:
-        """Return the facts of an index."""
-        return cls(manifest.version, manifest.documents, manifest.chunks)
 
 
 @dataclass(frozen=True, slots=True)

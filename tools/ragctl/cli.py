@@ -28,8 +28,7 @@ from ragctl.doctor import doctor
 from ragctl.evaluate import evaluate
 from ragctl.ingest import ingest
 from ragctl.options import Json, limit_numpy_threads, wants_trace
-from ragctl.publish import publish
-from ragctl.refresh import refresh
+from ragctl.publish import publish, refresh
 from ragctl.search import search
 from ragctl.serve import mcp, serve
 

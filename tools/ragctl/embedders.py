@@ -15,6 +15,7 @@ import numpy as np
 from knowledge.model.values import Embedder
 from rag.adapters.embedding.openai_embedder import batches
 from rag.adapters.secrets import index_key
+from ragctl.reading_cache import connect_database
 
 if TYPE_CHECKING:
     from knowledge.model.values import Matrix, Vector
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 PAID_NAME = ".embeddings.sqlite"
 """Beside the manifest of an index whose ingest is unfinished."""
+_TABLE = "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL)"
 
 
 def for_questions(settings: Settings, *, threads: int = 1) -> Embedder:
@@ -121,17 +123,7 @@ class PaidOnce:
 def _open_database(path: Path) -> sqlite3.Connection:
     """Open the vectors by the digest of their text; a damaged file is deleted, and its vectors are paid for again."""
     try:
-        return _connect(path)
+        return connect_database(path, _TABLE)
     except sqlite3.DatabaseError:
         path.unlink()
-        return _connect(path)
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path)
-    try:
-        connection.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL)")
-    except BaseException:
-        connection.close()
-        raise
-    return connection
+        return connect_database(path, _TABLE)

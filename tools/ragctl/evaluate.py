@@ -161,8 +161,14 @@ def _measure_corpus(
     asked = [(query_id, text) for query_id, text in read_queries(queries) if query_id in judged]
     if not asked:
         raise CommandFailed(f"No question in {queries} has a relevant document in {qrels}", code="source_unreadable")
-    place = index or f".index/eval-{_digest_file(corpus)}"
-    settings = read_settings(index=place, profile=profile)
+    if not index:
+        try:
+            with corpus.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()[:DIGEST_CHARS]
+        except OSError as exc:
+            raise CommandFailed(f"{corpus} cannot be read: {exc.strerror}", code="source_unreadable") from exc
+        index = f".index/eval-{digest}"
+    settings = read_settings(index=index, profile=profile)
     failed, summary = _ingest_corpus(corpus, settings)
 
     from knowledge.embedding import MiniLM
@@ -170,13 +176,13 @@ def _measure_corpus(
 
     metrics: dict[str, dict[str, float]] = {}
     embedder = MiniLM(threads=count_cores())
-    with closing(open_index(place, embedder=embedder, collection=settings.collection)) as opened:
+    with closing(open_index(index, embedder=embedder, collection=settings.collection)) as opened:
         for chosen in modes or list(Mode):
             metrics[chosen] = _measure_mode(searcher(chosen, opened, profile=settings.profile), asked, judged)
     sizes = {"queries": len(asked), "documents": summary.documents, "chunks": summary.chunks}
     if as_json:
         unread = {"failed": failed} if failed else {}
-        emit_json({"metrics": metrics, **sizes, **unread, "index": place})
+        emit_json({"metrics": metrics, **sizes, **unread, "index": index})
     else:
         _print_metrics(metrics, sizes)
 
@@ -216,14 +222,6 @@ def _ingest_corpus(corpus: Path, settings: Settings) -> tuple[list[dict[str, str
             reading.documents, target=target, embedder=embedder, collection=settings.collection, on_progress=on_progress
         )
     return failures_as_json(*reading.failed, *summary.failed), summary
-
-
-def _digest_file(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()[:DIGEST_CHARS]
-    except OSError as exc:
-        raise CommandFailed(f"{path} cannot be read: {exc.strerror}", code="source_unreadable") from exc
 
 
 def _print_metrics(metrics: Mapping[str, Mapping[str, float]], sizes: Mapping[str, int]) -> None:

@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 READINGS_NAME = ".readings.sqlite"
 """Beside the manifest of an index."""
 
-_TABLE = "CREATE TABLE IF NOT EXISTS readings (key BLOB PRIMARY KEY, looks TEXT NOT NULL, outcomes BLOB NOT NULL)"
+_STATEMENTS = (
+    "PRAGMA synchronous = OFF",  # entries that a power cut damages are read again
+    "CREATE TABLE IF NOT EXISTS readings (key BLOB PRIMARY KEY, looks TEXT NOT NULL, outcomes BLOB NOT NULL)",
+)
 
 type Outcomes = tuple[LoadOutcome, ...]
 type Read = Callable[[FoundFile], Outcomes]
@@ -175,21 +178,21 @@ def _parse_outcomes(text: str, found: FoundFile) -> Outcomes:
 def _open_database(path: Path | None, *, write: bool = False) -> sqlite3.Connection:
     """Open the cache; a missing or damaged file counts as empty, and is made anew if ``write`` is true."""
     if path is None or (not write and not path.exists()):
-        return _connect(":memory:")
+        return connect_database(":memory:", *_STATEMENTS)
     try:
-        return _connect(path)
+        return connect_database(path, *_STATEMENTS)
     except sqlite3.Error:
-        if not write:
-            return _connect(":memory:")
-        path.unlink()
-        return _connect(path)
+        if write:
+            path.unlink()
+        return connect_database(path if write else ":memory:", *_STATEMENTS)
 
 
-def _connect(path: Path | str) -> sqlite3.Connection:
+def connect_database(path: Path | str, *statements: str) -> sqlite3.Connection:
+    """Open a database and execute ``statements``; it is closed again if one of them fails."""
     connection = sqlite3.connect(path)
     try:
-        connection.execute("PRAGMA synchronous = OFF")  # entries that a power cut damages are read again
-        connection.execute(_TABLE)
+        for statement in statements:
+            connection.execute(statement)
     except BaseException:
         connection.close()
         raise

@@ -11,10 +11,10 @@ import mimetypes
 import multiprocessing
 import signal
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import TimeoutError as WaitedTooLong
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
@@ -126,10 +126,10 @@ class FetchedPages:
     ``lost`` are the paths of pages that are unavailable for now: the index keeps its version of them.
     """
 
-    files: tuple[FoundFile, ...] = ()
-    failed: tuple[Failure, ...] = ()
-    lost: frozenset[str] = frozenset()
-    skipped: Mapping[str, int] = field(default_factory=dict)
+    files: Sequence[FoundFile]
+    failed: Sequence[Failure]
+    lost: Set[str]
+    skipped: Mapping[str, int]
 
 
 def fetch_pages(addresses: Sequence[str], request: IngestRequest, *, cache: Path) -> FetchedPages:
@@ -165,7 +165,7 @@ def fetch_pages(addresses: Sequence[str], request: IngestRequest, *, cache: Path
         for page in crawled.pages:
             files.setdefault(page.url, FoundFile(page.file, cache, page.path, explicit=False, url=page.url))
     lost -= {found.path for found in files.values()}
-    return FetchedPages(files=tuple(files.values()), failed=tuple(failed), lost=frozenset(lost), skipped=skipped)
+    return FetchedPages(files=list(files.values()), failed=failed, lost=lost, skipped=skipped)
 
 
 def read_sources(
@@ -183,7 +183,7 @@ def read_sources(
 
     local = [Path(path) for path in request.paths if not is_address(path)]
     web = [path for path in request.paths if is_address(path)]
-    pages = fetch_pages(web, request, cache=cache) if web else FetchedPages()
+    pages = fetch_pages(web, request, cache=cache)
     folders = {path: path if path.is_dir() else path.parent for path in local}
     base_urls = {path: request.base_of(str(path)) for path in local}
     sites = PageSites.find(folders, base_urls=base_urls, keep_suffix=request.keep_suffix)

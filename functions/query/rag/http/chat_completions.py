@@ -16,8 +16,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from rag.errors import InvalidParameter, UnsupportedParameter
-from rag.http.citations_markdown import citations_markdown
-from rag.http.replies import query_reply
+from rag.http.replies import citations_markdown, query_reply
 from rag.http.requests import InvalidJson
 from rag.text.sources import source_url
 from rag.text.template import replace_surrogates

@@ -60,12 +60,17 @@ def read_resource(library: Library, params: Params, describe_error: DescribeErro
         raise McpError(INVALID_PARAMS, f"uri must be such as {wanted}", data)
     name = uri.partition("://")[2]
     try:
-        is_passage = uri.startswith(SCHEME)
-        text = _passage_text(library.chunk(name).chunk) if is_passage else _document_text(library.document(name))
+        chunks = (library.chunk(name).chunk,) if uri.startswith(SCHEME) else library.document(name)
     except UnknownChunk as error:
         raise McpError(INVALID_PARAMS, describe_error(error), {"uri": uri[:100]}) from error
     except (RagError, KnowledgeError) as error:
         raise McpError(INTERNAL_ERROR, describe_error(error)) from error
+    first = chunks[0]
+    if uri.startswith(SCHEME):
+        text = f"{' > '.join(filter(None, (first.title, first.section)))}\n{source_url(first)}\n\n{first.text}"
+    else:
+        parts = ["\n\n".join(filter(None, (f"## {one.section}" if one.section else "", one.text))) for one in chunks]
+        text = "\n\n".join([f"# {first.title}\n{source_url(first)}", *parts])
     return {"contents": [{"uri": uri, "mimeType": MARKDOWN, "text": text}]}
 
 
@@ -79,13 +84,3 @@ def _resource(first: Chunk) -> dict[str, Any]:
         **description,
         "mimeType": MARKDOWN,
     }
-
-
-def _passage_text(chunk: Chunk) -> str:
-    heading = " > ".join(filter(None, (chunk.title, chunk.section)))
-    return f"{heading}\n{source_url(chunk)}\n\n{chunk.text}"
-
-
-def _document_text(chunks: tuple[Chunk, ...]) -> str:
-    parts = ["\n\n".join(filter(None, (f"## {one.section}" if one.section else "", one.text))) for one in chunks]
-    return "\n\n".join([f"# {chunks[0].title}\n{source_url(chunks[0])}", *parts])

@@ -13,8 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from knowledge.model.errors import KnowledgeError
 from rag.errors import RagError
-from rag.http.citations_markdown import citations_markdown
-from rag.http.replies import query_reply
+from rag.http.replies import citations_markdown, query_reply
 from rag.http.schema import CitationReply, ConfidenceReply, FilterScalar, OrNull, ReferenceReply, Reply, SourceReply
 from rag.mcp.protocol import INVALID_PARAMS, McpError, McpServer, Method, Params
 from rag.mcp.resources import SCHEME, TEMPLATES, DescribeError, list_documents, read_resource
