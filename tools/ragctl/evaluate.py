@@ -18,7 +18,7 @@ from evaluate.question_files import read_qrels, read_queries
 from ragctl.console import CommandFailed, emit_json, note, print_rich, progress
 from ragctl.evaluate_questions import FAIL_UNDER, make_questions, measure_questions
 from ragctl.ingest_job import failures_as_json
-from ragctl.options import Json, Profile, count_cores, read_settings
+from ragctl.options import Json, Profile, count_cores, read_settings, require_at_most_one
 from ragctl.search import Mode, Search, best_documents, searcher
 
 if TYPE_CHECKING:
@@ -95,13 +95,13 @@ def evaluate(
     With --make-questions: draft such questions. With --corpus: nDCG@10, recall@10, MRR@10 and milliseconds a question
     of search alone.
     """
+    kinds = {"--questions": questions, "--make-questions": drafts, "--corpus": corpus or queries or qrels}
     own = {"--html": html, "--compare": compare, FAIL_UNDER: fail_under, "--limit": limit, "--fresh": fresh or None}
     options: dict[str, dict[str, object]] = {
         "--questions": {"--seed": seed, **own},
         "--make-questions": {"--seed": seed, "--out": out},
         "--corpus": {"--queries": queries, "--qrels": qrels, "--mode": mode},
     }
-    kinds = {"--questions": questions, "--make-questions": drafts, "--corpus": corpus or queries or qrels}
     _require_one_kind(kinds, options)
     seed = seed or 0
     if questions is not None:
@@ -133,16 +133,13 @@ def evaluate(
 
 def _require_one_kind(kinds: Mapping[str, object], options: Mapping[str, Mapping[str, object]]) -> None:
     """Require exactly one kind of measurement, and none of the ``options`` of another kind."""
-    chosen = [name for name in options if kinds[name] is not None]
+    chosen = require_at_most_one(kinds)
     if not chosen:
         raise typer.BadParameter("give --questions, or --make-questions and --out, or --corpus, --queries and --qrels")
-    if len(chosen) > 1:
-        raise typer.BadParameter(f"{' and '.join(chosen)} cannot be used together")
-    (kind,) = chosen
     for other in options.values():
         for name, value in other.items():
-            if name not in options[kind] and value is not None:
-                raise typer.BadParameter(f"{name} does not go with {kind}")
+            if name not in options[chosen[0]] and value is not None:
+                raise typer.BadParameter(f"{name} does not go with {chosen[0]}")
 
 
 def _measure_corpus(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -133,6 +134,14 @@ def require_folder(settings: Settings, *, instead: str) -> Path:
         sentence = f"This needs an index in a folder, and {settings.index_place} is on Chroma's server. {instead}"
         raise CommandFailed(sentence, code="index_on_server")
     return folder_of(settings.index_place)
+
+
+def require_at_most_one(options: Mapping[str, object]) -> list[str]:
+    """Return the name of the given option, if any is given; raise ``BadParameter`` for two."""
+    given = [name for name, value in options.items() if value not in (None, False)]
+    if len(given) > 1:
+        raise typer.BadParameter(f"{' and '.join(given)} cannot be used together")
+    return given
 
 
 def limit_numpy_threads() -> None:

@@ -19,7 +19,7 @@ from ragctl.evaluate_questions import FAIL_UNDER, check_questions
 from ragctl.ingest import check_base_url, check_patterns
 from ragctl.ingest_job import IngestJob
 from ragctl.ingest_request import IngestRequest, is_address
-from ragctl.options import AllowRemovals, Json, read_settings
+from ragctl.options import AllowRemovals, Json, read_settings, require_at_most_one
 
 if TYPE_CHECKING:
     from knowledge.engines.server.address import ServerAddress
@@ -79,9 +79,7 @@ def publish(
     """
     if fail_under and questions is None:
         raise typer.BadParameter("it needs --questions", param_hint=FAIL_UNDER)
-    kinds = {"--version": version, "--list": listing, "PATH or --questions": paths or questions}
-    if len(chosen := [name for name, value in kinds.items() if value not in (None, False)]) > 1:
-        raise typer.BadParameter(f"{' and '.join(chosen)} cannot be used together")
+    require_at_most_one({"--version": version, "--list": listing, "PATH or --questions": paths or questions})
     from knowledge.engines.server.address import ServerAddress
     from publish.publisher import server_address, switch
     from publish.versions import key_of
