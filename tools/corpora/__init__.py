@@ -1,1 +1,1 @@
-"""How much of real folders of documents arrives in an index: a row of figures for each."""
+"""Measure how completely real folders of documents are read into an index: a row of figures for each folder."""

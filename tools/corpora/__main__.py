@@ -1,10 +1,10 @@
-"""``make corpora``: a row of figures for each corpus that ``corpora.toml`` names and a folder holds.
+"""``make corpora``: prints a row of figures for each corpus of ``corpora.toml`` that is in a folder.
 
     python -m corpora FOLDER [NAME...] [--show N] [--write]
 
-``FOLDER`` holds the repositories under their names, and below ``built`` the built sites. A folder that the list does
-not name is measured as it is: ``python -m corpora FOLDER DOCUMENTS``. ``--show`` prints so many chunks with leftovers,
-lost words, wrong titles and links.
+``FOLDER`` holds the repositories under their names, and below ``built`` the built sites. A folder that is not in the
+list is measured too: ``python -m corpora FOLDER DOCUMENTS``. ``--show`` prints up to N chunks with leftovers and
+documents with lost words, and wrong titles and links.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 
 from bench.tables import table
 
-from corpora.measure import Corpus, Row, drawn, measure
+from corpora.measure import Corpus, CorpusFigures, draw, measure
 from emulator.session import ROOT
 
 LIST = Path(__file__).with_name("corpora.toml")
@@ -29,11 +29,11 @@ HEAD = (
     *("documents of", "kind", "documents", "chunks", "failed", "passed over", "words kept %", "of", "leftovers %"),
     *("titles right", "links met", "links and titles against"),
 )
-FIGURES = ROOT / ".index" / "corpora"
+CACHE = ROOT / ".index" / "corpora"
 
 
-def corpora(folder: Path, names: Sequence[str]) -> Iterator[tuple[Corpus, str]]:
-    """The corpora of the list that ``folder`` holds, each with its kind; ``names`` chooses, also folders beside it."""
+def find_corpora(folder: Path, names: Sequence[str]) -> Iterator[tuple[Corpus, str]]:
+    """Yield the listed corpora in ``folder`` with their kinds; ``names`` selects some, or other folders in it."""
     listed = tomllib.loads(LIST.read_text(encoding="utf-8"))["corpus"]
     for entry in listed:
         place = folder / entry["folder"]
@@ -51,55 +51,57 @@ def corpora(folder: Path, names: Sequence[str]) -> Iterator[tuple[Corpus, str]]:
             yield Corpus(name=name, folder=folder / name), "folder"
 
 
-def cells(row: Row, kind: str) -> list[str]:
-    """A row of the table."""
-    media = Counter(row.passed_over)
+def format_row(figures: CorpusFigures, kind: str) -> list[str]:
+    """Return the table's cells of one corpus."""
+    lost = sum(map(Counter.total, figures.lost.values()))
     return [
-        row.corpus.name,
+        figures.corpus.name,
         kind,
-        f"{row.documents:,}",
-        f"{len(row.chunks):,}",
-        str(len(row.failed)),
-        str(media.total()),
-        f"{row.kept:.2f}" if row.compared else "",
-        f"{row.words:,}",
-        f"{row.left_over:.1f}",
-        f"{sum(right for right, *_ in row.titles)} of {len(row.titles)}",
-        f"{sum(met for met, _ in row.links)} of {len(row.links)}",
-        "built site" if row.corpus.built else "authors' links" if row.corpus.base else "files",
+        f"{figures.documents:,}",
+        f"{len(figures.chunks):,}",
+        str(len(figures.failed)),
+        str(sum(figures.skipped.values())),
+        f"{100 * (1 - lost / max(figures.words, 1)):.2f}" if figures.compared else "",
+        f"{figures.words:,}",
+        f"{100 * len(figures.leftovers) / max(len(figures.chunks), 1):.1f}",
+        f"{sum(right for right, *_ in figures.titles)} of {len(figures.titles)}",
+        f"{sum(is_met for is_met, _ in figures.links)} of {len(figures.links)}",
+        "built site" if figures.corpus.built else "authors' links" if figures.corpus.base else "files",
     ]
 
 
-def shown(row: Row, many: int) -> Iterator[str]:
-    """What is amiss, for reading."""
-    yield from (f"FAILED {line}" for line in row.failed[:many])
-    yield f"PASSED OVER {dict(row.passed_over)}"
-    yield from (f"TITLE {mine!r} is stated as {stated!r}" for right, mine, stated in row.titles if not right)
-    yield from (f"LINK {url}" for met, url in row.links if not met)
-    for path, lost in sorted(row.lost.items(), key=lambda one: -one[1].total())[:many]:
-        yield f"LOST {lost.total()} {path}: {' '.join(f'{word}*{count}' for word, count in lost.most_common(25))}"
-    yield f"LEFT {Counter(kind for _, kinds in row.left for kind in kinds)}"
-    for chunk, kinds in drawn(row.left, many):
+def describe_faults(figures: CorpusFigures, count: int) -> Iterator[str]:
+    """Describe failures, wrong titles and links, lost words and leftovers, up to ``count`` of each long list."""
+    yield from (f"FAILED {line}" for line in figures.failed[:count])
+    yield f"PASSED OVER {dict(figures.skipped)}"
+    yield from (f"TITLE {mine!r} is stated as {stated!r}" for right, mine, stated in figures.titles if not right)
+    yield from (f"LINK {url}" for is_met, url in figures.links if not is_met)
+    for path, lost in sorted(figures.lost.items(), key=lambda item: -item[1].total())[:count]:
+        yield f"LOST {lost.total()} {path}: {' '.join(f'{word}*{times}' for word, times in lost.most_common(25))}"
+    yield f"LEFT {Counter(kind for _, kinds in figures.leftovers for kind in kinds)}"
+    for chunk, kinds in draw(figures.leftovers, count):
         yield f"{'=' * 30} {chunk.path} {kinds}\n{chunk.text}"
 
 
 def main() -> int:
-    """Measure, print, and with ``--write`` put the table into docs/evidence/reading-documents.md."""
-    reads = argparse.ArgumentParser(prog="python -m corpora")
-    reads.add_argument("folder", type=Path)
-    reads.add_argument("names", nargs="*")
-    reads.add_argument("--show", type=int, default=0)
-    reads.add_argument("--write", action="store_true")
-    given = reads.parse_args()
-    FIGURES.mkdir(parents=True, exist_ok=True)
-    for corpus, kind in corpora(given.folder, given.names):
-        row = measure(corpus)
-        (FIGURES / f"{corpus.name.replace('/', ' ')}.json").write_text(json.dumps(cells(row, kind)), encoding="utf-8")
-        print(" | ".join(cells(row, kind)), flush=True)
-        if given.show:
-            print(*shown(row, given.show), sep="\n", flush=True)
-    if given.write:
-        rows = sorted(json.loads(path.read_bytes()) for path in FIGURES.glob("*.json"))
+    """Measure and print; with ``--write`` update the table in docs/evidence/reading-documents.md."""
+    parser = argparse.ArgumentParser(prog="python -m corpora")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--show", type=int, default=0)
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    CACHE.mkdir(parents=True, exist_ok=True)
+    for corpus, kind in find_corpora(options.folder, options.names):
+        figures = measure(corpus)
+        (CACHE / f"{corpus.name.replace('/', ' ')}.json").write_text(
+            json.dumps(format_row(figures, kind)), encoding="utf-8"
+        )
+        print(" | ".join(format_row(figures, kind)), flush=True)
+        if options.show:
+            print(*describe_faults(figures, options.show), sep="\n", flush=True)
+    if options.write:
+        rows = sorted(json.loads(path.read_bytes()) for path in CACHE.glob("*.json"))
         text = table(HEAD, sorted(rows, key=lambda cells: (cells[1], cells[0])))
         before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
         PAGE.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{rest.partition(END)[2]}", encoding="utf-8")

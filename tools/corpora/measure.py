@@ -1,18 +1,20 @@
-"""One folder of documents, read and cut as ``ragctl ingest`` does, against what its files and its built site say."""
+"""Figures of one folder of documents: read and cut as by ``ragctl ingest``, compared with its files and built site."""
 
 from __future__ import annotations
 
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from urllib.parse import unquote, urlsplit
 
-from corpora.leftovers import leftovers
-from corpora.sources import Source, page, read, words
+from markdown_it import MarkdownIt
+
+from corpora.reference import ReferenceText, count_words, read_file, read_page
+from documents.markup.code import HiddenCode
 from knowledge.build.plan import PreviousChunks, plan
 from knowledge.cut.chunking import MAX_CHARS, OVERLAP_CHARS
 from knowledge.model.values import Chunk, Document
@@ -21,43 +23,87 @@ from ragctl.ingest_request import IngestRequest
 from ragctl.sources import map_documents, read_sources
 
 _LINK = re.compile(r"""(?:\]\(|href=["'])(/(?![\w./-]*\.(?!html)\w+[)#"'?])[\w./-]+)[)#"'?]""")
-"""A link from the top of the site that is no picture and no download."""
+"""A link that begins with a slash and leads to a page, not to a picture or a download."""
 _FENCED = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?^[ \t]*\1|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 TITLES, LINKS = 20, 30
 REPOSITORY = "https://github.com/owner/name/blob/main"
 SITE = "https://site.example"
 
+# Markup that should not be in a chunk's text.
+_TEXT_MARKUP = {
+    "{{": re.compile(r"\{\{"),
+    "{%": re.compile(r"\{%"),
+    "{! {*": re.compile(r"\{!|\{\* "),
+    ":::": re.compile(r"^[ \t>]*:{3,}|^[ \t>]*::+[a-z][\w-]*|^[ \t]*::[ \t]*$", re.MULTILINE),
+    "///": re.compile(r"^[ \t>]*/{3,}", re.MULTILINE),
+    "!!!": re.compile(r"^[ \t>]*(?:!!!|\?\?\?\+?|===)[ \t]", re.MULTILINE),
+    "{.x}": re.compile(r"\{:?[ \t]*[.#][\w-]+[^{}\n]*\}|\{:[^{}\n]*\}"),
+    "<!--": re.compile(r"<!--"),
+}
+_HEADING_LINE = re.compile(r"^ {0,3}#{1,6}[ \t].*$", re.MULTILINE)
+_PARSER = MarkdownIt("commonmark").enable("table")
+_WIKI = {"[[ ]]": r"!?\[\[[^\[\]\n]+\]\]", "[!x]": r"^> ?\[!\w+\]", "%%": r"%%[^%\n]+%%"}
+_MDX = {"import": r"^(?:import|export)\s.+\bfrom\s+['\"]|^import\s+['\"]", "{/*": r"\{/\*"}
+_MYST = {"(label)=": r"^\([\w-]+\)=\s*$", "{role}": r"\{[\w:.-]+\}(?=\ufdd0)", "{{": r"\{\{"}
+_ENTITIES = {"&x;": r"&(?:nbsp|copy|lt|gt|amp|quot|#\d+|mdash|ndash);"}
+_RST = {
+    "::": r"^\s*\.\. [\w:.-]+::",
+    ":role:": r"(?<![\w:]):[\w:.+-]+:(?=[`\ufdd0])",
+    "`_": r"[`\ufdd1]__?(?!\w)",
+    "|x|": r"(?<![\w|`])\|\w(?:[\w -]*\w)?\|_?(?![\w|])",
+    ":option:": r"^\s*:(?:maxdepth|caption|hidden|linenos|glob|members|noindex|name):",
+}
+_ADOC = {
+    "macro:": r"(?<!\w)(?:image|xref|link|include|video|footnote|kbd|btn|menu|pass|stem|icon|anchor)::?[^\s\[\]]*\[",
+    ":attr:": r"^:[\w-]+!?:(?:\s|$)",
+    "ifdef": r"^(?:ifdef|ifndef|endif|ifeval)::",
+    "[[ ]]": r"\[\[[^\]\n]+\]\]",
+    "----": r"^(?:={4,}|\+{4,}|\*{4,}|_{4,})$",
+    "[role]": r"^\[(?:#|\.|%|source|cols|NOTE|TIP|quote|role)[^\]\n]*\]$",
+    "{attr}": r"(?<![\\$\w])\{[a-z][\w-]+\}",
+}
+_MARKUP: Mapping[str, Mapping[str, str]] = {
+    **{suffix: {**_WIKI, **_MDX, **_MYST, **_ENTITIES} for suffix in (".md", ".markdown", ".mdx")},
+    **{suffix: {**_ADOC, **_ENTITIES} for suffix in (".adoc", ".asciidoc", ".asc")},
+    **dict.fromkeys((".html", ".htm", ".xhtml", ".epub", ".docx", ".ipynb"), _ENTITIES),
+    ".rst": {**_RST, **_ENTITIES},
+}
+"""Names and line patterns of markup by suffix; ``_TEXT_MARKUP`` and HTML count for all of these suffixes."""
+_PATTERNS = {
+    suffix: {name: re.compile(pattern, re.MULTILINE) for name, pattern in markup.items()}
+    for suffix, markup in _MARKUP.items()
+}
+
 
 @dataclass(frozen=True, slots=True)
-class Built:
-    """The HTML files below ``folder``, by the path of the address that a server gives them (no slash at the end)."""
+class BuiltSite:
+    """The pages of a built site: HTML files by the path of their address, without slashes at its ends."""
 
-    folder: Path
     files: dict[str, Path]
 
     @classmethod
-    def of(cls, folder: Path) -> Built:
-        """All pages of the built site in ``folder``."""
+    def from_folder(cls, folder: Path) -> BuiltSite:
+        """List all pages of the built site in ``folder``."""
         files: dict[str, Path] = {}
         for file in sorted(folder.rglob("*.html")):
             path = file.relative_to(folder).as_posix()
             for name in (path, path.removesuffix(".html"), path.removesuffix("index.html")):
                 files.setdefault(name.strip("/"), file)
-        return cls(folder, files)
+        return cls(files)
 
-    def page(self, url: str, base: str) -> Path | None:
-        """The file behind an address below ``base``; ``None`` where the site has no such page."""
+    def find_page(self, url: str, base: str) -> Path | None:
+        """Return the file behind an address below ``base``, or None if the site lacks the page."""
         path = urlsplit(url).path.removeprefix(urlsplit(base).path.rstrip("/"))
         return self.files.get(unquote(path).strip("/"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Corpus:
-    """A ``folder`` of documents, called ``name``; of the options of an ingest what it needs.
+    """A ``folder`` of documents with its name and its options for the ingest.
 
-    ``built`` is the folder of its built site, ``base`` the site's address: without ``built`` the links that the authors
-    wrote from page to page are the truth, without either its links are those of files in a repository. ``named``: a
-    page is called as its file, as in wikis.
+    ``built`` is the folder of its built site and ``base`` the site's address. Links are compared with the pages of
+    ``built``; else, if ``base`` is given, with the links that authors wrote from page to page; else with the files of
+    the repository. ``named``: a page's title is its file's name, as in wikis.
     """
 
     name: str
@@ -71,44 +117,38 @@ class Corpus:
 
 
 @dataclass(slots=True)
-class Row:
-    """The figures of a corpus; ``lost`` are words by document, ``left`` chunks with the kinds of markup in them."""
+class CorpusFigures:
+    """The figures of a corpus.
+
+    ``lost`` has lost words by document, ``leftovers`` chunks with the kinds of markup in them, ``titles`` (is right,
+    the document's, the file's) and ``links`` (leads to a page, address). ``compared`` counts documents.
+    """
 
     corpus: Corpus
     documents: int = 0
     failed: list[str] = field(default_factory=list)
-    passed_over: Mapping[str, int] = field(default_factory=dict)
+    skipped: Mapping[str, int] = field(default_factory=dict)
     chunks: Sequence[Chunk] = ()
     words: int = 0
     compared: int = 0
     lost: dict[str, Counter[str]] = field(default_factory=dict)
-    left: list[tuple[Chunk, list[str]]] = field(default_factory=list)
+    leftovers: list[tuple[Chunk, list[str]]] = field(default_factory=list)
     titles: list[tuple[bool, str, str]] = field(default_factory=list)
     links: list[tuple[bool, str]] = field(default_factory=list)
 
-    @property
-    def kept(self) -> float:
-        """The share of the words of the source files that the documents hold, in %."""
-        return 100 * (1 - sum(map(Counter.total, self.lost.values())) / max(self.words, 1))
 
-    @property
-    def left_over(self) -> float:
-        """The share of the chunks with markup in them that no reader sees, in %."""
-        return 100 * len(self.left) / max(len(self.chunks), 1)
-
-
-def measure(corpus: Corpus) -> Row:
-    """All figures of ``corpus``."""
-    built = Built.of(corpus.built) if corpus.built else None
-    asked = IngestRequest(
+def measure(corpus: Corpus) -> CorpusFigures:
+    """Read and cut ``corpus``, and return its figures."""
+    site = BuiltSite.from_folder(corpus.built) if corpus.built else None
+    request = IngestRequest(
         paths=(str(corpus.folder),),
-        base_url=corpus.base or (SITE if built else REPOSITORY),
+        base_url=corpus.base or (SITE if site else REPOSITORY),
         read_as=corpus.read_as,
         include=corpus.include,
         exclude=corpus.exclude,
     )
     with TemporaryDirectory() as cache:
-        reading, _ = read_sources(asked, cache=Path(cache))
+        reading, _ = read_sources(request, cache=Path(cache))
     cut = plan(
         reading.documents,
         previous=PreviousChunks(),
@@ -116,93 +156,110 @@ def measure(corpus: Corpus) -> Row:
         overlap=OVERLAP_CHARS,
         map_documents=map_documents,
     )
-    row = Row(corpus, documents=len(reading.documents), chunks=cut.chunks, passed_over=reading.skipped)
-    row.failed = [f"{one.path}: {one.error}" for one in (*reading.failed, *cut.failed)]
-    formats = {document.doc_id: _format(document.path, asked.formats) for document in reading.documents}
-    found = ((chunk, leftovers(chunk.text, f"x{formats[chunk.doc_id]}")) for chunk in cut.chunks)
-    row.left = [(chunk, kinds) for chunk, kinds in found if kinds]
-    _compare(row, reading.documents, built, formats)
-    return row
+    figures = CorpusFigures(corpus, documents=len(reading.documents), chunks=cut.chunks, skipped=reading.skipped)
+    figures.failed = [f"{failure.path}: {failure.error}" for failure in (*reading.failed, *cut.failed)]
+    formats = {document.doc_id: _effective_suffix(document.path, request.formats) for document in reading.documents}
+    found = ((chunk, find_leftovers(chunk.text, f"x{formats[chunk.doc_id]}")) for chunk in cut.chunks)
+    figures.leftovers = [(chunk, kinds) for chunk, kinds in found if kinds]
+    _compare(figures, reading.documents, site, formats)
+    return figures
 
 
-def _compare(row: Row, documents: Sequence[Document], built: Built | None, formats: Mapping[str, str]) -> None:
-    """Put words, titles and links of ``documents`` into ``row``."""
-    corpus = row.corpus
+def _compare(
+    figures: CorpusFigures, documents: Sequence[Document], site: BuiltSite | None, formats: Mapping[str, str]
+) -> None:
+    """Compare words, titles and links of ``documents`` with their files, and add the results to ``figures``."""
+    corpus = figures.corpus
     stated: list[tuple[Document, tuple[str, ...]]] = []
-    for document, source in _sources(documents, corpus, built, formats):
-        row.compared += 1
-        row.words += source.words.total()
-        said = f"{document.title}\n{document.text}\n{'\n'.join(map(str, document.extra.values()))}"
-        if lost := source.words - words(said):
-            row.lost[document.path] = lost
-        if titles := (PurePosixPath(document.path).stem,) if corpus.named else source.titles:
+    for document, reference in _read_references(documents, corpus, site, formats):
+        figures.compared += 1
+        figures.words += reference.words.total()
+        text = f"{document.title}\n{document.text}\n{'\n'.join(map(str, document.extra.values()))}"
+        if lost := reference.words - count_words(text):
+            figures.lost[document.path] = lost
+        if titles := (PurePosixPath(document.path).stem,) if corpus.named else reference.titles:
             stated.append((document, titles))
-    row.titles = [
-        (any(same(document.title, title) for title in titles), document.title, " | ".join(titles))
-        for document, titles in drawn(stated, TITLES)
+    figures.titles = [
+        (any(is_same_title(document.title, title) for title in titles), document.title, " | ".join(titles))
+        for document, titles in draw(stated, TITLES)
     ]
-    if built is None and corpus.base:
-        row.links = list(_written_links(documents, corpus))
-    else:
-        meets = _meets(corpus, built)
-        row.links = [(meets(document), document.url) for document in drawn(documents, LINKS)]
+    if site is None and corpus.base:
+        figures.links = list(_check_written_links(documents, corpus))
+        return
+    for document in draw(documents, LINKS):
+        if site is not None:
+            leads_to_page = site.find_page(document.url, corpus.base) is not None
+        else:
+            leads_to_page = (corpus.folder / unquote(document.url.removeprefix(REPOSITORY)).lstrip("/")).is_file()
+        figures.links.append((leads_to_page, document.url))
 
 
-def same(title: str, stated: str) -> bool:
-    """Whether two titles have the same letters: code, entities and marks aside, and what a site adds behind a bar."""
+def is_same_title(title: str, stated: str) -> bool:
+    """Return whether two titles have the same letters and digits, upper and lower case alike."""
     one, other = ("".join(filter(str.isalnum, text.casefold())) for text in (title, stated))
     return one == other
 
 
-def _sources(
-    documents: Sequence[Document], corpus: Corpus, built: Built | None, formats: Mapping[str, str]
-) -> Iterator[tuple[Document, Source]]:
-    """Each document with what others read of it; of a built site those that it has a page of."""
+def _read_references(
+    documents: Sequence[Document], corpus: Corpus, site: BuiltSite | None, formats: Mapping[str, str]
+) -> Iterator[tuple[Document, ReferenceText]]:
+    """Yield the documents whose file a plain reader can read, or that have a page in the built site."""
     for document in documents:
         file = corpus.folder / document.path
         if not file.is_file():  # several documents of one file
             continue
         data = file.read_bytes()
-        if built is None:
-            source = read(data, formats[document.doc_id])
-        elif found := built.page(document.url, corpus.base):
-            shown = page(found.read_bytes())
-            source = Source(seen_of(data, shown), shown.titles[1:])  # of a generator's <title> a part is the site's
+        if site is None:
+            reference = read_file(data, formats[document.doc_id])
+        elif page := site.find_page(document.url, corpus.base):
+            shown = read_page(page.read_bytes())
+            # The generator's <title> comes first and contains the site's name.
+            reference = ReferenceText(keep_source_words(data, shown), shown.titles[1:])
         else:
-            source = None
-        if source is not None:
-            yield document, source
+            reference = None
+        if reference is not None:
+            yield document, reference
 
 
-def seen_of(source: bytes, built: Source) -> Counter[str]:
-    """Return the words of a built page that stand in its source too: what a reader sees, less what the build adds."""
-    return words(source.decode("utf-8", errors="replace")) & built.words
+def keep_source_words(source: bytes, page: ReferenceText) -> Counter[str]:
+    """Return the words of a built page that its source has too, since the build adds words."""
+    return count_words(source.decode("utf-8", errors="replace")) & page.words
 
 
-def _meets(corpus: Corpus, built: Built | None) -> Callable[[Document], bool]:
-    """Whether a document's link leads to a page of the built site, or to a file of the repository."""
-    if built is not None:
-        return lambda document: built.page(document.url, corpus.base) is not None
-    return lambda document: (corpus.folder / unquote(document.url.removeprefix(REPOSITORY)).lstrip("/")).is_file()
-
-
-def _written_links(documents: Sequence[Document], corpus: Corpus) -> Iterator[tuple[bool, str]]:
-    """Links from page to page that begin at the top of the site, and whether a document has such an address."""
-    made = {urlsplit(document.url).path.rstrip("/").removesuffix(".html") for document in documents}
+def _check_written_links(documents: Sequence[Document], corpus: Corpus) -> Iterator[tuple[bool, str]]:
+    """Yield links that authors wrote from page to page, with whether a document has that address."""
+    paths = {urlsplit(document.url).path.rstrip("/").removesuffix(".html") for document in documents}
     files = {corpus.folder / document.path for document in documents}
     texts = (file.read_text(encoding="utf-8", errors="replace") for file in sorted(files) if file.is_file())
     links = sorted({link for text in texts for link in _LINK.findall(_FENCED.sub("", text))})
     prefix = urlsplit(corpus.base).path.rstrip("/")
-    for link in drawn(links, LINKS):
+    for link in draw(links, LINKS):
         path = link.rstrip("/").removesuffix(".html").removesuffix("/index")
-        yield (path in made or prefix + path in made), link
+        yield (path in paths or prefix + path in paths), link
 
 
-def _format(path: str, formats: Mapping[str, str]) -> str:
+def find_leftovers(text: str, path: str) -> list[str]:
+    """Return the kinds of markup, outside code, that a chunk of the file ``path`` should not show its reader.
+
+    A format that is not in ``_MARKUP`` has none.
+    """
+    patterns = _PATTERNS.get(PurePosixPath(path).suffix.lower())
+    if patterns is None:
+        return []
+    without_code = HiddenCode().hide(text)
+    prose = _HEADING_LINE.sub("", re.sub("[\ufdd0-\ufdd1]", "", without_code))
+    kinds = [kind for kind, pattern in _TEXT_MARKUP.items() if pattern.search(prose)]
+    tokens = _PARSER.parse(text)
+    inline = (child for token in tokens for child in token.children or ())
+    kinds += ["html"] * any(token.type in ("html_block", "html_inline") for token in (*tokens, *inline))
+    return kinds + [kind for kind, pattern in patterns.items() if pattern.search(without_code)]
+
+
+def _effective_suffix(path: str, formats: Mapping[str, str]) -> str:
     name = strip_template_suffixes(path).lower()
     return next((read_as for end, read_as in formats.items() if name.endswith(end)), PurePosixPath(name).suffix)
 
 
-def drawn[T](those: Sequence[T], many: int) -> list[T]:
-    """The same of them at each run."""
-    return random.Random(28).sample(those, min(many, len(those)))  # noqa: S311 - a sample, no secret
+def draw[T](items: Sequence[T], count: int) -> list[T]:
+    """Draw up to ``count`` items, the same in each run."""
+    return random.Random(28).sample(items, min(count, len(items)))  # noqa: S311 - a sample, no secret

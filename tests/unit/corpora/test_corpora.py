@@ -3,10 +3,8 @@
 from pathlib import Path
 
 import pytest
-from corpora.leftovers import leftovers
-from corpora.measure import Built, same, seen_of
-from corpora.sources import page as read_page
-from corpora.sources import read
+from corpora.measure import BuiltSite, find_leftovers, is_same_title, keep_source_words
+from corpora.reference import read_file, read_page
 
 
 @pytest.mark.parametrize(
@@ -24,7 +22,7 @@ from corpora.sources import read
     ],
 )  # fmt: skip
 def test_a_plain_reader_sees_words_and_a_title(suffix: str, text: str, titles: tuple[str, ...], seen: str) -> None:
-    source = read(text.encode(), suffix)
+    source = read_file(text.encode(), suffix)
 
     assert source is not None
     assert source.titles == titles
@@ -42,20 +40,20 @@ def test_a_plain_reader_sees_words_and_a_title(suffix: str, text: str, titles: t
     ],
 )
 def test_markup_outside_of_code_is_left_over(path: str, text: str, kinds: list[str]) -> None:
-    assert leftovers(text, path) == kinds
+    assert find_leftovers(text, path) == kinds
 
 
-def test_a_built_page_is_found_by_address_and_tells_what_a_reader_sees(tmp_path: Path) -> None:
+def test_a_built_page_is_found_by_address_and_has_the_words_of_its_source(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "index.html").write_text("<main><h1>Fees</h1>Pay Next</main>", encoding="utf-8")
-    built = Built.of(tmp_path)
-    page = built.page("https://x.test/docs/a/", "https://x.test/docs")
+    site = BuiltSite.from_folder(tmp_path)
+    page = site.find_page("https://x.test/docs/a/", "https://x.test/docs")
 
     assert page == tmp_path / "a" / "index.html"
-    assert built.page("https://x.test/docs/b", "https://x.test/docs") is None
-    assert dict(seen_of(b"# Fees {#no}\n\nPay", read_page(page.read_bytes()))) == {"fees": 1, "pay": 1}
+    assert site.find_page("https://x.test/docs/b", "https://x.test/docs") is None
+    assert dict(keep_source_words(b"# Fees {#no}\n\nPay", read_page(page.read_bytes()))) == {"fees": 1, "pay": 1}
 
 
-def test_titles_are_the_same_but_for_marks() -> None:
-    assert same("`pay()` & go", "Pay & Go¶")
-    assert not same("Fees", "All fees")
+def test_titles_are_compared_without_marks() -> None:
+    assert is_same_title("`pay()` & go", "Pay & Go¶")
+    assert not is_same_title("Fees", "All fees")
