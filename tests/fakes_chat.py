@@ -20,8 +20,8 @@ SEED: dict[str, Any] = {
     "connect_timeout_s": 60.0,
     "read_timeout_s": 60.0,
     "retries": 3,
-    "backoff_base_s": 0.001,
-    "backoff_cap_s": 0.002,
+    "base_s": 0.001,
+    "cap_s": 0.002,
 }
 
 
@@ -53,7 +53,8 @@ def connecting(usual: dict[str, Any], **beside: Any) -> Iterator[Connect]:
 
     def make(server: LlmServer | str, **changes: Any) -> OpenAiChat:
         url = server if isinstance(server, str) else server.url
-        made.append(OpenAiChat(config(url, **{**usual, **changes}), **beside))
+        made.append(OpenAiChat(config(url, **{**usual, **changes})))
+        vars(made[-1].server).update(beside)
         return made[-1]
 
     yield make

@@ -14,7 +14,7 @@ from rag.profiles import PROFILES
 MAX_MODULES = 1700
 """FACTS.md counts 1,408 with Chroma, Powertools and openai; this is without openai."""
 
-LLM_ONLY = {"openai", "httpx2", "tenacity"}
+LLM_ONLY = {"openai", "httpx2"}
 INGEST_ONLY = {
     "bm25s", "filelock", "knowledge.build.write",
     "knowledge.cut.chunking", "knowledge.read.documents", "knowledge.build.ingest",

@@ -75,7 +75,7 @@ told = {"init": [name for name in late if name in sys.modules]}
 run_before_snapshot()
 told["before"] = [name for name in late if name in sys.modules]
 told["effects"] = list(effects)
-told["keys"] = [chat._endpoint._client.api_key for chat in app.service.chats._models]
+told["keys"] = [chat.server._client.api_key for chat in app.service.chats._models]
 told["secrets"] = read_secrets()
 imported = set(sys.modules)
 run_after_restore()

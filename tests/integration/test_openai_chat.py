@@ -51,7 +51,7 @@ def deadline(fake_time: FakeTime) -> Deadline:
     return Deadline.after(27.0, fake_time)
 
 
-USUAL = {"model": "llama-3.1-8b-instant", "backoff_base_s": 1.0, "backoff_cap_s": 10.0}
+USUAL = {"model": "llama-3.1-8b-instant", "base_s": 1.0, "cap_s": 10.0}
 
 
 @pytest.fixture
@@ -568,7 +568,7 @@ def test_the_key_that_was_refused_is_kept_from_the_log_even_if_another_one_is_in
 
     def refuse(exchange: Exchange) -> None:
         keys[0] = "sk-new"
-        model._endpoint.client()
+        model.server.client()
         error(401, message=f"Incorrect key: Bearer {KEY}")(exchange)
 
     with LlmServer([refuse]) as server:
@@ -658,11 +658,11 @@ from rag.adapters.llm.openai_chat import OpenAiChat
 from rag.adapters.model_config import ChatConfig
 model = OpenAiChat(ChatConfig(
     base_url="http://127.0.0.1:9/v1", api_key=lambda: "k", model="m", temperature=0, max_tokens=None,
-    connect_timeout_s=1, read_timeout_s=1, retries=0, backoff_base_s=1, backoff_cap_s=1))
+    connect_timeout_s=1, read_timeout_s=1, retries=0, base_s=1, cap_s=1))
 model.renew()
-heavy = {"openai", "httpx2", "tenacity", "pydantic"}
+heavy = {"openai", "httpx2", "pydantic"}
 print(sorted(heavy & set(sys.modules)))
 model.warm()
 print(sorted(heavy & set(sys.modules)))
 """
-    assert run_fresh(program).splitlines() == ["[]", "['httpx2', 'openai', 'pydantic', 'tenacity']"]
+    assert run_fresh(program).splitlines() == ["[]", "['httpx2', 'openai', 'pydantic']"]

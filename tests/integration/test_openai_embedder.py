@@ -8,7 +8,6 @@ import struct
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -60,9 +59,9 @@ def connect(fake_time: FakeTime) -> Connect:
     def make(server: LlmServer | str, **changes: Any) -> OpenAiEmbedder:
         url = server if isinstance(server, str) else server.url
         config = EmbedConfig(base_url=url, api_key=lambda: KEY, model=MODEL, dimensions=64, limits=INGEST_LIMITS)
-        return OpenAiEmbedder(
-            replace(config, **changes), sleep=fake_time.sleep, clock=fake_time, random=lambda: 0.0, wall_clock=time.time
-        )
+        embedder = OpenAiEmbedder(replace(config, **changes))
+        vars(embedder.server).update(sleep=fake_time.sleep, clock=fake_time, random=lambda: 0.0)
+        return embedder
 
     return make
 

@@ -9,16 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from rag.adapters.llm.backoff import RetryPolicy
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChatConfig:
+class ChatConfig(RetryPolicy):
     """The address of a chat model, its parameters, timeouts and retries.
 
     ``read_timeout_s`` bounds one whole call, from the first byte sent to the last one read; of a streamed call, the
-    time to the first text. ``retries`` counts the calls after the first. ``backoff_base_s``, ``backoff_cap_s`` and
-    ``jitter`` (0..1) are passed to ``backoff_s``. ``fallback_models`` are asked in order: for good if a model is not
-    found, for one request if it gives no completion. ``max_tokens`` None leaves the limit to the server. With
-    ``is_strict`` a request that the first model refuses fails at once, as in the seeds.
+    time to the first text. ``fallback_models`` are asked in order: for good if a model is not found, for one request if
+    it gives no completion. ``max_tokens`` None leaves the limit to the server. With ``is_strict`` a request that the
+    first model refuses fails at once, as in the seeds.
     """
 
     base_url: str
@@ -30,27 +31,15 @@ class ChatConfig:
     is_strict: bool = False
     connect_timeout_s: float
     read_timeout_s: float
-    retries: int
-    backoff_base_s: float
-    backoff_cap_s: float
-    jitter: float = 0.25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CallLimits:
-    """The timeouts and retries of an embedder. ``call_s`` bounds one call, ``batch_s`` all calls and pauses of a batch.
-
-    ``retries`` counts the calls after the first. ``base_s``, ``cap_s`` and ``jitter`` (0..1) are passed to
-    ``backoff_s``.
-    """
+class CallLimits(RetryPolicy):
+    """The timeouts and retries of an embedder; ``batch_s`` bounds all calls and pauses of a batch."""
 
     connect_s: float
     call_s: float
     batch_s: float
-    retries: int
-    base_s: float
-    cap_s: float
-    jitter: float = 0.25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -80,8 +80,8 @@ class ChatModels:
             is_strict=profile.seed_rules,
             read_timeout_s=max(profile.read_timeout_s, LOCAL_DEADLINE_S) if is_patient else profile.read_timeout_s,
             retries=profile.retries,
-            backoff_base_s=profile.backoff_base_s,
-            backoff_cap_s=profile.backoff_cap_s,
+            base_s=profile.backoff_base_s,
+            cap_s=profile.backoff_cap_s,
             jitter=profile.backoff_jitter,
         )
         self._models.append(build_chat_model(config))

@@ -7,10 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
-import logging
-import random as random_module
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import replace
@@ -18,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rag.adapters.llm.backoff import backoff_s
-from rag.adapters.llm.openai_client import OpenAiServer, Transient
+from rag.adapters.llm.openai_client import OpenAiServer
 from rag.adapters.model_config import EmbedConfig
 from rag.errors import EmbeddingFailed, EmbeddingUnavailable, LlmFailed, LlmUnavailable
 
@@ -96,8 +92,6 @@ def _unit(rows: np.ndarray) -> Matrix:
     return np.asarray(scaled / np.linalg.norm(scaled, axis=1, keepdims=True), dtype=np.float32)
 
 
-logger = logging.getLogger(__name__)
-
 MAX_BODY_BYTES = 64 * 1024 * 1024
 """256 vectors of 4,096 numbers take 24 MB as text."""
 
@@ -106,33 +100,18 @@ OWN_DIMENSIONS = {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072
 
 
 class OpenAiEmbedder:
-    """An ``Embedder`` on the ``openai`` client. One instance serves any number of threads.
+    """An ``Embedder`` on the ``openai`` client. One instance serves any number of threads."""
 
-    Tests replace ``sleep``, ``clock`` (monotonic seconds), ``random`` (0..1) and ``wall_clock`` (Unix seconds).
-    """
-
-    def __init__(
-        self,
-        config: EmbedConfig,
-        *,
-        sleep: Callable[[float], None] = time.sleep,
-        clock: Callable[[], float] = time.monotonic,
-        random: Callable[[], float] = random_module.random,
-        wall_clock: Callable[[], float] = time.time,
-    ) -> None:
+    def __init__(self, config: EmbedConfig) -> None:
         self.config = config
         self._dimensions = config.dimensions or OWN_DIMENSIONS.get(config.model)
-        self._sleep = sleep
-        self._clock = clock
-        self._random = random
-        self._server = OpenAiServer(
+        self.server = OpenAiServer(
             base_url=config.base_url,
             api_key=config.api_key,
             connect_timeout_s=config.limits.connect_s,
             max_body_bytes=MAX_BODY_BYTES,
             noun="Embedder",
             answer="embeddings",
-            wall_clock=wall_clock,
         )
 
     @property
@@ -172,17 +151,16 @@ class OpenAiEmbedder:
         """
         import openai.resources.embeddings  # noqa: F401
 
-        self._server.warm()
+        self.server.warm()
 
     def renew(self) -> None:
         """Close all connections and forget the key. Not to be called during calls."""
-        self._server.reset()
+        self.server.reset()
 
     def embed(self, texts: Sequence[str]) -> Matrix:
         """See ``knowledge.model.values.Embedder``; ``texts`` are sent in batches.
 
-        Temporary failures are retried after the server's retry-after or ``backoff_s``, until the next pause exceeds the
-        limits.
+        Temporary failures are retried within the limits, see ``OpenAiServer.retry``.
 
         Raises:
             EmbeddingUnavailable: no vectors in time, or not for this account.
@@ -193,28 +171,29 @@ class OpenAiEmbedder:
         return np.concatenate([self._embed_batch(batch) for batch in batches(texts)])
 
     def _embed_batch(self, texts: Sequence[str]) -> Matrix:
-        limits = self.config.limits
-        give_up_at = self._clock() + limits.batch_s
-        attempt = 1
-        while True:
-            try:
-                self._server.client()  # making it takes time that is not the call's
-                limit_s = min(limits.call_s, give_up_at - self._clock())
-                body = self._server.call(lambda client, timeout: self._request(client, timeout, texts), limit_s=limit_s)
-                return read_vectors(body, count=len(texts), dimensions=self._dimensions)
-            except Transient as exc:
-                pause_s = self._pause_s(attempt, exc)
-                if attempt > limits.retries or self._clock() + pause_s >= give_up_at:
-                    raise EmbeddingUnavailable(self._describe(exc, attempt), retry_after=exc.retry_after) from exc
-                logger.warning("%s; call %d follows in %.2f s", exc, attempt + 1, pause_s)
-            except LlmUnavailable as exc:
-                raise EmbeddingUnavailable(self._describe(exc, attempt), retry_after=exc.retry_after) from exc
-            except EmbeddingFailed:
-                raise
-            except LlmFailed as exc:
-                raise EmbeddingFailed(self._describe(exc, attempt)) from exc
-            self._sleep(pause_s)
-            attempt += 1
+        limits, calls = self.config.limits, 0
+        give_up_at = self.server.clock() + limits.batch_s
+
+        def left_s() -> float:
+            return give_up_at - self.server.clock()
+
+        def attempt() -> Matrix:
+            nonlocal calls
+            calls += 1
+            self.server.client()  # making it takes time that is not the call's
+            limit_s = min(limits.call_s, left_s())
+            body = self.server.call(lambda client, timeout: self._request(client, timeout, texts), limit_s=limit_s)
+            return read_vectors(body, count=len(texts), dimensions=self._dimensions)
+
+        try:
+            return self.server.retry(attempt, limits, left_s)
+        except EmbeddingFailed:
+            raise
+        except (LlmUnavailable, LlmFailed) as exc:
+            message = f"{exc}, model {self.model!r}, {calls} {'call' if calls == 1 else 'calls'}"
+            if isinstance(exc, LlmFailed):
+                raise EmbeddingFailed(message) from exc
+            raise EmbeddingUnavailable(message, retry_after=exc.retry_after) from exc
 
     def _request(
         self, client: OpenAI, timeout: Timeout, texts: Sequence[str]
@@ -229,12 +208,3 @@ class OpenAiEmbedder:
             encoding_format="base64",  # a third of the bytes; a server that knows only lists sends lists
             timeout=timeout,
         )
-
-    def _pause_s(self, attempt: int, error: Transient) -> float:
-        if error.retry_after is not None:
-            return error.retry_after
-        limits = self.config.limits
-        return backoff_s(attempt, random=self._random, base=limits.base_s, cap=limits.cap_s, jitter=limits.jitter)
-
-    def _describe(self, error: Exception, calls: int) -> str:
-        return f"{error}, model {self.model!r}, {calls} {'call' if calls == 1 else 'calls'}"

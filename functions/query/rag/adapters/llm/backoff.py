@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 
 
-def backoff_s(attempt: int, *, random: Callable[[], float], base: float, cap: float, jitter: float) -> float:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPolicy:
+    """The calls after the first, and the pauses before them: see ``backoff_s``."""
+
+    retries: int
+    base_s: float
+    cap_s: float
+    jitter: float = 0.25
+
+
+def backoff_s(attempt: int, policy: RetryPolicy, *, random: Callable[[], float]) -> float:
     """Return the seconds to wait after failed attempt number ``attempt`` (from 1).
 
     ``min(base * 2**(attempt - 1) * (1 + random() * jitter), cap)``, the Waypoint seed's calculateBackoff:
@@ -16,10 +27,10 @@ def backoff_s(attempt: int, *, random: Callable[[], float], base: float, cap: fl
     ``jitter`` is the share of the delay that it may add.
     """
     try:
-        exponential_s = math.ldexp(base, attempt - 1)
+        exponential_s = math.ldexp(policy.base_s, attempt - 1)
     except OverflowError:
-        return cap
-    return min(exponential_s + random() * jitter * exponential_s, cap)
+        return policy.cap_s
+    return min(exponential_s + random() * policy.jitter * exponential_s, policy.cap_s)
 
 
 def retry_after_s(headers: Mapping[str, str], *, now: float) -> float | None:

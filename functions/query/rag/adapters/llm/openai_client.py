@@ -6,27 +6,28 @@ lose the server's words, which may repeat the prompt, the question or the key: a
 
 from __future__ import annotations
 
+import logging
+import random
 import re
 import socket
 import threading
+import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
-from functools import cache
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from rag.adapters.llm.backoff import retry_after_s
-from rag.adapters.llm.openai_wire import ErrorAction, classify_error, names_context_window, refused_parameter
-from rag.adapters.time_limit import stream_within
-from rag.errors import (
-    ContextTooLong,
-    LlmDenied,
-    LlmFailed,
-    LlmTooSlow,
-    LlmUnavailable,
-    ParameterRefused,
-    RequestRefused,
+from rag.adapters.llm.backoff import RetryPolicy, backoff_s, retry_after_s
+from rag.adapters.llm.openai_wire import (
+    TimedOut,
+    Transient,
+    classify_error,
+    names_context_window,
+    refused_parameter,
 )
+from rag.adapters.time_limit import stream_within
+from rag.errors import ContextTooLong, LlmDenied, LlmFailed, LlmUnavailable, ParameterRefused
 
 if TYPE_CHECKING:
     import httpx2
@@ -37,19 +38,6 @@ if TYPE_CHECKING:
 
 MAX_ERROR_BYTES = 64 * 1024
 """Most bytes of an error's body, which the client reads as a whole."""
-
-
-def make_connections() -> httpx2.Client:
-    """Make the SDK's HTTP client with three changes.
-
-    It follows no redirect, which could send the prompt anywhere. It accepts no compression: a thousand bytes can be a
-    gigabyte. Of an error it reads at most ``MAX_ERROR_BYTES``.
-    """
-    import openai
-
-    return openai.DefaultHttpxClient(
-        follow_redirects=False, headers={"Accept-Encoding": "identity"}, event_hooks={"response": [_bound_error]}
-    )
 
 
 def close_connections(client: OpenAI) -> None:
@@ -72,36 +60,20 @@ def hang_up(response: APIResponse[Any]) -> None:
             connection.shutdown(socket.SHUT_RDWR)
 
 
-def _bound_error(response: httpx2.Response) -> None:
-    """Limit the body of an error; called after a response's headers and before its body."""
-    if response.status_code >= 300:
-        response.headers.pop("Content-Encoding", None)
-        response.stream = _bounded()(response.stream)
-
-
-@cache
-def _bounded() -> Any:
+def bound_error(response: httpx2.Response) -> None:
+    """Limit the body of an error to ``MAX_ERROR_BYTES``; called after a response's headers and before its body."""
     import httpx2
 
-    class Bounded(httpx2.SyncByteStream):
-        """A stream of the first ``MAX_ERROR_BYTES`` of ``inner``."""
-
-        def __init__(self, inner: httpx2.SyncByteStream) -> None:
-            self._inner = inner
-
-        def __iter__(self) -> Iterator[bytes]:
-            remaining = MAX_ERROR_BYTES
-            for part in self._inner:
-                yield part[:remaining]
-                remaining -= len(part)
-                if remaining <= 0:
-                    return
-
-        def close(self) -> None:
-            """Release the connection."""
-            self._inner.close()
-
-    return Bounded
+    if response.status_code < 300:
+        return
+    body = bytearray()
+    with closing(response.stream) as stream:
+        for part in stream:
+            body += part
+            if len(body) >= MAX_ERROR_BYTES:
+                break
+    response.headers.pop("Content-Encoding", None)
+    response.stream = httpx2.ByteStream(bytes(body[:MAX_ERROR_BYTES]))
 
 
 KEPT_FIELDS = ("code", "type", "param")
@@ -116,89 +88,63 @@ def redact(error: BaseException) -> None:
     """
     from httpcore2 import ConnectError
 
-    for one in _causes(error):
+    pending: list[BaseException | None] = [error]
+    seen: set[int] = set()
+    while pending:
+        one = pending.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
         if not isinstance(one, OSError | ConnectError):
             one.args = ()
+        pending += [one.__cause__, one.__context__]
 
 
 def redact_keeping_identifiers(error: APIStatusError, *, key: str) -> None:
     """Redact ``error`` but keep short identifiers of its body, such as a code.
 
-    An identifier that is in the request too, or contains a part of ``key``, is removed.
+    An identifier that is in the request too is removed, and one with ``KEY_PART`` consecutive characters of ``key``.
     """
     redact(error)
-    error.args = (", ".join([f"status {error.status_code}", *_identifiers(error, key)]),)
-
-
-def _identifiers(error: APIStatusError, key: str) -> Iterator[str]:
     fields = error.body if isinstance(error.body, Mapping) else {}
-    asked = error.request.content.decode("utf-8", "replace").casefold()
+    request, key = error.request.content.decode("utf-8", "replace").casefold(), key.casefold()
+    key_parts = [key[at : at + KEY_PART] for at in range(max(1, len(key) - KEY_PART + 1))]
+    words = [f"status {error.status_code}"]
     for name in KEPT_FIELDS:
         value = str(fields.get(name) or "")
-        if _IDENTIFIER.fullmatch(value) and value.casefold() not in asked and not _has_key_part(value, key):
-            yield f"{name} {value}"
-
-
-def _has_key_part(value: str, key: str) -> bool:
-    """Return whether ``value`` has ``KEY_PART`` consecutive characters of ``key``, or all of a shorter one."""
-    value, key = value.casefold(), key.casefold()
-    return any(key[at : at + KEY_PART] in value for at in range(max(1, len(key) - KEY_PART + 1)))
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield ``error`` and its causes, each once."""
-    pending, seen = [error], set[int]()
-    while pending:
-        one = pending.pop()
-        if id(one) not in seen:
-            seen.add(id(one))
-            yield one
-            pending += [other for other in (one.__cause__, one.__context__) if other is not None]
+        if _IDENTIFIER.fullmatch(value) and not any(part in value.casefold() for part in key_parts):
+            words += [] if value.casefold() in request else [f"{name} {value}"]
+    error.args = (", ".join(words),)
 
 
 PLACEHOLDER_KEY = "none"
 """Sent if no key is set: the client requires one, servers such as Ollama ignore it."""
 
 
-class Transient(LlmUnavailable):
-    """A temporary failure, worth a retry."""
+logger = logging.getLogger(__name__)
 
 
-class TimedOut(Transient, LlmTooSlow):
-    """One call exceeded its time."""
-
-
-class ModelNotFound(LlmUnavailable):
-    """The server does not have the model."""
-
-
+@dataclass(kw_only=True, eq=False)
 class OpenAiServer:
     """One server and account. An instance serves any number of threads with one client.
 
     Messages call the server ``noun`` and its result ``answer``. ``api_key`` is called before each call and should cache
-    the key. ``wall_clock`` (Unix seconds) is compared with retry-after dates.
+    the key. Tests replace ``sleep``, ``random`` (0..1), ``clock`` (monotonic seconds) and ``wall_clock`` (Unix seconds,
+    for retry-after dates).
     """
 
-    def __init__(
-        self,
-        *,
-        base_url: str,
-        api_key: Callable[[], str],
-        connect_timeout_s: float,
-        max_body_bytes: int,
-        noun: str,
-        answer: str,
-        wall_clock: Callable[[], float],
-    ) -> None:
-        self._base_url = base_url
-        self._read_key = api_key
-        self._connect_timeout_s = connect_timeout_s
-        self._max_body_bytes = max_body_bytes
-        self._noun = noun
-        self._answer = answer
-        self._wall_clock = wall_clock
-        self._client: OpenAI | None = None
-        self._lock = threading.Lock()
+    base_url: str
+    api_key: Callable[[], str]
+    connect_timeout_s: float
+    max_body_bytes: int
+    noun: str
+    answer: str
+    sleep: Callable[[float], None] = time.sleep
+    random: Callable[[], float] = random.random
+    clock: Callable[[], float] = time.monotonic
+    wall_clock: Callable[[], float] = time.time
+    _client: OpenAI | None = field(default=None, init=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     def client(self) -> OpenAI:
         """Return the client with the current key, built on first use.
@@ -207,16 +153,19 @@ class OpenAiServer:
             LlmDenied: the key or the base URL cannot be used.
         """
         with self._lock:
-            key = self._current_key()
+            key = self.api_key().strip()  # a secret from a file often ends in a newline
+            # h11 prints a header that it refuses: such a key must not reach it.
+            if not (key.isascii() and key.isprintable()):
+                raise LlmDenied(f"The {self.noun}'s API key holds characters that an HTTP header cannot carry")
             client = self._ensure_client()
-            client.api_key = key  # each new request reads it
+            client.api_key = key or PLACEHOLDER_KEY  # each new request reads it
             return client
 
     def warm(self) -> None:
         """Build the client, which reads the machine's certificates, without reading a key and without a call.
 
         Raises:
-            LlmUnavailable: the base URL cannot be used.
+            LlmDenied: the base URL cannot be used.
         """
         with self._lock:
             self._ensure_client()
@@ -227,6 +176,26 @@ class OpenAiServer:
             if self._client is not None:
                 self._client.api_key = PLACEHOLDER_KEY
                 close_connections(self._client)
+
+    def retry[T](self, attempt: Callable[[], T], policy: RetryPolicy, left_s: Callable[[], float]) -> T:
+        """Return the result of ``attempt``, which is tried again after each ``Transient`` failure.
+
+        The pause is the server's retry-after, else ``backoff_s``. The failure is raised if no retry is left, or if the
+        pause would take the ``left_s`` seconds that are left then.
+        """
+        number = 1
+        while True:
+            try:
+                return attempt()
+            except Transient as exc:
+                pause_s = exc.retry_after
+                if pause_s is None:
+                    pause_s = backoff_s(number, policy, random=self.random)
+                if number > policy.retries or pause_s >= left_s():
+                    raise
+                logger.warning("%s; call %d follows in %.2f s", exc, number + 1, pause_s)
+            self.sleep(pause_s)
+            number += 1
 
     def call(self, request: Request, *, limit_s: float) -> bytes:
         """Return the body of the response to ``request``, made once, within ``limit_s`` seconds in all.
@@ -259,13 +228,24 @@ class OpenAiServer:
             Transient, ModelNotFound, LlmDenied, LlmFailed: as ``call``.
         """
         client = self.client()
+        silence_s = max(limit_s, pause_s)
         responses: list[APIResponse[Any]] = []
+
+        def read(put: Callable[[bytes], None]) -> None:
+            from openai import Timeout
+
+            size = 0
+            with request(client, Timeout(silence_s, connect=min(self.connect_timeout_s, silence_s))) as response:
+                responses.append(response)
+                for part in response.iter_bytes():
+                    put(part)
+                    size += len(part)
+                    if size > self.max_body_bytes:
+                        raise LlmFailed(f"Unreadable {self.answer}: too long")
+
         with self._translate_errors(client.api_key):
             try:
-                silence_s = max(limit_s, pause_s)
-                stream_within(
-                    limit_s, lambda put: self._read(client, request, silence_s, put, responses), take, left_s=left_s
-                )
+                stream_within(limit_s, read, take, left_s=left_s)
             except BaseException:
                 for response in responses:
                     hang_up(response)
@@ -284,64 +264,30 @@ class OpenAiServer:
             raise self._translate(exc) from exc
         except (TimeoutError, openai.APITimeoutError, httpx2.TimeoutException) as exc:
             redact(exc)
-            raise TimedOut(f"{self._noun} call timed out") from exc
+            raise TimedOut(f"{self.noun} call timed out") from exc
         except httpx2.DecodingError as exc:
             redact(exc)
-            raise LlmFailed(f"Unreadable {self._answer}: bad content encoding") from exc
+            raise LlmFailed(f"Unreadable {self.answer}: bad content encoding") from exc
         except (openai.APIConnectionError, httpx2.RequestError) as exc:
             redact(exc)
             # openai wraps failures before the response's headers, and lets failures in its body through.
             reason = exc.__cause__ or exc
-            message = f"{self._noun} connection failed ({type(reason).__name__})"
-            if isinstance(reason, httpx2.UnsupportedProtocol):
-                raise LlmDenied(message) from exc
-            raise Transient(message) from exc
-
-    def _read(
-        self,
-        client: OpenAI,
-        request: Request,
-        silence_s: float,
-        put: Callable[[bytes], object],
-        responses: list[APIResponse[Any]],
-    ) -> None:
-        """Pass the body to ``put`` part by part, with pauses of at most ``silence_s``."""
-        from openai import Timeout
-
-        size = 0
-        with request(client, Timeout(silence_s, connect=min(self._connect_timeout_s, silence_s))) as response:
-            responses.append(response)
-            for part in response.iter_bytes():
-                put(part)
-                size += len(part)
-                if size > self._max_body_bytes:
-                    raise LlmFailed(f"Unreadable {self._answer}: too long")
+            message = f"{self.noun} connection failed ({type(reason).__name__})"
+            raise (LlmDenied if isinstance(reason, httpx2.UnsupportedProtocol) else Transient)(message) from exc
 
     def _translate(self, exc: APIStatusError) -> LlmUnavailable | LlmFailed:
-        retry_after = retry_after_s(exc.response.headers, now=self._wall_clock())
-        message = f"{self._noun} answered {exc.status_code} ({type(exc).__name__})"
+        retry_after = retry_after_s(exc.response.headers, now=self.wall_clock())
+        message = f"{self.noun} answered {exc.status_code} ({type(exc).__name__})"
         if exc.response.is_redirect:
             message += ": its base URL redirects, which is not followed; it must be the address that this leads to"
-        match classify_error(exc.status_code, exc.body, has_retry_after=retry_after is not None):
-            case ErrorAction.RETRY:
-                return Transient(message, retry_after=retry_after)
-            case ErrorAction.NEXT_MODEL:
-                return ModelNotFound(message)
-            case ErrorAction.UNAVAILABLE:
-                return LlmDenied(message, retry_after=retry_after)
-            case ErrorAction.FAILED if names_context_window(exc.body):
-                return ContextTooLong(f"{message}: the prompt exceeds its context window")
-            case ErrorAction.FAILED if parameter := refused_parameter(exc.body):
-                return ParameterRefused(f"{message}: it does not take {parameter} as it was sent", parameter)
-            case ErrorAction.FAILED:
-                return RequestRefused(message)
-
-    def _current_key(self) -> str:
-        key = self._read_key().strip()  # a secret from a file often ends in a newline
-        # h11 prints a header that it refuses: such a key must not reach it.
-        if not (key.isascii() and key.isprintable()):
-            raise LlmDenied(f"The {self._noun}'s API key holds characters that an HTTP header cannot carry")
-        return key or PLACEHOLDER_KEY
+        kind = classify_error(exc.status_code, exc.body, has_retry_after=retry_after is not None)
+        if issubclass(kind, LlmUnavailable):
+            return kind(message, retry_after=retry_after)
+        if names_context_window(exc.body):
+            return ContextTooLong(f"{message}: the prompt exceeds its context window")
+        if parameter := refused_parameter(exc.body):
+            return ParameterRefused(f"{message}: it does not take {parameter} as it was sent", parameter)
+        return kind(message)
 
     def _ensure_client(self) -> OpenAI:
         if self._client is not None:
@@ -349,11 +295,15 @@ class OpenAiServer:
         import httpx2
         import openai
 
-        connections = make_connections()
+        connections = openai.DefaultHttpxClient(
+            follow_redirects=False,  # one could send the prompt anywhere
+            headers={"Accept-Encoding": "identity"},  # a compressed body of a thousand bytes can be a gigabyte
+            event_hooks={"response": [bound_error]},
+        )
         try:
             client = openai.OpenAI(
                 api_key=PLACEHOLDER_KEY,
-                base_url=self._base_url,
+                base_url=self.base_url,
                 http_client=connections,
                 # Empty, not None: the client replaces None by OPENAI_* variables.
                 admin_api_key="",
@@ -363,9 +313,8 @@ class OpenAiServer:
                 max_retries=0,
             )
         except httpx2.InvalidURL as exc:
-            raise LlmDenied(f"The {self._noun}'s base URL is not a URL") from exc
-        client.organization = None  # an empty one would be sent as an empty header
-        client.project = None
+            raise LlmDenied(f"The {self.noun}'s base URL is not a URL") from exc
+        client.organization = client.project = None  # an empty one would be sent as an empty header
         # OPENAI_CUSTOM_HEADERS is read whatever is passed, and there is no public way to refuse it.
         client._custom_headers = {}
         weakref.finalize(client, connections.close).atexit = False  # as the client does with its own connections

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import codecs
+import io
 import json
-import re
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 from rag.adapters.llm.answer_text import AnswerText
-from rag.adapters.llm.openai_client import Transient
 from rag.adapters.llm.openai_wire import (
     CUT,
     INTERRUPTED,
+    Transient,
     content_text,
     first_choice,
     has_words,
@@ -24,8 +24,6 @@ from rag.adapters.llm.openai_wire import (
 )
 from rag.errors import ClientGone, LlmFailed
 from rag.values.chat import STOPPED, Completion, Deadline, OnText, Usage
-
-_LINE_END = re.compile(rb"\r\n|\n|\r")
 
 
 class ServerSentEvent(NamedTuple):
@@ -42,44 +40,28 @@ class EventReader:
     """
 
     def __init__(self) -> None:
-        self._rest = bytearray()
-        self._begun = self._after_cr = False
-        self._name = ""
+        utf8 = codecs.getincrementaldecoder("utf-8-sig")("replace")
+        self._decoder = io.IncrementalNewlineDecoder(utf8, translate=True)
+        self._line = self._name = ""
         self._data: list[str] = []
 
-    def take(self, part: bytes) -> list[ServerSentEvent]:
-        """Return the events that end within ``part``, the next bytes of the stream."""
-        if self._after_cr and part:
-            part = part.removeprefix(b"\n")
-            self._after_cr = False
-        lines = _LINE_END.split(part)
-        self._after_cr = part.endswith(b"\r")
-        self._rest += lines[0]
-        found: list[ServerSentEvent] = []
-        for line in lines[1:]:
-            found += self._line(bytes(self._rest))
-            self._rest = bytearray(line)
-        return found
+    def take(self, part: bytes, *, is_last: bool = False) -> list[ServerSentEvent]:
+        """Return the events that end within ``part``, the next bytes of the stream.
 
-    def end(self) -> list[ServerSentEvent]:
-        """Return the last event if the server left out the line ends after it; it may be incomplete."""
-        return [*self._line(bytes(self._rest)), *self._line(b"")]
-
-    def _line(self, line: bytes) -> list[ServerSentEvent]:
-        if not self._begun:
-            self._begun = True
-            line = line.removeprefix(codecs.BOM_UTF8)
-        if not line:
-            events = [ServerSentEvent(self._name, "\n".join(self._data))] if self._data else []
-            self._name, self._data = "", []
-            return events
-        name, _, value = line.decode("utf-8", "replace").partition(":")
-        value = value.removeprefix(" ")
-        if name == "data":
-            self._data.append(value)
-        elif name == "event":
-            self._name = value
-        return []
+        If it ``is_last``, the event that the server left without line ends, which may be incomplete, is one of them.
+        """
+        *lines, self._line = (self._line + self._decoder.decode(part, is_last)).split("\n")
+        events: list[ServerSentEvent] = []
+        for line in [*lines, self._line, ""] if is_last else lines:
+            name, _, value = line.partition(":")
+            if name == "data":
+                self._data.append(value.removeprefix(" "))
+            elif name == "event":
+                self._name = value.removeprefix(" ")
+            elif not line:
+                events += [ServerSentEvent(self._name, "\n".join(self._data))] if self._data else []
+                self._name, self._data = "", []
+        return events
 
 
 _DONE = "[DONE]"
@@ -203,7 +185,7 @@ class StreamedCompletion:
             return whole
         if self._whole is None:
             raise LlmFailed("Unreadable completion: nothing")
-        for event in self._events.end():
+        for event in self._events.take(b"", is_last=True):
             with suppress(LlmFailed, LongEnough):  # an incomplete event
                 self._read(event)
         if not self._ended:

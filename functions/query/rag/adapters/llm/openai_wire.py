@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from enum import Enum, auto
 from typing import Any
 
 from rag.adapters.llm.answer_text import AnswerText
-from rag.errors import LlmFailed
+from rag.errors import LlmDenied, LlmFailed, LlmTooSlow, LlmUnavailable, RequestRefused
 from rag.values.chat import Completion, Usage
 
 MODEL_GONE_CODES = frozenset({"model_not_found", "model_decommissioned"})
@@ -50,21 +49,22 @@ The longest tokens of GPT-4o and Llama 3 are runs of a hundred blanks or dashes;
 _NAME = re.compile(r"[\w.:/@+-]{1,128}", re.ASCII)
 
 
-class ErrorAction(Enum):
-    """The reaction to an error response."""
-
-    RETRY = auto()
-    """Temporary: try again later."""
-    NEXT_MODEL = auto()
-    """The model does not exist: try another one."""
-    UNAVAILABLE = auto()
-    """The operator must act (key, account, address)."""
-    FAILED = auto()
-    """The request was refused."""
+class Transient(LlmUnavailable):
+    """A temporary failure, worth a retry."""
 
 
-def classify_error(status: int, error: object, *, has_retry_after: bool) -> ErrorAction:
-    """Return the reaction to an HTTP ``status`` of 300 or more.
+class TimedOut(Transient, LlmTooSlow):
+    """One call exceeded its time."""
+
+
+class ModelNotFound(LlmUnavailable):
+    """The server does not have the model."""
+
+
+def classify_error(
+    status: int, error: object, *, has_retry_after: bool
+) -> type[Transient | ModelNotFound | LlmDenied | RequestRefused]:
+    """Return the class of the error that an HTTP ``status`` of 300 or more means.
 
     ``error`` is the body's ``error`` object, or the body. ``has_retry_after``: the response has a readable retry-after;
     Groq's 413 then means tokens per minute, and otherwise a request that is too large.
@@ -73,12 +73,12 @@ def classify_error(status: int, error: object, *, has_retry_after: bool) -> Erro
     code = str(fields.get("code"))
     # Ollama's 404 for a missing model has a message without a code; a wrong address mostly has no message.
     if (status in (400, 404) and code in MODEL_GONE_CODES) or (status == 404 and "message" in fields):
-        return ErrorAction.NEXT_MODEL
+        return ModelNotFound
     if status < 400 or status in _OPERATOR_STATUSES or status == 404 or (status == 429 and code in QUOTA_CODES):
-        return ErrorAction.UNAVAILABLE
+        return LlmDenied
     if status in _PASSING_STATUSES or status >= 500 or (status == 413 and has_retry_after):
-        return ErrorAction.RETRY
-    return ErrorAction.FAILED
+        return Transient
+    return RequestRefused
 
 
 def names_context_window(error: object) -> bool:

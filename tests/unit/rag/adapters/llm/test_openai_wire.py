@@ -8,9 +8,9 @@ from fakes_llm import completion
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.adapters.llm.backoff import backoff_s, retry_after_s
-from rag.adapters.llm.openai_wire import ErrorAction, classify_error, read_completion
-from rag.errors import LlmFailed
+from rag.adapters.llm.backoff import RetryPolicy, backoff_s, retry_after_s
+from rag.adapters.llm.openai_wire import ModelNotFound, Transient, classify_error, read_completion
+from rag.errors import LlmDenied, LlmFailed, RequestRefused
 from rag.values.chat import Completion, Usage
 
 JSON = st.recursive(
@@ -134,25 +134,25 @@ def test_any_json_is_read_or_unreadable(data: object) -> None:
 @pytest.mark.parametrize(
     ("status", "error", "has_retry_after", "verdict"),
     [
-        (429, {"code": "rate_limit_exceeded"}, False, ErrorAction.RETRY),
-        (429, {"code": "insufficient_quota"}, False, ErrorAction.UNAVAILABLE),
-        (408, None, False, ErrorAction.RETRY),
-        (500, "a string", False, ErrorAction.RETRY),
-        (503, {}, True, ErrorAction.RETRY),
-        (413, {}, True, ErrorAction.RETRY),
-        (413, {}, False, ErrorAction.FAILED),
-        (404, {"code": "model_not_found", "message": "gone"}, False, ErrorAction.NEXT_MODEL),
-        (400, {"code": "model_decommissioned"}, False, ErrorAction.NEXT_MODEL),
-        (404, {"message": "model 'x' not found", "code": None}, False, ErrorAction.NEXT_MODEL),
-        (404, "<html>", False, ErrorAction.UNAVAILABLE),
-        (404, {"detail": "Not Found"}, False, ErrorAction.UNAVAILABLE),
-        (403, {}, True, ErrorAction.UNAVAILABLE),
-        (400, {"code": "context_length_exceeded"}, False, ErrorAction.FAILED),
-        (400, {"code": ["model_not_found"]}, False, ErrorAction.FAILED),
-        (304, None, False, ErrorAction.UNAVAILABLE),
+        (429, {"code": "rate_limit_exceeded"}, False, Transient),
+        (429, {"code": "insufficient_quota"}, False, LlmDenied),
+        (408, None, False, Transient),
+        (500, "a string", False, Transient),
+        (503, {}, True, Transient),
+        (413, {}, True, Transient),
+        (413, {}, False, RequestRefused),
+        (404, {"code": "model_not_found", "message": "gone"}, False, ModelNotFound),
+        (400, {"code": "model_decommissioned"}, False, ModelNotFound),
+        (404, {"message": "model 'x' not found", "code": None}, False, ModelNotFound),
+        (404, "<html>", False, LlmDenied),
+        (404, {"detail": "Not Found"}, False, LlmDenied),
+        (403, {}, True, LlmDenied),
+        (400, {"code": "context_length_exceeded"}, False, RequestRefused),
+        (400, {"code": ["model_not_found"]}, False, RequestRefused),
+        (304, None, False, LlmDenied),
     ],
 )
-def test_verdicts(status: int, error: object, has_retry_after: bool, verdict: ErrorAction) -> None:
+def test_verdicts(status: int, error: object, has_retry_after: bool, verdict: type[Exception]) -> None:
     assert classify_error(status, error, has_retry_after=has_retry_after) is verdict
 
 
@@ -160,7 +160,7 @@ NOON = 1_792_929_600.0  # Sun, 25 Oct 2026 12:00:00 GMT
 
 
 def seed_backoff_s(attempt: int, draw: float) -> float:
-    return backoff_s(attempt, random=lambda: draw, base=1.0, cap=10.0, jitter=0.25)
+    return backoff_s(attempt, RetryPolicy(retries=3, base_s=1.0, cap_s=10.0), random=lambda: draw)
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_the_seeds_table(attempt: int, shortest_s: float, longest_s: float) -> N
 
 def test_jitter_is_a_share_of_the_delay_at_that_attempt() -> None:
     assert seed_backoff_s(3, 0.5) == 4.5
-    assert backoff_s(2, random=lambda: 0.5, base=0.5, cap=10.0, jitter=1.0) == 1.5
+    assert backoff_s(2, RetryPolicy(retries=3, base_s=0.5, cap_s=10.0, jitter=1.0), random=lambda: 0.5) == 1.5
 
 
 @given(
@@ -187,7 +187,8 @@ def test_jitter_is_a_share_of_the_delay_at_that_attempt() -> None:
 def test_a_delay_stays_between_its_base_and_its_jitter_and_never_passes_the_cap(
     attempt: int, draw: float, base: float, cap: float, jitter: float
 ) -> None:
-    delay_s = backoff_s(attempt, random=lambda: draw, base=base, cap=cap, jitter=jitter)
+    policy = RetryPolicy(retries=3, base_s=base, cap_s=cap, jitter=jitter)
+    delay_s = backoff_s(attempt, policy, random=lambda: draw)
 
     least_s = base * 2.0 ** min(attempt - 1, 500)
     assert min(least_s, cap) <= delay_s <= cap
