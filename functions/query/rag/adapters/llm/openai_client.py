@@ -66,8 +66,9 @@ def bound_error(response: httpx2.Response) -> None:
 
     if response.status_code < 300:
         return
+    stream: Any = response.stream
     body = bytearray()
-    with closing(response.stream) as stream:
+    with closing(stream):
         for part in stream:
             body += part
             if len(body) >= MAX_ERROR_BYTES:
