@@ -62,6 +62,11 @@ class _ChatRequest:
         """Whether text was passed on: no other call may begin the answer again."""
         return self.listener is not None and self.listener.anything
 
+    @property
+    def has_failed_midway(self) -> bool:
+        """Whether a model failed after text was passed on."""
+        return self.failed is not None and self.has_begun
+
 
 class OpenAiChat:
     """A ``ChatModel`` on the ``openai`` client. One instance serves any number of threads.
@@ -149,7 +154,7 @@ class OpenAiChat:
         request.attempts += 1
         first = self.model
         missing: ModelNotFound | None = None
-        while request.models and not (request.failed and request.has_begun):
+        while request.models and not request.has_failed_midway:
             limit_s = min(self._config.read_timeout_s, request.deadline.remaining())
             if limit_s <= 0:
                 raise LlmTooSlow("No time left for an LLM call") from (missing or request.failed)
