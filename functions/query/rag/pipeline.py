@@ -105,10 +105,10 @@ class Pipeline:
         ledger = Ledger(self.clock, deadline, listen)
         start = self.clock()
         with self.store_budget(), ledger.report_errors(), limit_waiting(deadline.remaining_in_stream()):
-            draft = self.prepare(question, ledger)
-            draft, completion, read = self.generate(draft, ledger)
-            answer = self.finish(draft, completion, ledger, read)
-            self._remember(draft, answer, question.session_id, ledger)
+            prepared = self.prepare(question, ledger)
+            prepared, completion, parsed = self.generate(prepared, ledger)
+            answer = self.finish(prepared, completion, ledger, parsed)
+            self._remember(prepared, answer, question.session_id, ledger)
         timings = {**ledger.timings, "total": 1000 * (self.clock() - start)}
         skipped = tuple(dict.fromkeys(ledger.skipped))
         return replace(answer, llm=ledger.llm, timings=timings, skipped=skipped, events=tuple(ledger.events))
@@ -136,10 +136,10 @@ class Pipeline:
         for stage in self.query_stages:
             query = ledger.time("query", stage, query, question)
         question = replace(question, understood=f"{query.text}\n{question.text}" if remark else query.text)
-        draft = PreparedQuestion(question=question, query=query, history=history, note=remark.note if remark else "")
+        prepared = PreparedQuestion(question=question, query=query, history=history, note=remark.note if remark else "")
         if self.cache is None or history:
-            return self._retrieve(draft, ledger)
-        return self.cache.look_up(draft, partial(self._retrieve, ledger=ledger), ledger)
+            return self._retrieve(prepared, ledger)
+        return self.cache.look_up(prepared, partial(self._retrieve, ledger=ledger), ledger)
 
     def _admit(self, question: Question) -> tuple[Question, str]:
         """Return the admitted question and the part of it that asks."""
@@ -148,31 +148,32 @@ class Pipeline:
         return admitted, admitted.text if part == question.text else self.admit(replace(question, text=part)).text
 
     def generate(
-        self, draft: PreparedQuestion, ledger: Ledger
+        self, prepared: PreparedQuestion, ledger: Ledger
     ) -> tuple[PreparedQuestion, Completion | None, ParsedAnswer | None]:
-        """Return the draft with its final context, the completion, and its parsed tree if it was streamed.
+        """Return the question with its final context, the completion, and its tree if it was streamed.
 
         Completion and tree are None, and no model is called, if the gate declined or the cache answered. A context that
         exceeds the model's window is packed again.
         """
-        if draft.context is None:
-            return draft, None, None
-        for event in (Status("reading"), PassagesEvent(draft.context.passages), Status("writing")):
+        context, decision = prepared.context, prepared.decision
+        if context is None or not isinstance(decision, Proceed):
+            return prepared, None, None
+        for event in (Status("reading"), PassagesEvent(context.passages), Status("writing")):
             ledger.emit(event)
         while True:
             try:
-                return draft, *self._write(draft, draft.context, ledger)
+                return replace(prepared, context=context), *self._write(prepared, context, ledger)
             except ContextTooLong as exc:
-                again = self._pack_again(draft, draft.context)
-                if again.context is None or len(again.context.text) >= len(draft.context.text):
+                packed = self.pack(decision.hits)
+                if len(packed.text) >= len(context.text):
                     raise  # the seeds pack as they do
                 logger.warning("%s; it is asked again with fewer passages", exc)
-                draft = again
+                context = replace(context, text=packed.text, passages=packed.passages)
 
     def _write(
-        self, draft: PreparedQuestion, context: Context, ledger: Ledger
+        self, prepared: PreparedQuestion, context: Context, ledger: Ledger
     ) -> tuple[Completion, ParsedAnswer | None]:
-        write = partial(self.write, draft.question, context, deadline=ledger.deadline, history=draft.history)
+        write = partial(self.write, prepared.question, context, deadline=ledger.deadline, history=prepared.history)
         if ledger.listen is None:
             return ledger.time("generation", ledger.complete, write), None
         growing = self.answering.streaming_parser(context, ledger.listen)
@@ -182,77 +183,78 @@ class Pipeline:
             growing.listen, ledger.listen = None, None  # the caller has gone
         return completion, None if completion.quotes or completion.revised else growing.end(completion.text)
 
-    def _pack_again(self, draft: PreparedQuestion, context: Context) -> PreparedQuestion:
-        hits = draft.decision.hits if isinstance(draft.decision, Proceed) else ()
-        packed = self.pack(hits)
-        return replace(draft, context=replace(context, text=packed.text, passages=packed.passages))
-
     def finish(
-        self, draft: PreparedQuestion, completion: Completion | None, ledger: Ledger, read: ParsedAnswer | None = None
+        self,
+        prepared: PreparedQuestion,
+        completion: Completion | None,
+        ledger: Ledger,
+        parsed: ParsedAnswer | None = None,
     ) -> Answer:
         """Turn the completion into the answer with its citations, references, confidence and routing."""
-        if completion and completion.quotes and draft.note:
-            completion = replace(completion, note=draft.note)
+        if completion and completion.quotes and prepared.note:
+            completion = replace(completion, note=prepared.note)
         if completion and not completion.text:
-            draft = replace(draft, decision=Decline("what was found holds nothing that can be quoted"))
-        if draft.cached:
-            ledger.events.append(f"cache_{draft.cached.layer}")
-            trail = (*draft.query.trail, f"answered from the cache ({draft.cached.layer})")
-            answer = thaw(draft.cached.answer, question=draft.question, response_id=self.new_id(), trail=trail)
-        elif completion is None or draft.context is None or not isinstance(draft.decision, Proceed):
-            answer = build_decline(draft, profile=self.profile, text=self.decline_text, response_id=self.new_id())
+            prepared = replace(prepared, decision=Decline("what was found holds nothing that can be quoted"))
+        if prepared.cached:
+            ledger.events.append(f"cache_{prepared.cached.layer}")
+            trail = (*prepared.query.trail, f"answered from the cache ({prepared.cached.layer})")
+            answer = thaw(prepared.cached.answer, question=prepared.question, response_id=self.new_id(), trail=trail)
+        elif completion is None or prepared.context is None or not isinstance(prepared.decision, Proceed):
+            answer = build_decline(prepared, profile=self.profile, text=self.decline_text, response_id=self.new_id())
         else:
             ledger.emit(Status("checking"))
-            answer = self._assemble(draft, draft.context, draft.decision, completion, ledger, read)
+            answer = self._assemble(prepared, prepared.context, prepared.decision, completion, ledger, parsed)
         return add_routing(answer, self.route)
 
     def _assemble(
         self,
-        draft: PreparedQuestion,
+        prepared: PreparedQuestion,
         context: Context,
         evidence: Proceed,
-        made: Completion,
+        completion: Completion,
         ledger: Ledger,
-        read: ParsedAnswer | None,
+        parsed: ParsedAnswer | None,
     ) -> Answer:
-        if len(made.text) > MAX_CHARS:
-            made = replace(made, finish_reason="length")
-        if made.quotes:
-            done = ledger.time("citation", self.answering.finish_quotes, made, context)
+        if len(completion.text) > MAX_CHARS:
+            completion = replace(completion, finish_reason="length")
+        if completion.quotes:
+            finished = ledger.time("citation", self.answering.finish_quotes, completion, context)
         else:
-            read = read or ledger.time("citation", parse_answer, made.text, self.answering.form, context)
-            done = ledger.time("citation", self.answering, read, context, ledger)
-            if done.is_unfounded and (instead := self._quote_instead(draft, context, evidence, made, ledger)):
-                return replace(instead, model_text=render_model_text(read))
+            parsed = parsed or ledger.time("citation", parse_answer, completion.text, self.answering.form, context)
+            finished = ledger.time("citation", self.answering, parsed, context, ledger)
+            if finished.is_unfounded and (
+                instead := self._quote_instead(prepared, context, evidence, completion, ledger)
+            ):
+                return replace(instead, model_text=render_model_text(parsed))
         confidence = NOT_ANSWERED
-        if not done.refused:
-            score = ledger.time("confidence", self.score, done, evidence)
-            cites_outdated = not done.is_quoted and is_outdated(
-                done.claims, context.passages, draft.question.understood
+        if not finished.refused:
+            score = ledger.time("confidence", self.score, finished, evidence)
+            cites_outdated = not finished.is_quoted and is_outdated(
+                finished.claims, context.passages, prepared.question.understood
             )
-            confidence = cap_confidence(score, done, is_partial=made.partial, is_outdated=cites_outdated)
-        for event in done.claim_events():
+            confidence = cap_confidence(score, finished, is_partial=completion.partial, is_outdated=cites_outdated)
+        for event in finished.claim_events():
             ledger.emit(event)
         return Answer(
-            text=done.text,
-            nodes=done.nodes,
-            question=draft.question,
+            text=finished.text,
+            nodes=finished.nodes,
+            question=prepared.question,
             profile=self.profile,
             response_id=self.new_id(),
             confidence=confidence,
-            refused=done.refused,
-            references=done.references,
-            citations=done.citations,
-            marks=done.marks,
-            statements=done.claims,
-            sources=build_sources(done.references, self.answering.form),
+            refused=finished.refused,
+            references=finished.references,
+            citations=finished.citations,
+            marks=finished.marks,
+            statements=finished.claims,
+            sources=build_sources(finished.references, self.answering.form),
             found=evidence.hits,
             read=tuple(passage.hit.chunk.number for passage in context.passages),
-            closest=draft.closest if done.refused else (),
+            closest=prepared.closest if finished.refused else (),
             related_docs=build_related_docs(evidence.hits, self.categories),
             chunks_retrieved=evidence.passed,
-            completion=made,
-            trail=(*draft.query.trail, *removed_note(done.removed), *done.notes),
+            completion=completion,
+            trail=(*prepared.query.trail, *removed_note(finished.removed), *finished.notes),
         )
 
     def _remark(
@@ -272,30 +274,30 @@ class Pipeline:
         return ledger.time("remark", reply)
 
     def _quote_instead(
-        self, draft: PreparedQuestion, context: Context, evidence: Proceed, made: Completion, ledger: Ledger
+        self, prepared: PreparedQuestion, context: Context, evidence: Proceed, completion: Completion, ledger: Ledger
     ) -> Answer | None:
-        """Return an answer of quotes in place of ``made``, as in doubt; None if there are none."""
-        if self.quote is None or made.finish_reason == STOPPED:
+        """Return an answer of quotes in place of ``completion``, as in doubt; None if there are none."""
+        if self.quote is None or completion.finish_reason == STOPPED:
             return None
         context, evidence = replace(context, doubtful=True), replace(evidence, doubt=evidence.doubt or UNFOUNDED)
-        quotes = self.quote(draft.question, context, deadline=ledger.deadline)
+        quotes = self.quote(prepared.question, context, deadline=ledger.deadline)
         if not quotes.quotes:
             return None
         quotes = replace(
             quotes,
             degraded=True,
-            requested_model=made.requested_model,
-            usage=made.usage,
-            calls=made.calls,
-            retries=made.retries,
+            requested_model=completion.requested_model,
+            usage=completion.usage,
+            calls=completion.calls,
+            retries=completion.retries,
         )
-        answer = self._assemble(draft, context, evidence, quotes, ledger, None)
+        answer = self._assemble(prepared, context, evidence, quotes, ledger, None)
         return None if answer.refused else replace(answer, trail=(*answer.trail, UNFOUNDED))
 
-    def _retrieve(self, draft: PreparedQuestion, ledger: Ledger) -> PreparedQuestion:
-        question = draft.question
-        found = ledger.time("retrieval", self.retrieve, draft.query)
-        hits, trail = found.hits, (*draft.query.trail, *found.trail)
+    def _retrieve(self, prepared: PreparedQuestion, ledger: Ledger) -> PreparedQuestion:
+        question = prepared.question
+        found = ledger.time("retrieval", self.retrieve, prepared.query)
+        hits, trail = found.hits, (*prepared.query.trail, *found.trail)
         for refine in self.refine:
             refined = ledger.time("refine", refine, hits, question)
             hits, trail = refined.hits, (*trail, *refined.trail)
@@ -305,11 +307,11 @@ class Pipeline:
             ordered = self._order(decision.hits, question, ledger)
             decision, trail = replace(decision, hits=ordered.hits), (*trail, *ordered.trail)
             packed = ledger.time("pack", self.pack, decision.hits)
-            asked = "\n".join((*(turn.asked for turn in draft.history), question.text))
+            asked = "\n".join((*(turn.asked for turn in prepared.history), question.text))
             context = replace(packed, evidence=found.evidence, doubtful=bool(decision.doubt), asker_text=asked)
             trail = (*trail, decision.doubt) if decision.doubt else trail
-        query = replace(draft.query, trail=trail)
-        return replace(draft, query=query, decision=decision, context=context, closest=found.hits[:CLOSEST])
+        query = replace(prepared.query, trail=trail)
+        return replace(prepared, query=query, decision=decision, context=context, closest=found.hits[:CLOSEST])
 
     def _order(self, hits: tuple[Hit, ...], question: Question, ledger: Ledger) -> RefinedHits:
         """Order ``hits`` by feedback, dates and a model."""
@@ -323,17 +325,19 @@ class Pipeline:
             refined = refined.then(ledger.optional("rerank", partial(self.rerank, same.hits, question, ledger), same))
         return refined
 
-    def _remember(self, draft: PreparedQuestion, answer: Answer, asker: str | None, ledger: Ledger) -> None:
+    def _remember(self, prepared: PreparedQuestion, answer: Answer, asker: str | None, ledger: Ledger) -> None:
         """Store the turn, the answer for the cache, and the record that a vote refers to."""
-        rests_on = select_grounds(answer, draft.context)
-        if (talk := self.conversation) and talk.memory and not draft.reply:
-            ledger.optional("memory", partial(talk.remember, answer, draft.query.text), None)
+        rests_on = select_grounds(answer, prepared.context)
+        if (talk := self.conversation) and talk.memory and not prepared.reply:
+            ledger.optional("memory", partial(talk.remember, answer, prepared.query.text), None)
         whole = not answer.partial and {"check", "judge"}.isdisjoint(ledger.skipped)
-        if self.cache and draft.key and isinstance(draft.decision, Proceed) and whole:
-            best = max(hit.parts["dense"] for hit in draft.decision.hits)
-            ledger.optional("cache", partial(self.cache.keep, draft, answer, rests_on, top_score=best), None)
+        if self.cache and prepared.key and isinstance(prepared.decision, Proceed) and whole:
+            best = max(hit.parts["dense"] for hit in prepared.decision.hits)
+            ledger.optional("cache", partial(self.cache.keep, prepared, answer, rests_on, top_score=best), None)
         if log := self.feedback:
-            ledger.optional("feedback", partial(log.record, answer, rests_on, asker, draft.key, draft.cached), None)
+            ledger.optional(
+                "feedback", partial(log.record, answer, rests_on, asker, prepared.key, prepared.cached), None
+            )
 
 
 def _model_wording(question: Question, asked: str, query: SearchQuery, history: tuple[Turn, ...]) -> str:

@@ -70,7 +70,6 @@ class CalibratedConfidence:
     shift: float = 0.0
 
     def __call__(self, answer: FinishedAnswer, evidence: Proceed) -> Confidence:
-        """Return the confidence in ``answer``, which is based on ``evidence``."""
         own, signals = self.raw(answer, evidence), answer_signals(answer, evidence)
         if evidence.evidence is None or signals is None:
             return own
@@ -159,7 +158,6 @@ class CountAndMeanConfidence:
     medium_mean: float
 
     def __call__(self, answer: FinishedAnswer, evidence: Proceed) -> Confidence:
-        """Return the confidence in an answer based on ``evidence``."""
         hits = evidence.hits
         count = len(hits)
         mean = fmean(hit.score for hit in hits)
@@ -193,7 +191,6 @@ class WeightedConfidence:
     medium: float
 
     def __call__(self, answer: FinishedAnswer, evidence: Proceed) -> Confidence:
-        """Return the confidence in ``answer``, which is based on ``evidence``."""
         best = max(hit.parts["dense"] for hit in evidence.hits)
         retrieval = _share(best - self.floor, self.ceiling - self.floor)
         coverage = _share(evidence.passed, 4)
@@ -213,7 +210,6 @@ class TopCosineConfidence:
     medium: float
 
     def __call__(self, answer: FinishedAnswer, evidence: Proceed) -> Confidence:
-        """Return the confidence in an answer based on ``evidence``."""
         best = max(hit.parts["dense"] for hit in evidence.hits)
         score = round(100 * min(1.0, max(0.0, best)), 1)
         reason = f"best match {best:.0%}, {_plural(len(answer.citations), 'source')} cited"

@@ -165,7 +165,6 @@ class ExpandAcronyms:
     """
 
     table: Callable[[], AcronymTable]
-    weight: float = ACRONYM_WEIGHT
 
     def __call__(self, query: SearchQuery, question: Question) -> SearchQuery:
         """Return ``query`` with that view, if its (rewritten) text has an acronym or a long form."""
@@ -173,5 +172,5 @@ class ExpandAcronyms:
         if not trail:
             return query
         return replace(
-            query, views=(*query.views, View(text, self.weight, optional=True)), trail=(*query.trail, *trail)
+            query, views=(*query.views, View(text, ACRONYM_WEIGHT, optional=True)), trail=(*query.trail, *trail)
         )

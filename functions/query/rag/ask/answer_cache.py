@@ -7,7 +7,6 @@ import json
 import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from knowledge.embedding import question_text
 from knowledge.model.values import Hit
 from rag.ledger import Ledger
 from rag.ports import LayeredAnswers
-from rag.values.answer import Answer, CheckedClaim, Citation, Context
+from rag.values.answer import Answer, CheckedClaim, Context
 from rag.values.chat import Completion, LlmUse
 from rag.values.question import Question, SearchQuery
 from rag.values.request import PreparedQuestion
@@ -30,16 +29,17 @@ def freeze(answer: Answer, *, rests_on: tuple[Hit, ...], vector: bytes) -> Cache
 
     Fields of one request are left out, and the parts of chunks that only the writer needs.
     """
-    made = answer.completion
+    completion = answer.completion
     stored = replace(
         answer,
         question=Question(text=""),
         response_id="",
-        citations=tuple(_without_text(citation) for citation in answer.citations),
+        citations=tuple(replace(one, hit=_bare(one.hit), also=tuple(map(_bare, one.also))) for one in answer.citations),
         references=tuple(replace(one, hit=_bare(one.hit)) for one in answer.references),
         found=tuple(_bare(hit) for hit in answer.found),
         routing=None,
-        completion=Completion(text="", model=made.model, finish_reason=made.finish_reason, calls=0) if made else None,
+        completion=completion
+        and Completion(text="", model=completion.model, finish_reason=completion.finish_reason, calls=0),
         llm=LlmUse(),
         cached=True,
         trail=(),
@@ -53,11 +53,6 @@ def freeze(answer: Answer, *, rests_on: tuple[Hit, ...], vector: bytes) -> Cache
 def thaw(stored: CachedAnswer, *, question: Question, response_id: str, trail: tuple[str, ...]) -> Answer:
     """Return the stored answer for another request; no model call is counted."""
     return replace(stored.answer, question=question, response_id=response_id, trail=trail)
-
-
-def _without_text(citation: Citation) -> Citation:
-    hit, *also = map(_bare, citation.hits)
-    return replace(citation, hit=hit, also=tuple(also))
 
 
 def _bare(hit: Hit) -> Hit:
@@ -122,32 +117,32 @@ class CacheSlot:
         return self.store.get(key)
 
     def look_up(
-        self, draft: PreparedQuestion, retrieve: Callable[[PreparedQuestion], PreparedQuestion], ledger: Ledger
+        self, prepared: PreparedQuestion, retrieve: Callable[[PreparedQuestion], PreparedQuestion], ledger: Ledger
     ) -> PreparedQuestion:
-        """Return ``draft`` with the cached answer of its question, or with the passages that ``retrieve`` finds.
+        """Return ``prepared`` with the cached answer of its question, or with the passages that ``retrieve`` finds.
 
         Raises:
             IndexUnavailable: there is no usable index.
         """
-        key, version = self.key(draft.query, draft.question), self.version()
-        draft = replace(draft, key=key, version=version)
-        hit = ledger.optional("cache", partial(self.get, key, draft.query), None)
+        key, version = self.key(prepared.query, prepared.question), self.version()
+        prepared = replace(prepared, key=key, version=version)
+        hit = ledger.optional("cache", lambda: self.get(key, prepared.query), None)
         if hit and hit.answer.version == version:
-            return replace(draft, cached=hit)
-        found = retrieve(draft)
+            return replace(prepared, cached=hit)
+        found = retrieve(prepared)
         if hit is None or found.context is None or passages_digest(found.context) != hit.answer.passages:
             return found
         renewed = replace(hit, answer=replace(hit.answer, version=version))
         ledger.optional("cache", lambda: self.store.put(key, renewed.answer, ttl_s=hit.expires_at - self.now()), None)
-        return replace(draft, query=found.query, cached=renewed)
+        return replace(prepared, query=found.query, cached=renewed)
 
     def _disliked(self, key: str) -> bool:
         return self.recent_negative(key, self.now() - RECENT_NEGATIVE_S)
 
-    def keep(self, draft: PreparedQuestion, answer: Answer, rests_on: tuple[Hit, ...], *, top_score: float) -> bool:
+    def keep(self, prepared: PreparedQuestion, answer: Answer, rests_on: tuple[Hit, ...], *, top_score: float) -> bool:
         """Store ``answer``, which rests on the chunks ``rests_on``, if it is good enough; return whether it was.
 
-        It was written from ``draft``; ``top_score`` is the best plain cosine (-1..1) of the hits.
+        It was written from ``prepared``; ``top_score`` is the best plain cosine (-1..1) of the hits.
 
         Raises:
             StoreUnavailable: the cache cannot be written.
@@ -162,13 +157,13 @@ class CacheSlot:
             and _is_supported(answer.statements)
             and (answer.confidence.level != "Low" if answer.confidence.raw is not None else top_score >= self.bar)
         )
-        key = draft.key
-        if not good or key is None or draft.context is None or self._disliked(key):
+        key = prepared.key
+        if not good or key is None or prepared.context is None or self._disliked(key):
             return False
         vector = quantise(self.embed(answer.question.understood))
         frozen = freeze(answer, rests_on=rests_on, vector=vector)
-        frozen = replace(frozen, version=draft.version, passages=passages_digest(draft.context))
-        self.store.put(key, frozen, ttl_s=ANSWER_TTL_S)
+        stored = replace(frozen, version=prepared.version, passages=passages_digest(prepared.context))
+        self.store.put(key, stored, ttl_s=ANSWER_TTL_S)
         if self._disliked(key):  # by a vote in between, which had nothing to evict yet
             self.store.evict(key)
             return False

@@ -316,7 +316,6 @@ class RuleFilter:
 
     table: Callable[[], RuleTable]
     fields: Callable[[], Mapping[str, str]]
-    weight: float = FILTER_WEIGHT
     wall: bool = False
 
     def __call__(self, query: SearchQuery, question: Question) -> SearchQuery:
@@ -334,4 +333,4 @@ class RuleFilter:
         where = or_where(matched)
         if self.wall:
             return replace(query, where=and_where(query.where, where), trail=trail)
-        return replace(query, views=(*query.views, View(query.text, self.weight, where)), trail=trail)
+        return replace(query, views=(*query.views, View(query.text, FILTER_WEIGHT, where)), trail=trail)

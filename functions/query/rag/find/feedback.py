@@ -6,8 +6,8 @@ A vote counts for a question as much as
 
 with cos the cosine between the vote's question and this one. Per chunk each voter has one voice, the latest of those
 that count at all. With P and N the sums of the helpful and the other voices, evidence is (P - N) / full voices, cut to
--1..1, and moves the chunk by at most ``max_boost`` up or ``max_penalty`` down. A chunk that answered nearly the same
-question and has no vote against it there gets ``pattern_boost`` beside that, within the same limit: what worked once is
+-1..1, and moves the chunk by at most ``MAX_BOOST`` up or ``MAX_PENALTY`` down. A chunk that answered nearly the same
+question and has no vote against it there gets ``PATTERN_BOOST`` beside that, within the same limit: what worked once is
 tried first. Take the votes away and the adjustment is gone.
 
 Votes change the order only: ``Hit.score`` stays the score of retrieval, for gates, confidence and readers. Stages that
@@ -28,40 +28,13 @@ from rag.values.answer import RefinedHits
 from rag.values.question import Question
 from rag.values.stored import DAY_S, Vote
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FeedbackKnobs:
-    """Numbers of the module's formula; ``max_boost`` and ``max_penalty`` come from GaCounts' seed.
-
-    With five full voices one angry voter costs a chunk .03 at most, and nothing if another voter found it helpful.
-    """
-
-    max_boost: float = 0.10
-    max_penalty: float = 0.15
-    similar: float = 0.75
-    same: float = 0.95
-    half_life_days: float = 30.0
-    horizon_days: float = 180.0
-    full_voices: float = 5.0
-    pattern_cosine: float = 0.92
-    pattern_boost: float = 0.02
-
-
-def adjustments(
-    votes_by_chunk: Mapping[str, Sequence[Vote]], vector: NDArray[np.float32], now: float, knobs: FeedbackKnobs
-) -> dict[str, float]:
-    """Return the adjustment of each chunk's score, -max_penalty..max_boost; chunks without one are left out.
-
-    Args:
-        votes_by_chunk: by chunk id, in any order; the same vote twice counts once.
-        vector: the question's unit vector, shape (dimensions,). Votes of another length (of another embedding
-            model) do not count.
-        now: seconds since the epoch.
-        knobs: the formula's numbers.
-    """
-    cosines = _cosines({vote.vector for votes in votes_by_chunk.values() for vote in votes}, vector)
-    deltas = {chunk_id: _delta(votes, cosines, now, knobs) for chunk_id, votes in votes_by_chunk.items()}
-    return {chunk_id: delta for chunk_id, delta in deltas.items() if delta}
+MAX_BOOST, MAX_PENALTY = 0.10, 0.15
+"""Limits of an adjustment, of GaCounts' seed."""
+SIMILAR, SAME = 0.75, 0.95
+HALF_LIFE_DAYS, HORIZON_DAYS = 30.0, 180.0
+FULL_VOICES = 5.0
+"""One angry voter costs a chunk .03 at most, and nothing if another voter found it helpful."""
+PATTERN_COSINE, PATTERN_BOOST = 0.92, 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +43,31 @@ class _Voice:
     weight: float
     cosine: float
     at: float
+
+    @property
+    def precedence(self) -> tuple[float, bool, float]:
+        """The sort key of a voter's votes, of which the highest counts: the latest.
+
+        Of two in one second the vote against counts, then the one on the more similar question, so that the order in
+        which votes are read does not matter.
+        """
+        return self.at, not self.helpful, self.weight
+
+
+def adjustments(
+    votes_by_chunk: Mapping[str, Sequence[Vote]], vector: NDArray[np.float32], now: float
+) -> dict[str, float]:
+    """Return the adjustment of each chunk's score, -MAX_PENALTY..MAX_BOOST; chunks without one are left out.
+
+    Args:
+        votes_by_chunk: by chunk id, in any order; the same vote twice counts once.
+        vector: the question's unit vector, shape (dimensions,). Votes of another length (of another embedding
+            model) do not count.
+        now: seconds since the epoch.
+    """
+    cosines = _cosines({vote.vector for votes in votes_by_chunk.values() for vote in votes}, vector)
+    deltas = {chunk_id: _delta(votes, cosines, now) for chunk_id, votes in votes_by_chunk.items()}
+    return {chunk_id: delta for chunk_id, delta in deltas.items() if delta}
 
 
 def _cosines(stored: Iterable[bytes], vector: NDArray[np.float32]) -> Mapping[bytes, float]:
@@ -82,48 +80,32 @@ def _cosines(stored: Iterable[bytes], vector: NDArray[np.float32]) -> Mapping[by
     return dict(zip(comparable, cosines.tolist(), strict=True))
 
 
-def _delta(votes: Iterable[Vote], cosines: Mapping[bytes, float], now: float, knobs: FeedbackKnobs) -> float:
-    voices = _latest_voices(votes, cosines, now, knobs)
-    good = [voice for voice in voices if voice.helpful]
-    bad = [voice for voice in voices if not voice.helpful]
-    net = sum(voice.weight for voice in good) - sum(voice.weight for voice in bad)
-    evidence = max(-1.0, min(1.0, net / knobs.full_voices))
-    delta = evidence * (knobs.max_boost if evidence > 0 else knobs.max_penalty)
-    successes = [voice for voice in good if voice.cosine >= knobs.pattern_cosine]
-    if successes and not any(voice.cosine >= knobs.pattern_cosine for voice in bad):
-        delta += knobs.pattern_boost * max(_age_weight(voice.at, now, knobs) for voice in successes)
-    return max(-knobs.max_penalty, min(knobs.max_boost, delta))
+def _delta(votes: Iterable[Vote], cosines: Mapping[bytes, float], now: float) -> float:
+    voices = _latest_voices(votes, cosines, now)
+    net = sum(voice.weight if voice.helpful else -voice.weight for voice in voices)
+    evidence = max(-1.0, min(1.0, net / FULL_VOICES))
+    delta = evidence * (MAX_BOOST if evidence > 0 else MAX_PENALTY)
+    same_pattern = [voice for voice in voices if voice.cosine >= PATTERN_COSINE]
+    if same_pattern and all(voice.helpful for voice in same_pattern):
+        delta += PATTERN_BOOST * max(_age_weight(voice.at, now) for voice in same_pattern)
+    return max(-MAX_PENALTY, min(MAX_BOOST, delta))
 
 
-def _latest_voices(
-    votes: Iterable[Vote], cosines: Mapping[bytes, float], now: float, knobs: FeedbackKnobs
-) -> Collection[_Voice]:
+def _latest_voices(votes: Iterable[Vote], cosines: Mapping[bytes, float], now: float) -> Collection[_Voice]:
     """Return one voice per voter, of those with a weight."""
     voices: dict[str, _Voice] = {}
     for vote in votes:
-        voice = _voice(vote, cosines.get(vote.vector, -1.0), now, knobs)
+        cosine = cosines.get(vote.vector, -1.0)
+        likeness = max(0.0, min(1.0, (cosine - SIMILAR) / (SAME - SIMILAR)))
+        voice = _Voice(vote.helpful, likeness * _age_weight(vote.at, now), cosine, vote.at)
         known = voices.get(vote.voter)
-        if voice.weight > 0 and (known is None or _precedence(voice) > _precedence(known)):
+        if voice.weight > 0 and (known is None or voice.precedence > known.precedence):
             voices[vote.voter] = voice
     return voices.values()
 
 
-def _precedence(voice: _Voice) -> tuple[float, bool, float]:
-    """Return the sort key of a voter's votes, of which the highest counts: the latest.
-
-    Of two in one second the vote against counts, then the one on the more similar question, so that the order in which
-    votes are read does not matter.
-    """
-    return voice.at, not voice.helpful, voice.weight
-
-
-def _voice(vote: Vote, cosine: float, now: float, knobs: FeedbackKnobs) -> _Voice:
-    likeness = max(0.0, min(1.0, (cosine - knobs.similar) / (knobs.same - knobs.similar)))
-    return _Voice(vote.helpful, likeness * _age_weight(vote.at, now, knobs), cosine, vote.at)
-
-
-def _age_weight(at: float, now: float, knobs: FeedbackKnobs) -> float:
-    return float(0.5 ** (max(0.0, now - at) / DAY_S / knobs.half_life_days))
+def _age_weight(at: float, now: float) -> float:
+    return float(0.5 ** (max(0.0, now - at) / DAY_S / HALF_LIFE_DAYS))
 
 
 def adjusted_score(hit: Hit) -> float:
@@ -142,7 +124,6 @@ class FeedbackRefine:
     store: FeedbackStore
     embed: Callable[[str], NDArray[np.float32]]
     now: Callable[[], float]
-    knobs: FeedbackKnobs
 
     def __call__(self, hits: tuple[Hit, ...], question: Question) -> RefinedHits:
         """Return the same hits with the same scores, best ``adjusted_score`` first; equals keep their order.
@@ -153,16 +134,15 @@ class FeedbackRefine:
         if not hits:
             return RefinedHits(hits)
         now = self.now()
-        since = now - self.knobs.horizon_days * DAY_S
+        since = now - HORIZON_DAYS * DAY_S
         votes = self.store.votes_on([hit.chunk.id for hit in hits], since=since)
         if not any(votes.values()):
             return RefinedHits(hits)
-        deltas = adjustments(votes, self.embed(question.understood), now, self.knobs)
-        adjusted = [_adjusted(hit, deltas[hit.chunk.id]) if hit.chunk.id in deltas else hit for hit in hits]
+        deltas = adjustments(votes, self.embed(question.understood), now)
+        adjusted = [
+            replace(hit, parts={**hit.parts, "feedback": deltas[hit.chunk.id]}) if hit.chunk.id in deltas else hit
+            for hit in hits
+        ]
         moved = [f"{hit.chunk.id} {hit.parts['feedback']:+.2f}" for hit in adjusted if "feedback" in hit.parts]
         note = (f"ordered by readers' votes: {', '.join(moved)}",) if moved else ()
         return RefinedHits(tuple(sorted(adjusted, key=adjusted_score, reverse=True)), note)
-
-
-def _adjusted(hit: Hit, delta: float) -> Hit:
-    return replace(hit, parts={**hit.parts, "feedback": delta})

@@ -17,7 +17,6 @@ class AtLeast:
     count: int
 
     def __call__(self, found: SearchResult, question: Question) -> Proceed | Decline:
-        """Proceed with the hits, or decline with the reason."""
         hits = found.hits
         if len(hits) >= self.count:
             return Proceed(hits, len(hits), found.evidence)
@@ -36,7 +35,6 @@ class Coverage:
     threshold: float
 
     def __call__(self, found: SearchResult, question: Question) -> Proceed | Decline:
-        """Proceed with all hits (one found by its words alone may hold the answer), or decline."""
         hits = found.hits
         threshold = self.threshold if question.threshold is None else question.threshold
         count = min(self.count, question.top_k or self.count)
@@ -46,7 +44,7 @@ class Coverage:
         if passed < count:
             verb = "covers" if passed == 1 else "cover"
             return Decline(f"{_count_chunks(passed)} {verb} the question (cosine >= {threshold:g}), {count} needed")
-        return Proceed(hits, passed, found.evidence)
+        return Proceed(hits, passed, found.evidence)  # a chunk below the threshold may hold the answer's very words
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +57,6 @@ class TopScore:
     bar: float
 
     def __call__(self, found: SearchResult, question: Question) -> Proceed | Decline:
-        """Proceed with all hits, or decline."""
         hits = found.hits
         bar = self.bar if question.threshold is None else question.threshold
         cosines = [hit.parts["dense"] for hit in hits]
@@ -138,7 +135,6 @@ class LanguageGate:
     gate: Callable[[SearchResult, Question], Proceed | Decline]
 
     def __call__(self, found: SearchResult, question: Question) -> Proceed | Decline:
-        """See ``rag.pipeline.Gate``."""
         decision, evidence = self.gate(found, question), found.evidence
         sure = isinstance(decision, Proceed) and not decision.doubt
         if sure or evidence is None or not evidence.foreign:

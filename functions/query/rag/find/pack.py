@@ -1,4 +1,4 @@
-"""Pack hits into the context that the model sees."""
+"""Pack hits, one at least, into the context that the model sees."""
 
 from __future__ import annotations
 
@@ -175,7 +175,6 @@ class WindowPacker:
     window: ContextWindow
 
     def __call__(self, hits: tuple[Hit, ...]) -> Context:
-        """Return the context and its passages; ``hits`` is not empty."""
         context: Context = replace(self.pack, max_tokens=self.window.room(self.pack.max_tokens))(hits)
         return context
 
@@ -197,7 +196,6 @@ class TitledPacker:
     form: Marks
 
     def __call__(self, hits: tuple[Hit, ...]) -> Context:
-        """Return the context and its passages; ``hits`` is not empty."""
         parts: list[str] = []
         used: list[Passage] = []
         room = self.max_chars
@@ -275,7 +273,6 @@ class UrlPacker:
     max_tokens: int
 
     def __call__(self, hits: tuple[Hit, ...]) -> Context:
-        """Return the context and its passages; ``hits`` is not empty."""
         blocks: list[str] = []
         used: list[Passage] = []
         room = budget_bytes(self.max_tokens)
@@ -331,7 +328,6 @@ class NumberPacker:
     disarm: Disarm | None = None
 
     def __call__(self, hits: tuple[Hit, ...]) -> Context:
-        """Return the context and its passages; ``hits`` is not empty."""
 
         def plain(text: str) -> str:
             text = self.disarm(text, hits) if self.disarm else text
@@ -351,7 +347,6 @@ class IdPacker:
     max_tokens: int
 
     def __call__(self, hits: tuple[Hit, ...]) -> Context:
-        """Return the context and its passages; ``hits`` is not empty."""
 
         def block(_: int, hit: Hit) -> _Block:
             mark = f"[{hit.chunk.id}]"

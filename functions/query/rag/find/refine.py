@@ -28,7 +28,6 @@ class MinScore:
     scale: Scale
 
     def __call__(self, hits: tuple[Hit, ...], question: Question) -> RefinedHits:
-        """Return the hits that pass, in their order."""
         bar = self.threshold if question.threshold is None else question.threshold
         return RefinedHits(tuple(hit for hit in hits if self.scale(hit.parts["dense"]) >= bar))
 
@@ -52,7 +51,6 @@ class Mmr:
     keep: int
 
     def __call__(self, hits: tuple[Hit, ...], question: Question) -> RefinedHits:
-        """Return at most ``keep`` of ``hits``, best first."""
         if len(hits) <= self.keep:
             return RefinedHits(hits)
         vectors = np.stack([hit.vector for hit in hits if hit.vector is not None])
@@ -102,7 +100,6 @@ class NewerFirst:
     width: float
 
     def __call__(self, hits: tuple[Hit, ...], question: Question) -> RefinedHits:
-        """Return the same hits in their new order; the trail names those that moved up."""
         left = by_score = sorted(hits, key=lambda hit: (-adjusted_score(hit), -hit.parts["dense"], hit.chunk.number))
         ordered: list[Hit] = []
         years = frozenset(_YEAR.findall(question.understood))

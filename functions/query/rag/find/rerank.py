@@ -15,6 +15,8 @@ from rag.values.question import Question
 
 TOP = 3
 """Number of best scores that must lie together for a doubtful order (GaCounts' seed)."""
+MAX_HITS = 8
+"""Number of best hits that the model orders."""
 PASSAGE_CHARS = 800
 """Characters of each passage for the model: enough to judge it, few enough to be quick."""
 
@@ -69,13 +71,12 @@ def parse_ranking(text: str, count: int) -> tuple[int, ...] | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LlmRerank(Decider):
-    """Orders the first ``max_hits`` hits by relevance; the others follow in their order.
+    """Orders the first ``MAX_HITS`` hits by relevance; the others follow in their order.
 
     ``template`` has ``{question}`` and ``{passages}``. Scores do not change. Another reply keeps the order.
     """
 
     spread: float
-    max_hits: int = 8
 
     def __call__(self, hits: tuple[Hit, ...], question: Question, ledger: Ledger) -> RefinedHits:
         """Return the same hits, best first; ``ledger`` counts the call and notes "reranked".
@@ -85,11 +86,11 @@ class LlmRerank(Decider):
         """
         if needs_rerank(question.understood, hits, self.spread) is None:
             return RefinedHits(hits)
-        ranked, rest = hits[: self.max_hits], hits[self.max_hits :]
+        ranked, rest = hits[:MAX_HITS], hits[MAX_HITS:]
         asked, passages = question.understood, number_passages(ranked)
         fence = self.fence(asked, passages)
-        said = self.complete(ledger, fence, question=fence.around(asked), passages=fence.around(passages))
-        ranking = parse_ranking(said, len(ranked))
+        completion = self.complete(ledger, fence, question=fence.around(asked), passages=fence.around(passages))
+        ranking = parse_ranking(completion, len(ranked))
         if ranking is None:
             return RefinedHits(hits)
         ledger.events.append("reranked")

@@ -56,16 +56,13 @@ class DenseRetriever:
     scale: Scale
 
     def __call__(self, query: SearchQuery) -> SearchResult:
-        """See ``rag.ports.Retriever``."""
         with self.index.lease() as index:
             hits = index.nearest(
                 blend_views(query, index.embedder), k=query.top_k, where=query.where, with_vectors=True
             )
-        return SearchResult(tuple(self._scaled(hit) for hit in hits))
-
-    def _scaled(self, hit: Hit) -> Hit:
-        score = self.scale(hit.parts["dense"])
-        return replace(hit, score=score, distance=1 - score)
+        scores = [self.scale(hit.parts["dense"]) for hit in hits]
+        scaled = (replace(hit, score=one, distance=1 - one) for hit, one in zip(hits, scores, strict=True))
+        return SearchResult(tuple(scaled))
 
 
 def fuse(dense: Signal, bm25: Signal, dense_weight: float) -> NDArray[np.float32]:
@@ -92,15 +89,14 @@ class HybridRetriever:
     """Searches the whole index by vector and by BM25 and fuses their z-scores (``fuse``).
 
     The vector is the mean of the query's views, the words come from the question only. ``dense_weight`` (0..1) is the
-    weight of the vector's side. ``pool`` is the number of candidates of each side, at least ``top_k``.
+    weight of the vector's side.
     """
 
     index: Index
     dense_weight: float = DENSE_WEIGHT
-    pool: int = CANDIDATES_PER_SIDE
 
     def __call__(self, query: SearchQuery) -> SearchResult:
-        """See ``rag.ports.Retriever``.
+        """Return the hits.
 
         A hit's ``score`` is the cosine that lies as many deviations above the collection's mean cosine as its fused
         score says (in line with cosines, but not bounded by 1). ``parts`` are ``dense`` (the chunk's cosine),
@@ -108,7 +104,7 @@ class HybridRetriever:
         """
         with self.index.lease() as index:
             vector = blend_views(query, index.embedder)
-            found = index.candidates(query.text, vector, k=max(self.pool, query.top_k), where=query.where)
+            found = index.candidates(query.text, vector, k=max(CANDIDATES_PER_SIDE, query.top_k), where=query.where)
             fused = fuse(found.dense, found.bm25, self.dense_weight)
             order = best_first(fused, found.numbers, query.top_k)
             chunks = index.fetch(found.numbers[order].tolist())
@@ -132,14 +128,13 @@ class LateRetriever:
     """Searches by all signals (dense, words, windows, late interaction), for the question and its other views.
 
     An index without token vectors (made elsewhere, or with a remote embedder) is searched by ``hybrid``, and
-    ``SearchResult.trail`` says so.
+    ``SearchResult.trail`` says so. Scores are about .2 to 1, as ``knowledge.search`` explains.
     """
 
     index: Index
     hybrid: Retriever
 
     def __call__(self, query: SearchQuery) -> SearchResult:
-        """See ``rag.ports.Retriever``; a hit's ``score`` is about .2 to 1, as ``knowledge.search`` explains."""
         with self.index.lease() as index:
             if index.late:
                 return index.search((View(query.text), *query.views), k=query.top_k, where=query.where)

@@ -43,7 +43,7 @@ class ChatWriter:
     window: ContextWindow = field(default_factory=ContextWindow)
 
     def __call__(self, question: Question, context: Context, **how: Unpack[Writing]) -> Completion:
-        """See ``rag.ports.Writer``.
+        """Write the answer.
 
         Raises:
             ContextTooLong: the passages exceed the model's context window; ``window`` is smaller from now on.
@@ -83,7 +83,6 @@ class _FenceFilter:
         self._pending = ""
 
     def __call__(self, text: str) -> None:
-        """See ``rag.values.chat.OnText``."""
         text = self._pending + text
         begun = self._fence.find_begun(text)
         self._pending = text[begun:]
@@ -98,13 +97,15 @@ class _FenceFilter:
 
 @dataclass(frozen=True, slots=True)
 class FallbackWriter:
-    """Lets ``last_resort`` write if ``writer`` is unavailable; the completion is then ``degraded``."""
+    """Lets ``last_resort`` write if ``writer`` is unavailable; the completion is then ``degraded``.
+
+    Without text of the last resort the error of ``writer`` stays.
+    """
 
     writer: Writer
     last_resort: Writer
 
     def __call__(self, question: Question, context: Context, **how: Unpack[Writing]) -> Completion:
-        """See ``rag.ports.Writer``; raise LlmUnavailable only if the last resort has no text."""
         try:
             return self.writer(question, context, **how)
         except LlmUnavailable as exc:
@@ -125,5 +126,4 @@ class DoubtfulWriter:
     quotes: Writer
 
     def __call__(self, question: Question, context: Context, **how: Unpack[Writing]) -> Completion:
-        """See ``rag.ports.Writer``."""
         return (self.quotes if context.doubtful else self.writer)(question, context, **how)

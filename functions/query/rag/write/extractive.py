@@ -195,7 +195,6 @@ class ExtractiveWriter:
     """
 
     def __call__(self, question: Question, context: Context, **how: Unpack[Writing]) -> Completion:
-        """See ``rag.ports.Writer``; deadline and history are not used."""
         outdated = outdated_passages(context.passages, question.understood)
         evidence, note = context.evidence, ""
         quoted: tuple[Quote, ...] = ()

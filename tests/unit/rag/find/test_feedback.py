@@ -10,12 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from knowledge.model.values import Hit
-from rag.find.feedback import FeedbackKnobs, FeedbackRefine, adjusted_score, adjustments
+from rag.find.feedback import FeedbackRefine, adjusted_score, adjustments
 from rag.values.answer import RefinedHits
 from rag.values.question import Question
 from rag.values.stored import DAY_S
 
-KNOBS = FeedbackKnobs()
 NOW = 1_700_000_000.0
 ASKED = np.zeros(8, np.float32)
 ASKED[0] = 1.0
@@ -41,8 +40,8 @@ class FakeVote:
         return NOW - self.age_days * DAY_S
 
 
-def delta(*votes: FakeVote, knobs: FeedbackKnobs = KNOBS) -> float:
-    return adjustments({"id_1": votes}, ASKED, NOW, knobs).get("id_1", 0.0)  # type: ignore[dict-item]
+def delta(*votes: FakeVote) -> float:
+    return adjustments({"id_1": votes}, ASKED, NOW).get("id_1", 0.0)  # type: ignore[dict-item]
 
 
 def crowd(helpful: bool, count: int, **fields: float) -> tuple[FakeVote, ...]:
@@ -64,7 +63,7 @@ class Votes:
 
 
 def refined(votes: Mapping[str, Sequence[FakeVote]], hits: tuple[Hit, ...] = HITS) -> tuple[Hit, ...]:
-    stage = FeedbackRefine(store=Votes(votes), embed=lambda text: ASKED, now=lambda: NOW, knobs=KNOBS)  # type: ignore[arg-type]
+    stage = FeedbackRefine(store=Votes(votes), embed=lambda text: ASKED, now=lambda: NOW)  # type: ignore[arg-type]
     return stage(hits, Question(text="q")).hits
 
 
@@ -127,11 +126,11 @@ def test_a_later_vote_on_another_question_leaves_this_one_alone() -> None:
     assert delta(vote, FakeVote(False, "a", cosine=0.2)) == delta(vote) > 0
 
 
-def test_a_past_success_is_tried_first_unless_somebody_disagrees() -> None:
-    knobs = replace(KNOBS, full_voices=1000.0)
-    assert delta(FakeVote(True, "a"), knobs=knobs) == pytest.approx(0.02, abs=0.001)
-    assert delta(FakeVote(True, "a", cosine=0.9), knobs=knobs) == pytest.approx(0.0, abs=0.001)
-    assert delta(FakeVote(True, "a"), FakeVote(False, "b"), knobs=knobs) == 0
+def test_a_past_success_is_tried_first_unless_somebody_disagrees(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rag.find.feedback.FULL_VOICES", 1000.0)
+    assert delta(FakeVote(True, "a")) == pytest.approx(0.02, abs=0.001)
+    assert delta(FakeVote(True, "a", cosine=0.9)) == pytest.approx(0.0, abs=0.001)
+    assert delta(FakeVote(True, "a"), FakeVote(False, "b")) == 0
 
 
 def test_votes_of_another_embedding_model_or_without_a_vector_do_not_count() -> None:
@@ -145,14 +144,14 @@ def test_without_votes_nothing_is_embedded_and_nothing_moves() -> None:
     def embed(text: str) -> np.ndarray:
         raise AssertionError("embedded for nothing")
 
-    stage = FeedbackRefine(store=Votes({}), embed=embed, now=lambda: NOW, knobs=KNOBS)  # type: ignore[arg-type]
+    stage = FeedbackRefine(store=Votes({}), embed=embed, now=lambda: NOW)  # type: ignore[arg-type]
     assert stage(HITS, Question(text="q")) == RefinedHits(HITS)
     assert stage((), Question(text="q")) == RefinedHits(())
 
 
 def test_only_votes_within_the_horizon_are_asked_for() -> None:
     votes = Votes({"id_1": crowd(True, 1)})
-    FeedbackRefine(store=votes, embed=lambda text: ASKED, now=lambda: NOW, knobs=KNOBS)(HITS, Question(text="q"))  # type: ignore[arg-type]
+    FeedbackRefine(store=votes, embed=lambda text: ASKED, now=lambda: NOW)(HITS, Question(text="q"))  # type: ignore[arg-type]
     assert votes.since == NOW - 180 * DAY_S
 
 

@@ -110,10 +110,13 @@ def test_hits_come_best_first_with_every_score_and_their_vector() -> None:
 
 
 @pytest.mark.parametrize(("top_k", "asked"), [(2, 20), (50, 50)])
-def test_each_side_gives_its_pool_and_only_the_best_are_fetched(top_k: int, asked: int) -> None:
+def test_each_side_gives_its_pool_and_only_the_best_are_fetched(
+    top_k: int, asked: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rag.find.retrieve.CANDIDATES_PER_SIDE", 20)
     index = TwoSided()
 
-    HybridRetriever(index, 0.7, 20)(SearchQuery(text=PLAIN, top_k=top_k, where={"year": {"$eq": 7}}))  # type: ignore[arg-type]
+    HybridRetriever(index, 0.7)(SearchQuery(text=PLAIN, top_k=top_k, where={"year": {"$eq": 7}}))  # type: ignore[arg-type]
 
     assert index.asked == [(PLAIN, asked, {"year": {"$eq": 7}})]
     assert index.fetched == [12, 11, 13, 14][:top_k]

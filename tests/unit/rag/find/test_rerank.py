@@ -117,8 +117,9 @@ def test_passages_are_numbered_titled_and_cut() -> None:
     assert second == "[2] Import permits\nShort."
 
 
-def test_only_the_first_are_ranked_and_the_rest_follow() -> None:
-    assert numbers(stage(FakeChat("2, 1"), max_hits=2)(CLOSE, Question(text="How?"), make_ledger())) == [2, 1, 3, 4]
+def test_only_the_first_are_ranked_and_the_rest_follow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rag.find.rerank.MAX_HITS", 2)
+    assert numbers(stage(FakeChat("2, 1"))(CLOSE, Question(text="How?"), make_ledger())) == [2, 1, 3, 4]
 
 
 @pytest.mark.parametrize("text", ["3, 1, 4, 2", "I think 3 is best"])

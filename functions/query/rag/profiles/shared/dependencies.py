@@ -16,7 +16,7 @@ from rag.ask.answer_cache import CacheSlot
 from rag.ask.conversation import Conversation, Reframe
 from rag.ask.filters import RuleTable
 from rag.ask.remarks import Remarks
-from rag.find.feedback import FeedbackKnobs, FeedbackRefine
+from rag.find.feedback import FeedbackRefine
 from rag.find.pack import ContextWindow
 from rag.find.rerank import LlmRerank
 from rag.ports import ChatModel, FeedbackStore, Index, LayeredAnswers, Memory, Writer
@@ -97,7 +97,7 @@ class OptionalStages:
         """Build the reordering of hits by the votes on similar questions."""
         if self.stores is None:
             return None
-        return FeedbackRefine(store=self.stores.feedback, embed=self.embed, now=time.time, knobs=FeedbackKnobs())
+        return FeedbackRefine(store=self.stores.feedback, embed=self.embed, now=time.time)
 
     def build_rerank(self, model: str, *, budget_s: float, spread: float) -> LlmRerank | None:
         """Build the reordering of close hits by ``model``."""
