@@ -1,11 +1,11 @@
-"""Files and web sites as Markdown with front matter: nothing is fetched but by ``fetch_site``, nothing is run.
+"""Files and web sites as Markdown with front matter. Only ``fetch_site`` uses the network; no file is executed.
 
-    made = read(Path("manual.pdf"))                           one file
-    site = site_of(Path("docs"))                              the site that a folder of Markdown belongs to
-    text = as_read(text, file=file, root=root, site=site)     what a reader sees of one of its pages
+    manual = read(Path("manual.pdf"))                            one file
+    site = find_site(Path("docs"))                               the site that a folder of Markdown belongs to
+    text = clean_page(text, file=file, root=root, site=site)     one of its pages without templates and components
     crawled = fetch_site("https://docs.example.com/guide/", cache=Path(".web"))
 
-Everything that a function takes and gives is a plain value that another process can be sent.
+All arguments and results are plain values that can be sent to another process.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from documents.converters import SUFFIXES
 from documents.errors import DocumentError, NoText, Unconvertible, Unreadable
-from documents.sites.site import Site
+from documents.sites import Site
 from documents.values import Converted, CrawlResult, Decode, FetchFailure, Limits, Page
 
 if TYPE_CHECKING:
@@ -37,42 +37,42 @@ __all__ = [
     "Site",
     "Unconvertible",
     "Unreadable",
-    "address",
-    "as_read",
+    "clean_page",
     "convert",
+    "decode_utf_8",
     "fetch_site",
+    "find_site",
+    "find_title",
     "keeps_suffixes",
-    "looks",
+    "look_state",
+    "page_url",
     "read",
-    "site_of",
-    "site_title",
-    "state_of_look",
-    "utf_8",
+    "record_looks",
 ]
 
 _MYST = frozenset({".markdown", ".md"})
-"""What a site of Sphinx reads as MyST."""
+"""Files that a site of Sphinx reads as MyST."""
 
 MARKDOWN = frozenset({".markdown", ".md", ".mdx", ".txt"})
-"""What ``read`` takes as it is."""
+"""Files that ``read`` does not convert."""
 
 
-def utf_8(data: bytes) -> tuple[str, str]:
-    """The usual ``decode``: UTF-8, with a byte order mark or without.
+def decode_utf_8(data: bytes) -> tuple[str, str]:
+    """Decode UTF-8, with a byte order mark or without: the default ``decode``.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is not UTF-8.
     """
     return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n"), ""
 
 
-def read(file: Path, *, decode: Decode = utf_8, root: Path | None = None, site: Site | None = None) -> Converted:
-    """A file as Markdown. Its title stands in front matter, where the format knows one.
+def read(file: Path, *, decode: Decode = decode_utf_8, root: Path | None = None, site: Site | None = None) -> Converted:
+    """Return a file as Markdown. Its title is in front matter, if the format has one.
 
-    With a folder ``root`` it may take in other files, none of which is outside of ``root``; see ``convert``.
+    With a folder ``root`` it may include other files, all inside of ``root``; see ``convert``.
 
     Raises:
-        DocumentError: it is no text, has a suffix that is neither in ``SUFFIXES`` nor in ``MARKDOWN``; see ``convert``.
+        DocumentError: it has no text, or a suffix that is neither in ``SUFFIXES`` nor in ``MARKDOWN``; see ``convert``.
         OSError: it cannot be opened.
     """
     suffix = file.suffix.lower()
@@ -94,63 +94,65 @@ def convert(
     data: bytes,
     suffix: str,
     *,
-    decode: Decode = utf_8,
+    decode: Decode = decode_utf_8,
     file: Path | None = None,
     root: Path | None = None,
     site: Site | None = None,
     alone: bool = False,
 ) -> Converted:
-    """The bytes of a file with that ``suffix`` (one of ``SUFFIXES``) as Markdown.
+    """Convert the bytes of a file with that ``suffix`` (one of ``SUFFIXES``) to Markdown.
 
-    With its ``file`` and the folder ``root`` a page of Sphinx or of Antora's ``site`` has the titles of the documents
-    that it names, and the files that it includes; no file outside of ``root`` is read. A page of AsciiDoc that is not
-    ``alone`` takes in no file that is a document of the folder itself.
+    With its ``file`` and the folder ``root`` a page of Sphinx or of Antora's ``site`` gets the titles of the documents
+    that it names, and the files that it includes; all files are inside of ``root``. A page of AsciiDoc that is not
+    ``alone`` includes no file that is a document of the folder itself.
 
     Raises:
         NoText: there is nothing to read in it.
-        Unconvertible: it is too large, locked, or not what its suffix says.
-        Unreadable: it is damaged, or needs more than this machine has.
+        Unconvertible: it is too large, locked, or its content does not fit its suffix.
+        Unreadable: it is damaged, or needs more memory than this machine has.
     """
     from documents import converters
 
-    place = _place(file, root, site, {}, alone=alone) if file and root else None
-    return converters.convert(data, suffix, decode=decode, context=place)
+    context = _page_context(file, root, site, {}, alone=alone) if file and root else None
+    return converters.convert(data, suffix, decode=decode, context=context)
 
 
-def site_of(folder: Path) -> Site:
-    """The site that the documents in ``folder`` make: what a configuration in it, above it or beside it says.
+def find_site(folder: Path) -> Site:
+    """Return the site that a configuration in ``folder``, above it or beside it makes of the documents in it.
 
-    Its ``kind`` is ``""`` where nothing tells it. No file is run.
+    Its ``kind`` is ``""`` if it is unknown. No file is executed.
     """
     from documents.sites import finding
 
-    return finding.site_of(folder)
+    return finding.find_site(folder)
 
 
-def site_title(sites: Iterable[Site], pages: Sequence[Path] = ()) -> str:
-    """What the first of ``sites`` that has a title is called, else what the first ``pages`` (HTML) say; ``""``."""
-    from documents.sites import title
+def find_title(sites: Iterable[Site], pages: Sequence[Path] = ()) -> str:
+    """Return the title of the first of ``sites`` that has one, else that of the first ``pages`` (HTML), or ``""``."""
+    from documents.sites import finding
 
-    return title.site_title(sites, pages)
+    return finding.find_title(sites, pages)
 
 
-def as_read(text: str, *, file: Path, root: Path, site: Site, meta: Mapping[Any, Any] | None = None) -> str:
-    """The Markdown ``text`` of a site's page as its reader sees it: without templates, components and comments.
+def clean_page(text: str, *, file: Path, root: Path, site: Site, meta: Mapping[Any, Any] | None = None) -> str:
+    """Return the Markdown ``text`` of a site's page as its reader sees it: no templates, components or comments.
 
-    ``meta`` is the page's front matter, which ``text`` is without. A page may take in other files; none outside of
-    ``root`` is read. Never raises for what a text says.
+    ``meta`` is the page's front matter, which ``text`` does not contain. A page may include other files, all inside of
+    ``root``. Never raises because of a text.
     """
     from documents.markup import clean
 
-    place = _place(file, root, site, meta or {})
+    context = _page_context(file, root, site, meta or {})
     if site.kind == "sphinx" and file.suffix.lower() in _MYST:
         from documents.converters import from_rst
 
-        return from_rst.read_myst(text, place)
-    return clean.as_read(text, context=place)
+        return from_rst.read_myst(text, context)
+    return clean.as_read(text, context=context)
 
 
-def _place(file: Path, root: Path, site: Site | None, meta: Mapping[Any, Any], *, alone: bool = False) -> PageContext:
+def _page_context(
+    file: Path, root: Path, site: Site | None, meta: Mapping[Any, Any], *, alone: bool = False
+) -> PageContext:
     from documents.markup.context import PageContext
 
     page = {str(key): value for key, value in meta.items()}
@@ -158,40 +160,40 @@ def _place(file: Path, root: Path, site: Site | None, meta: Mapping[Any, Any], *
     return PageContext(file=file, root=root, kind=site.kind, page=page, site=site.config, alone=alone)
 
 
-def looks() -> AbstractContextManager[set[str]]:
-    """What is looked at besides the pages themselves while ``as_read`` reads them within this block, in this thread."""
-    from documents.markup.context import record_looks
+def record_looks() -> AbstractContextManager[set[str]]:
+    """Collect the files and folders that ``clean_page`` reads besides the pages, in this block and this thread."""
+    from documents.markup import context
 
-    return record_looks()
+    return context.record_looks()
 
 
-def state_of_look(look: str) -> str:
-    """What there is to see now of one of ``looks``; equal where a page would be read in the same way."""
-    from documents.markup.context import look_state
+def look_state(look: str) -> str:
+    """Return the state of a file or folder that ``record_looks`` collected: while it is equal, so are the pages."""
+    from documents.markup import context
 
     kind, _, place = look.partition(":")
     if kind == "titles":
         from documents.converters.sphinx_folder import state_of_titles
 
         return state_of_titles(Path(place))
-    return look_state(look)
+    return context.look_state(look)
 
 
-def address(
+def page_url(
     site: Site, *, path: str, meta: Mapping[Any, Any] | None = None, base_url: str = "", keep_suffix: bool = False
 ) -> str:
-    """Where the page at ``path`` (below ``site.root``, forward slashes) is on the web; ``""`` where nobody knows.
+    """Return the address of the page at ``path`` (below ``site.root``, forward slashes); ``""`` if it is unknown.
 
-    ``base_url`` is the address of the site's front page, and goes before what the configuration says. With
-    ``keep_suffix``, and below the address of a repository or a file share, the address ends with ``path`` as it is.
+    ``base_url`` is the address of the site's front page, and goes before the configuration's. With ``keep_suffix``,
+    and below the address of a repository or a file share, the address ends with ``path`` as it is.
     """
     from documents.sites import addresses
 
-    return addresses.address(site, path=path, meta=meta or {}, base_url=base_url, keep_suffix=keep_suffix)
+    return addresses.page_url(site, path=path, meta=meta or {}, base_url=base_url, keep_suffix=keep_suffix)
 
 
 def keeps_suffixes(base_url: str) -> bool:
-    """Whether files lie below that address under their own names, as in a repository or on a file share."""
+    """Whether files below that address have their own names, as in a repository or on a file share."""
     from documents.sites import addresses
 
     return addresses.keeps_suffixes(base_url)
@@ -205,12 +207,12 @@ def fetch_site(
     allow_hosts: frozenset[str] = frozenset(),
     on_progress: Callable[[int, int | None], None] | None = None,
 ) -> CrawlResult:
-    """Fetch what ``address`` stands for into ``cache``: a page, the pages of a folder, or those of a sitemap.
+    """Fetch a page, the pages of a folder, or those of a sitemap into ``cache``.
 
-    See ``documents.crawl.crawler.crawl``. ``read`` makes Markdown of each page's file.
+    See ``documents.crawl.crawler.crawl``. ``read`` converts each page's file to Markdown.
 
     Raises:
-        Unreadable: it is malformed, private, not allowed by robots.txt, or leads to another host.
+        Unreadable: the address is malformed, private, not allowed by robots.txt, or leads to another host.
     """
     from documents.crawl.crawler import crawl
 

@@ -48,13 +48,13 @@ def test_a_page_of_a_site_is_read_as_its_reader_sees_it(tmp_path: Path) -> None:
     file = docs / "fees.md"
     text = "# Fees\n\n<!-- to do -->\n{{ page.title }} are due. {: .note }\n"
 
-    site = documents.site_of(docs)
+    site = documents.find_site(docs)
 
     assert (site.kind, site.base_url) == ("mkdocs", "https://port.example/help")
-    assert documents.as_read(text, file=file, root=docs, site=site, meta={"title": "Fees"}).split() == [
+    assert documents.clean_page(text, file=file, root=docs, site=site, meta={"title": "Fees"}).split() == [
         *("#", "Fees", "are", "due."),
     ]
-    assert documents.address(site, path="fees.md") == "https://port.example/help/fees/"
+    assert documents.page_url(site, path="fees.md") == "https://port.example/help/fees/"
 
 
 def test_importing_it_loads_no_converter_and_no_http_client() -> None:

@@ -60,7 +60,7 @@ def converted(text: str, suffix: str) -> str:
 
 def as_read(text: str, tmp_path: Path) -> str:
     file = tmp_path / "page.md"
-    return documents.as_read(text, file=file, root=tmp_path, site=documents.site_of(tmp_path))
+    return documents.clean_page(text, file=file, root=tmp_path, site=documents.find_site(tmp_path))
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ class ReadingCache:
     def run(self, function: Read, files: Sequence[FoundFile], run: RunTraced) -> Iterator[Outcomes]:
         """Yield ``function`` of each of ``files``, in order; ``run`` calls it for the files without a cached result."""
         with closing(_open_database(self._path)) as database:
-            states = cache(documents.state_of_look)
+            states = cache(documents.look_state)
             keys = [self._key(found, _digest_file(found.file)) for found in files]
             cached = [key is not None and _is_current(database, key, states) for key in keys]
             unread = [found for found, is_cached in zip(files, cached, strict=True) if not is_cached]
@@ -118,10 +118,11 @@ def program_digest() -> str:
 def _read_traced(function: Read, found: FoundFile) -> TracedReading:
     """Read a file, perhaps in another process, and record the dependencies of the result."""
     before = _digest_file(found.file)
-    with documents.looks() as looks:
+    with documents.record_looks() as looks:
         outcomes = function(found)
     is_same = before is not None and before == _digest_file(found.file)
-    return TracedReading(outcomes, before if is_same else None, {look: documents.state_of_look(look) for look in looks})
+    states = {look: documents.look_state(look) for look in looks}
+    return TracedReading(outcomes, before if is_same else None, states)
 
 
 def _digest_file(path: Path) -> bytes | None:

@@ -64,12 +64,12 @@ class PageSites:
         sites = {}
         for given, folder in folders.items():
             with suppress(OSError):  # reading a folder that cannot be opened reports why
-                sites[given] = documents.site_of(folder)
+                sites[given] = documents.find_site(folder)
         return cls(base_urls or {}, sites, keep_suffix)
 
     def as_read(self, text: str, found: FoundFile, meta: Mapping[Any, Any]) -> str:
         """See ``SiteRules``."""
-        return documents.as_read(text, file=found.file, root=found.within, site=self.site(found), meta=meta)
+        return documents.clean_page(text, file=found.file, root=found.within, site=self.site(found), meta=meta)
 
     def address(self, found: FoundFile, meta: Mapping[Any, Any]) -> str:
         """See ``SiteRules``."""
@@ -78,8 +78,8 @@ class PageSites:
         base_url = self.base_urls.get(found.root, "")
         site = self.site(found)
         if self.keep_suffix or documents.keeps_suffixes(base_url):
-            return documents.address(site, path=found.path, meta=meta, base_url=base_url, keep_suffix=True)
-        return documents.address(site, path=strip_template_suffixes(found.path), meta=meta, base_url=base_url)
+            return documents.page_url(site, path=found.path, meta=meta, base_url=base_url, keep_suffix=True)
+        return documents.page_url(site, path=strip_template_suffixes(found.path), meta=meta, base_url=base_url)
 
     def named(self, found: FoundFile) -> bool:
         """See ``SiteRules``."""
@@ -209,7 +209,7 @@ def read_sources(
         warnings=(*_warn_of_skipped_suffixes(local, reading), *reading.warnings),
         lost=reading.lost | pages.lost,
         skipped={**reading.skipped, **pages.skipped},
-        site_title=documents.site_title(sites.sites.values(), [page.file for page in pages.files]),
+        site_title=documents.find_title(sites.sites.values(), [page.file for page in pages.files]),
     )
     return complete, readings
 

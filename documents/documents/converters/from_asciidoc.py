@@ -22,7 +22,7 @@ from documents.converters.output import Converted, Unconvertible, compose, conve
 from documents.converters.tables import table
 from documents.errors import NoText
 from documents.markup.context import PageContext
-from documents.sites import antora
+from documents.sites.antora import find_attributes
 from documents.values import Decode
 
 MAX_BYTES = 20 * 1024 * 1024
@@ -62,7 +62,7 @@ def convert(data: bytes, decode: Decode, context: PageContext | None = None) -> 
     text, caveat = decode(data)
     attributes, lines = {}, split_lines(text)
     if context:
-        attributes = dict(antora.attributes(context.site, context.file))
+        attributes = dict(find_attributes(context.site, context.file))
         if context.kind == "antora" and context.file.stem == "nav":
             raise NoText("is the navigation of a site")
         lines = include_files(lines, attributes, context)

@@ -1,4 +1,4 @@
-"""Antora: ``antora.yml`` of a component, or of several side by side, and the playbook where there is one."""
+"""Antora: ``antora.yml`` of one component or of several side by side, and the playbook if there is one."""
 
 from __future__ import annotations
 
@@ -6,42 +6,38 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from documents.sites.configuration import read, setting, text
-from documents.sites.site import Mount, Site
+from documents.sites import Mount, Site
+from documents.sites.configuration import get_setting, get_text, make_site, read_config
 
 _PLAYBOOKS = ("antora-playbook.yml", "antora-playbook.yaml", "site.yml", "playbook.yml")
-_MAX_BESIDE = 100
+_MAX_FOLDERS = 100
 
 
-def antora(folder: Path, root: Path) -> Site | None:
-    """``antora.yml``: ``name``, ``version`` and attributes; the playbook's ``site.url`` and its attributes.
+def read_antora(folder: Path, root: Path) -> Site | None:
+    """Read name, version and attributes of ``antora.yml``; ``site.url`` and attributes of the playbook.
 
-    Pages come from ``modules/*/pages``. The site's ``config`` is that of the first component, with the playbook's
+    Pages are in ``modules/*/pages``. The site's ``config`` is that of the first component, with the playbook's
     ``urls``; ``components`` has each one's attributes by its folder.
     """
-    found = {place: config for place in (folder, *_folders(folder)) if (config := read(place / "antora.yml"))}
-    components = {place: config for place, config in found.items() if text(config, "name")}
+    places = (folder, *_list_folders(folder))
+    configs = {place: config for place in places if (config := read_config(place / "antora.yml"))}
+    components = {place: config for place, config in configs.items() if get_text(config, "name")}
     if not components:
         return None
-    books = (read(place / name) for place in (folder, folder.parent) for name in _PLAYBOOKS)
-    book = next((book for book in books if setting(book, "content", "sources")), {})
-    url = text(book, "site", "url")
+    books = (read_config(place / name) for place in (folder, folder.parent) for name in _PLAYBOOKS)
+    book = next((book for book in books if get_setting(book, "content", "sources")), {})
     first = next(iter(components.values()))
-    own = {place.as_posix(): _attributes(config, book) for place, config in components.items()}
-    return Site(
-        root=root.as_posix(),
-        kind="antora",
-        base_url=url if url.startswith(("http://", "https://")) else "",
-        config={**first, "urls": setting(book, "urls", default={}), "components": own},
-        mounts=tuple(mount for place, config in components.items() for mount in _mounts(place, config)),
-    )
+    attributes = {place.as_posix(): _component_attributes(config, book) for place, config in components.items()}
+    config = {**first, "urls": get_setting(book, "urls", default={}), "components": attributes}
+    mounts = (mount for place, component in components.items() for mount in _component_mounts(place, component))
+    return make_site("antora", root, get_text(book, "site", "url"), config, mounts)
 
 
 def antora_path(site: Site, page: PurePosixPath, _meta: Mapping[str, Any]) -> str:
-    """The address of a page in its module; a file is part of others if its name or its folder's begins with ``_``."""
+    """Return a page's path in its module; ``""`` if its name or its folder's begins with ``_``: a part of others."""
     if any(part.startswith("_") for part in page.parts):
         return ""
-    style = text(site.config, "urls", "html_extension_style", default="default")
+    style = get_text(site.config, "urls", "html_extension_style", default="default")
     path = page.with_suffix("").as_posix()
     if style == "default":
         return f"/{path}.html"
@@ -49,44 +45,44 @@ def antora_path(site: Site, page: PurePosixPath, _meta: Mapping[str, Any]) -> st
     return f"/{path}" if style == "drop" else f"/{path.rstrip('/')}/".replace("//", "/")
 
 
-def attributes(config: Mapping[str, Any], file: Path) -> Mapping[str, str]:
-    """The attributes that the site ``config`` gives to ``file``."""
+def find_attributes(config: Mapping[str, Any], file: Path) -> Mapping[str, str]:
+    """Return the attributes that the site ``config`` gives to ``file``."""
     components = config.get("components")
     known = components if isinstance(components, Mapping) else {}
     return next((known[place.as_posix()] for place in file.resolve().parents if place.as_posix() in known), {})
 
 
-def _folders(folder: Path) -> list[Path]:
+def _list_folders(folder: Path) -> list[Path]:
     try:
-        return sorted(path for path in folder.iterdir() if path.is_dir() and not path.is_symlink())[:_MAX_BESIDE]
+        return sorted(path for path in folder.iterdir() if path.is_dir() and not path.is_symlink())[:_MAX_FOLDERS]
     except OSError:
         return []
 
 
-def _mounts(folder: Path, config: Mapping[str, Any]) -> Iterator[Mount]:
-    """The pages of each module; the component and the module ``ROOT`` are no part of an address."""
-    parts = [text(config, "name"), _version(config)]
-    for module in _folders(folder / "modules"):
-        named = [part for part in (*parts, module.name) if part and part != "ROOT"]
-        yield Mount((module / "pages").resolve().as_posix(), "".join(f"{part}/" for part in named))
+def _component_mounts(folder: Path, config: Mapping[str, Any]) -> Iterator[Mount]:
+    """Yield the pages' folder of each module; the component and the module ``ROOT`` are no part of an address."""
+    parts = [get_text(config, "name"), _read_version(config)]
+    for module in _list_folders(folder / "modules"):
+        names = [part for part in (*parts, module.name) if part and part != "ROOT"]
+        yield Mount.from_path(module / "pages", "".join(f"{part}/" for part in names))
 
 
-def _version(config: Mapping[str, Any]) -> str:
-    """``version: ~`` and one that the branch's name gives are none."""
-    return text(config, "version").replace("~", "")
+def _read_version(config: Mapping[str, Any]) -> str:
+    """Return the version; ``""`` for ``~``, and for one that the branch's name gives."""
+    return get_text(config, "version").replace("~", "")
 
 
-def _attributes(config: Mapping[str, Any], book: Mapping[str, Any]) -> Mapping[str, str]:
-    version = _version(config)
-    found = {
-        "page-component-name": text(config, "name"),
-        "page-component-title": text(config, "title", default=text(config, "name")),
+def _component_attributes(config: Mapping[str, Any], book: Mapping[str, Any]) -> Mapping[str, str]:
+    version = _read_version(config)
+    attributes = {
+        "page-component-name": get_text(config, "name"),
+        "page-component-title": get_text(config, "title", default=get_text(config, "name")),
         "page-component-version": version,
-        "page-component-display-version": text(config, "display_version", default=version),
+        "page-component-display-version": get_text(config, "display_version", default=version),
     }
     for source in (book, config):
-        given = setting(source, "asciidoc", "attributes", default={})
-        for name, value in given.items() if isinstance(given, Mapping) else ():
+        stated = get_setting(source, "asciidoc", "attributes", default={})
+        for name, value in stated.items() if isinstance(stated, Mapping) else ():
             if isinstance(value, str):
-                found[str(name)] = value.removesuffix("@")  # "@": a page may say otherwise
-    return found
+                attributes[str(name)] = value.removesuffix("@")  # "@": a page may say otherwise
+    return attributes

@@ -1,15 +1,17 @@
-"""Read the configuration files of site tools. Nothing in them is run: of one that is code only literals are read."""
+"""Read the configuration files of site tools. No file is run: of a program only its literals are read."""
 
 from __future__ import annotations
 
 import json
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin
 
 from documents import yaml
+from documents.sites import ANCHORS, Mount, Site
 
 MAX_BYTES = 512 * 1024
 _COMMENT = re.compile(r"^\s*(?:\*|/\*|#).*$|(?<![:'\"`\w])//.*$", re.MULTILINE)
@@ -20,8 +22,8 @@ _LITERAL = re.compile(
 )
 
 
-def read(path: Path) -> Mapping[str, Any]:
-    """The settings in a configuration file, empty where it cannot be read as what its suffix says.
+def read_config(path: Path) -> Mapping[str, Any]:
+    """Return the settings in a configuration file; empty if it is missing or does not parse.
 
     A link is not followed: pages can show what a configuration says, and it may lead anywhere.
     """
@@ -30,63 +32,94 @@ def read(path: Path) -> Mapping[str, Any]:
     try:
         with path.open("rb") as file:
             text = file.read(MAX_BYTES).decode(errors="replace").removeprefix("\ufeff")
-        found = _parsed(text.replace("\r\n", "\n"), path.suffix.lower())
+        config = _parse(text.replace("\r\n", "\n"), path.suffix.lower())
     except (OSError, ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return config if isinstance(config, dict) else {}
 
 
-def _parsed(text: str, suffix: str) -> object:
+def _parse(text: str, suffix: str) -> object:
     if suffix == ".toml":
         return tomllib.loads(text)
     if suffix in (".yaml", ".yml"):
         return yaml.load(text)
     if suffix == ".json":
         return json.loads(text)
-    return literals(text)
+    return parse_literals(text)
 
 
-def literals(code: str) -> dict[str, str | bool]:
-    """The texts and truth values that ``code`` gives to names; the first counts, whatever it belongs to.
+def parse_literals(code: str) -> dict[str, str | bool]:
+    """Return the texts and truth values that ``code`` assigns to names; the first assignment in any object counts.
 
-    A name that another one with a literal is given to has that; one that is first given what is computed has none.
+    A name that is assigned another name gets its literal; a name that is first assigned an expression has none.
     """
-    found: dict[str, str | bool] = {}
-    named: dict[str, str] = {}
+    literals: dict[str, str | bool] = {}
+    aliases: dict[str, str] = {}
     for name, quote, text, truth, other in _LITERAL.findall(_COMMENT.sub("", code)):
-        if name in found or name in named:
+        if name in literals or name in aliases:
             continue
         if quote or truth:
-            found[name] = text if quote else truth.lower() == "true"
+            literals[name] = text if quote else truth.lower() == "true"
         else:
-            named[name] = other
-    return found | {name: found[other] for name, other in named.items() if other in found}
+            aliases[name] = other
+    return literals | {name: literals[other] for name, other in aliases.items() if other in literals}
 
 
-def block(code: str, opening: str) -> str:
-    """What is between the braces behind the first match of the pattern ``opening``, without what is in inner braces."""
+def find_block(code: str, opening: str) -> str:
+    """Return the text in the braces after the first match of the pattern ``opening``, without inner braces."""
     match = re.search(opening + r"[^{}]*\{", code)
-    depth, kept = 1, []
+    depth, outer = 1, []
     for char in code[match.end() :] if match else "":
         depth += {"{": 1, "}": -1}.get(char, 0)
         if not depth:
             break
         if depth == 1:
-            kept.append(char)
-    return "".join(kept)
+            outer.append(char)
+    return "".join(outer)
 
 
-def setting(config: Mapping[str, Any], *names: str, default: Any = None) -> Any:
-    """The value below ``names``, whatever their case; ``default`` without one."""
-    found: Any = config
+def get_setting(config: Mapping[str, Any], *names: str, default: Any = None) -> Any:
+    """Return the value below ``names``, in any case; ``default`` if there is none."""
+    value: Any = config
     for name in names:
-        if not isinstance(found, Mapping):
+        if not isinstance(value, Mapping):
             return default
-        found = next((value for key, value in found.items() if str(key).lower() == name.lower()), None)
-    return default if found is None else found
+        value = next((inner for key, inner in value.items() if str(key).lower() == name.lower()), None)
+    return default if value is None else value
 
 
-def text(config: Mapping[str, Any], *names: str, default: str = "") -> str:
-    """The same as a text; what is none is the ``default``."""
-    found = setting(config, *names)
-    return found if isinstance(found, str) else default
+def get_text(config: Mapping[str, Any], *names: str, default: str = "") -> str:
+    """Return the text below ``names``, in any case; ``default`` if there is none."""
+    value = get_setting(config, *names)
+    return value if isinstance(value, str) else default
+
+
+def get_meta(meta: Mapping[str, Any], *names: str) -> str:
+    """Return the first text in the front matter ``meta`` under one of ``names``, in any case; ``""`` without one."""
+    lower = {str(key).lower(): value for key, value in reversed(list(meta.items()))}
+    values = (lower.get(name.lower()) for name in names)
+    return next((value.strip() for value in values if isinstance(value, str) and value.strip()), "")
+
+
+def is_web_url(url: str) -> bool:
+    """Whether ``url`` is an http or https address."""
+    return url.startswith(("http://", "https://"))
+
+
+def join_base(url: str, path: str) -> str:
+    """Return ``url`` with the base path of the site; ``""`` without a ``url``."""
+    return urljoin(url.rstrip("/") + "/", path.strip("/") + "/" if path.strip("/") else "") if url else ""
+
+
+def make_site(
+    kind: str, root: Path, base_url: str, config: Mapping[str, Any], mounts: Iterable[Mount], *, anchors: str = ""
+) -> Site:
+    """Return a site; a ``base_url`` that is not a web address is left out."""
+    return Site(
+        root=root.as_posix(),
+        kind=kind,
+        base_url=base_url if is_web_url(base_url) else "",
+        anchors=anchors or ANCHORS.get(kind, "github"),
+        config=config,
+        mounts=tuple(mounts),
+    )

@@ -12,11 +12,11 @@ from documents.converters.sphinx_folder import select_lines
 
 def text_of(folder: Path, name: str) -> str:
     """What is below the front matter of a converted page; Markdown as the folder's site shows it."""
-    site = documents.site_of(folder)
+    site = documents.find_site(folder)
     text = documents.read(folder / name, root=folder, site=site).text
     if not name.endswith(".md"):
         return text.partition("---\n")[2].partition("---\n")[2]
-    return documents.as_read(text, file=folder / name, root=folder, site=site)
+    return documents.clean_page(text, file=folder / name, root=folder, site=site)
 
 
 CONF = "project = 'Harbour'"
@@ -118,10 +118,10 @@ In metres.
 
 def test_myst_is_read_as_what_it_shows(tmp_path: Path) -> None:
     docs = write(tmp_path, {"conf.py": CONF, "index.md": MYST, "part.md": "A part, ```{include} part.md```.\n"})
-    site = documents.site_of(docs)
+    site = documents.find_site(docs)
     meta = {"myst": {"substitutions": {"tide": "spring"}}}
 
-    assert documents.as_read(MYST, file=docs / "index.md", root=docs, site=site, meta=meta).strip() == (
+    assert documents.clean_page(MYST, file=docs / "index.md", root=docs, site=site, meta=meta).strip() == (
         "# Ships {#ships}\n\n## Mooring {#mooring}\n\nNote:\n\nMind the *{{ tide }}* tide, Mooring and `sail`.\n\n"
         "| Kind | Fee |\n| --- | --- |\n| Tug | 22 |\n\nA part, `{include} part.md`.\n\n"
         "### `depth` {#confval-depth}\n\n`depth`, Default: 4\n\nIn metres.\n\n"
@@ -143,7 +143,7 @@ def test_myst_runs_nothing_and_reads_nothing_else(tmp_path: Path, text: str) -> 
     write(tmp_path, {"secret.txt": "private"})
     docs = write(tmp_path / "docs", {"conf.py": CONF, "index.md": text, "secret.txt": "private"})
 
-    found = documents.as_read(text, file=docs / "index.md", root=docs, site=documents.site_of(docs))
+    found = documents.clean_page(text, file=docs / "index.md", root=docs, site=documents.find_site(docs))
 
     assert "private" not in found
     assert "<class" not in found

@@ -17,11 +17,11 @@ from pptx import Presentation
 from pptx.oxml import parse_xml
 from pptx.util import Inches
 
-from documents import Decode, Unconvertible, convert, utf_8
+from documents import Decode, Unconvertible, convert, decode_utf_8
 from documents.converters.office import rewrite_parts
 
 
-def read(suffix: str, data: bytes | str, decode: Decode = utf_8) -> tuple[str, tuple[str, ...]]:
+def read(suffix: str, data: bytes | str, decode: Decode = decode_utf_8) -> tuple[str, tuple[str, ...]]:
     """What is below the front matter, and the caveats."""
     found = convert(data.encode() if isinstance(data, str) else data, suffix, decode=decode)
     return found.text.partition("---\n")[2].partition("---\n")[2], found.caveats

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from made_files import write_files as write
 
-from documents import site_title, yaml
-from documents.sites import antora
-from documents.sites.addresses import address
-from documents.sites.configuration import literals
-from documents.sites.finding import site_of
-from documents.sites.site import Site
+from documents import find_title, yaml
+from documents.sites import Site
+from documents.sites.addresses import page_url
+from documents.sites.antora import find_attributes
+from documents.sites.configuration import parse_literals
+from documents.sites.finding import find_site
 
 BASE = "https://x.test"
 ASTRO = "export default defineConfig({ trailingSlash: 'always' })"
@@ -21,14 +21,14 @@ STARLIGHT = "src/content/docs/"
 
 
 def made(site: Site, path: str, **meta: Any) -> str:
-    return address(site, path=path, meta=meta)
+    return page_url(site, path=path, meta=meta)
 
 
 def test_hugo_s_configuration_is_found_from_a_folder_of_its_content(tmp_path: Path) -> None:
     hugo = 'baseURL = "https://x.test/sub/"\ntitle = "T"\n[permalinks]\nposts = "/:year/:slug/"\n'
     write(tmp_path, {"hugo.toml": hugo, "content/docs/One Page.md": "x", ".git/HEAD": ""})
 
-    site = site_of(tmp_path / "content" / "docs")
+    site = find_site(tmp_path / "content" / "docs")
 
     assert (site.kind, site.base_url, site.anchors, site.config["title"]) == (
         "hugo",
@@ -44,18 +44,18 @@ def test_hugo_s_configuration_is_found_from_a_folder_of_its_content(tmp_path: Pa
     assert made(site, "b.md", URL="/d/e.html") == "https://x.test/sub/d/e.html"
     assert made(site, "b.md", canonical="https://y.test/z") == "https://y.test/z"
     assert made(site, "é.md") == "https://x.test/sub/docs/%C3%A9/"
-    assert made(site_of(tmp_path), "content/posts/b.md", title="My post", date="2020-01-02") == (
+    assert made(find_site(tmp_path), "content/posts/b.md", title="My post", date="2020-01-02") == (
         "https://x.test/sub/2020/my-post/"
     )
-    assert made(site_of(tmp_path), "README.md") == ""
-    assert address(site, path="b.md", meta={}, base_url="https://z.test/") == "https://z.test/docs/b/"
+    assert made(find_site(tmp_path), "README.md") == ""
+    assert page_url(site, path="b.md", meta={}, base_url="https://z.test/") == "https://z.test/docs/b/"
 
 
 def test_hugo_s_languages_have_folders_or_names_of_their_own(tmp_path: Path) -> None:
     config = "baseURL: https://x.test\nlanguages:\n  en: {contentDir: content/en}\n  fr: {contentDir: content/fr}\n"
     write(tmp_path, {"config/_default/hugo.yaml": config, "content/en/a.md": "", "content/fr/a.md": ""})
 
-    site = site_of(tmp_path)
+    site = find_site(tmp_path)
 
     assert made(site, "content/en/a.md") == "https://x.test/a/"
     assert made(site, "content/fr/a.md") == "https://x.test/fr/a/"
@@ -67,7 +67,7 @@ def test_jekyll_s_permalinks_are_those_of_its_configuration(tmp_path: Path) -> N
         "url: https://x.test\nbaseurl: /blog\npermalink: /:categories/:year/:month/:day/:title/\n"
         "collections:\n  docs: {output: true, permalink: '/:collection/:path/'}\n"
     )
-    site = site_of(write(tmp_path, {"_config.yml": config, "_docs/a.md": ""}))
+    site = find_site(write(tmp_path, {"_config.yml": config, "_docs/a.md": ""}))
 
     assert made(site, "_docs/sub/a.md") == "https://x.test/blog/docs/sub/a/"
     assert made(site, "_docs/a.md", permalink="/b/") == "https://x.test/blog/b/"
@@ -80,7 +80,7 @@ def test_jekyll_s_permalinks_are_those_of_its_configuration(tmp_path: Path) -> N
 
 
 def test_jekyll_without_settings_ends_in_html(tmp_path: Path) -> None:
-    site = site_of(write(tmp_path, {"_config.yml": "url: https://x.test\n"}))
+    site = find_site(write(tmp_path, {"_config.yml": "url: https://x.test\n"}))
 
     assert made(site, "a/b.md") == "https://x.test/a/b.html"
     assert made(site, "_posts/2020-01-02-b.md") == "https://x.test/2020/01/02/b.html"
@@ -101,7 +101,7 @@ def test_jekyll_without_settings_ends_in_html(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_mkdocs(tmp_path: Path, extra: str, page: str, anchors: str) -> None:
     config = f"site_url: https://x.test/en/\ntheme: {{features: [a]}}\nx: !ENV [Y, z]\n{extra}"
-    site = site_of(write(tmp_path, {"mkdocs.yml": config, "docs/a/b.md": ""}) / "docs")
+    site = find_site(write(tmp_path, {"mkdocs.yml": config, "docs/a/b.md": ""}) / "docs")
 
     assert (made(site, "a/b.md"), made(site, "a/index.md")) == (page, "https://x.test/en/a/")
     assert site.anchors == anchors
@@ -114,14 +114,14 @@ def test_docusaurus_has_routes_versions_and_a_blog(tmp_path: Path) -> None:
         "    blog: {routeBasePath: 'news'},\n  }]],\n};\n"
     )
     files = {"website/docusaurus.config.js": config, "website/versions.json": '["2.0", "1.0"]', "docs/1-a.md": ""}
-    site = site_of(write(tmp_path, files) / "docs")
+    site = find_site(write(tmp_path, files) / "docs")
 
     assert made(site, "01-guide/02-a.md") == "https://x.test/p/docs/next/guide/a"
     assert made(site, "guide/index.md") == "https://x.test/p/docs/next/guide"
     assert made(site, "guide/a.md", id="b") == "https://x.test/p/docs/next/guide/b"
     assert made(site, "guide/a.md", slug="/c") == "https://x.test/p/docs/next/c"
     assert made(site, "guide/_part.mdx") == ""
-    whole = site_of(tmp_path / "website")
+    whole = find_site(tmp_path / "website")
     assert made(whole, "versioned_docs/version-2.0/a.md") == "https://x.test/p/docs/a"
     assert made(whole, "versioned_docs/version-1.0/a.md") == "https://x.test/p/docs/1.0/a"
     assert made(whole, "blog/b.md", slug="b") == "https://x.test/p/news/b"
@@ -161,15 +161,15 @@ def test_docusaurus_has_routes_versions_and_a_blog(tmp_path: Path) -> None:
     ],
 )
 def test_other_tools_and_signs_of_them(tmp_path: Path, files: dict[str, str], kind: str, path: str, page: str) -> None:
-    site = site_of(write(tmp_path, files | {".git/HEAD": ""}))
+    site = find_site(write(tmp_path, files | {".git/HEAD": ""}))
 
     assert site.kind == kind
-    assert address(site, path=path, meta={}, base_url=f"{BASE}/") == page
+    assert page_url(site, path=path, meta={}, base_url=f"{BASE}/") == page
 
 
 def test_astro_s_address_is_found_where_it_is_computed(tmp_path: Path) -> None:
     config = "const site = PREVIEW || 'https://x.test/';\nexport default defineConfig({ site, base: '/p' });\n"
-    site = site_of(write(tmp_path, {"astro.config.ts": config, "src/content/docs/a.md": "", ".git/HEAD": ""}))
+    site = find_site(write(tmp_path, {"astro.config.ts": config, "src/content/docs/a.md": "", ".git/HEAD": ""}))
 
     assert made(site, "src/content/docs/a.md") == "https://x.test/p/a/"
     assert made(site, "src/content/docs/a.md", slug="b/c") == "https://x.test/p/b/c/"
@@ -189,7 +189,7 @@ def test_antora_has_components_versions_and_modules(tmp_path: Path) -> None:
         "home/modules/ROOT/pages/index.adoc": "",
         ".git/HEAD": "",
     }
-    site = site_of(write(tmp_path, files))
+    site = find_site(write(tmp_path, files))
 
     assert (site.kind, site.base_url) == ("antora", "https://x.test")
     assert made(site, "docs/modules/ROOT/pages/index.adoc") == "https://x.test/harbour/2.0/index.html"
@@ -197,7 +197,7 @@ def test_antora_has_components_versions_and_modules(tmp_path: Path) -> None:
     assert made(site, "home/modules/ROOT/pages/index.adoc") == "https://x.test/index.html"
     assert made(site, "docs/modules/ships/pages/_part.adoc") == ""
     assert made(site, "docs/modules/ROOT/partials/part.adoc") == ""
-    own = antora.attributes(site.config, tmp_path / "docs/modules/ships/pages/big/tug.adoc")
+    own = find_attributes(site.config, tmp_path / "docs/modules/ships/pages/big/tug.adoc")
     assert (own["brand"], own["tide"], own["page-component-version"]) == ("Quay", "high", "2.0")
 
 
@@ -205,14 +205,14 @@ def test_antora_has_components_versions_and_modules(tmp_path: Path) -> None:
 def test_antora_s_playbook_says_how_addresses_end(tmp_path: Path, style: str, page: str, index: str) -> None:
     play = f"site: {{url: https://x.test}}\ncontent: {{sources: [{{url: .}}]}}\nurls: {{html_extension_style: {style}}}"
     files = {"antora-playbook.yml": play, "antora.yml": "name: c\nversion: ~", "modules/ROOT/pages/a/b.adoc": ""}
-    site = site_of(write(tmp_path, files | {".git/HEAD": ""}))
+    site = find_site(write(tmp_path, files | {".git/HEAD": ""}))
 
     assert made(site, "modules/ROOT/pages/a/b.adoc") == f"https://x.test/c/{page}"
     assert made(site, "modules/ROOT/pages/a/index.adoc") == f"https://x.test/c/{index}"
 
 
 def test_without_a_base_address_there_is_none(tmp_path: Path) -> None:
-    assert made(site_of(write(tmp_path, {"a.md": ""})), "a.md", permalink="/x/") == ""
+    assert made(find_site(write(tmp_path, {"a.md": ""})), "a.md", permalink="/x/") == ""
 
 
 @pytest.mark.parametrize("config", ["a: [", "- a", "\x00", "x" * 600_000, "a: " + "[" * 5000])
@@ -220,13 +220,13 @@ def test_a_configuration_that_cannot_be_read_is_none(tmp_path: Path, config: str
     names = ("_config.yml", "mkdocs.yml", "hugo.toml", "hugo.json", "book.toml", "docusaurus.config.js")
     write(tmp_path, dict.fromkeys(names, config) | {".git/HEAD": ""})
 
-    assert site_of(tmp_path).base_url == ""
+    assert find_site(tmp_path).base_url == ""
 
 
 def test_a_folder_beside_a_site_s_pages_is_not_of_the_site(tmp_path: Path) -> None:
     write(tmp_path, {"mkdocs.yml": "site_url: https://x.test", "docs/a.md": "", "notes/b.md": "", ".git/HEAD": ""})
 
-    assert site_of(tmp_path / "notes").kind == ""
+    assert find_site(tmp_path / "notes").kind == ""
 
 
 def test_code_is_searched_for_literals_and_never_run() -> None:
@@ -235,7 +235,7 @@ def test_code_is_searched_for_literals_and_never_run() -> None:
         "export default { url: made, hostname: host, clean: true, // base: '/no/'\n base: `/yes/`, n: {url: 'inner'} }"
     )
 
-    assert literals(code) == {
+    assert parse_literals(code) == {
         "host": "https://x.test",
         "hostname": "https://x.test",
         "clean": True,
@@ -251,7 +251,7 @@ def test_a_configuration_that_is_a_link_or_a_pipe_is_none(tmp_path: Path) -> Non
     os.mkfifo(docs / "mkdocs.yml")
     os.mkfifo(docs / "index.rst")
 
-    assert not site_of(docs).config
+    assert not find_site(docs).config
 
 
 @pytest.mark.parametrize(
@@ -269,15 +269,15 @@ def test_a_configuration_that_is_a_link_or_a_pipe_is_none(tmp_path: Path) -> Non
 )
 def test_files_without_a_site_are_linked_as_the_place_has_them(tmp_path: Path, base: str, path: str, page: str) -> None:
     assert (
-        address(site_of(tmp_path), path=path, meta={"permalink": "/x/"} if "/blob/" in base else {}, base_url=base)
+        page_url(find_site(tmp_path), path=path, meta={"permalink": "/x/"} if "/blob/" in base else {}, base_url=base)
         == page
     )
 
 
 def test_suffixes_are_kept_where_that_is_asked_for(tmp_path: Path) -> None:
-    site = site_of(tmp_path)
+    site = find_site(tmp_path)
 
-    assert address(site, path="a/index.md", meta={}, base_url=BASE, keep_suffix=True) == f"{BASE}/a/index.md"
+    assert page_url(site, path="a/index.md", meta={}, base_url=BASE, keep_suffix=True) == f"{BASE}/a/index.md"
 
 
 @pytest.mark.parametrize(
@@ -292,7 +292,7 @@ def test_suffixes_are_kept_where_that_is_asked_for(tmp_path: Path) -> None:
 def test_a_configuration_says_it(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / name).write_text(text, encoding="utf-8")
-    assert site_title([site_of(tmp_path / "docs")]) == "Harbour Bikes"
+    assert find_title([find_site(tmp_path / "docs")]) == "Harbour Bikes"
 
 
 def test_else_a_page_that_was_fetched_does(tmp_path: Path) -> None:
@@ -302,8 +302,8 @@ def test_else_a_page_that_was_fetched_does(tmp_path: Path) -> None:
         '<html><head><meta property="og:site_name" content="Harbour &amp; Bikes"></head></html>', encoding="utf-8"
     )
     (tmp_path / "docs").mkdir()
-    assert site_title([site_of(tmp_path / "docs")], pages) == "Harbour & Bikes"
-    assert site_title([], pages[:1]) == ""
+    assert find_title([find_site(tmp_path / "docs")], pages) == "Harbour & Bikes"
+    assert find_title([], pages[:1]) == ""
 
 
 # YAML that strangers wrote
