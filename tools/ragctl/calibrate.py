@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -56,64 +55,19 @@ def calibrate(
         raise typer.BadParameter("give either --questions or --reset")
     labelled = read_questions(questions) if questions else []
     settings = read_settings(index=index, profile=profile)
-    report = _calibrate(settings, labelled, goal=threshold_for, reset=reset, dry_run=dry_run)
+    report, lines = _calibrate(settings, labelled, goal=threshold_for, reset=reset, dry_run=dry_run)
     if as_json:
-        emit_json(report.fields())
+        emit_json(report)
     else:
-        print_rich(*report.renderables())
-    for sentence in report.notes:
+        print_rich(*lines)
+    for sentence in report["notes"]:
         note(f"Note: {sentence}")
-
-
-@dataclass(frozen=True, slots=True)
-class CalibrationReport:
-    """``measured`` is the bar from the background questions, ``bar`` the bar in use; in a dry run the proposed one."""
-
-    index: str
-    version: str
-    measured: float
-    bar: float
-    fitted: FittedCalibration | None
-    written: bool
-    dry_run: bool
-    notes: tuple[str, ...]
-
-    def fields(self) -> dict[str, Any]:
-        """Return the report as JSON."""
-        return {
-            "index": self.index,
-            "version": self.version,
-            "bar": {"measured": round(self.measured, 4), "inUse": round(self.bar, 4)},
-            **(self.fitted.fields() if self.fitted else {}),
-            "written": self.written,
-            "dryRun": self.dry_run,
-            "notes": list(self.notes),
-        }
-
-    def renderables(self) -> list[RenderableType]:
-        """Return the report for people."""
-        done = "nothing written" if self.dry_run else "written" if self.written else "nothing to write"
-        used = "would be in use" if self.dry_run else "in use"
-        first = f"Index {self.index}: bar {self.bar:.2f} {used}, {self.measured:.2f} measured; {done}"
-        if self.fitted is None:
-            return [first]
-        from rich.table import Table
-
-        labelled = f"{self.fitted.answerable} answerable and {self.fitted.unanswerable} unanswerable questions"
-        lines: list[RenderableType] = [f"{first}. {labelled}"]
-        for sentence, rows in self.fitted.tables():
-            lines.append(f"\n{sentence}")
-            if rows:
-                table = Table(*rows[0], box=None)
-                for row in rows[1:]:
-                    table.add_row(*row)
-                lines.append(table)
-        return lines
 
 
 def _calibrate(
     settings: Settings, labelled: list[LabelledQuestion], *, goal: Goal | None, reset: bool, dry_run: bool
-) -> CalibrationReport:
+) -> tuple[dict[str, Any], list[RenderableType]]:
+    """Return the report as JSON and for people."""
     import numpy as np
 
     from evaluate.fitting import fit_calibration, fit_shift
@@ -146,16 +100,39 @@ def _calibrate(
     if changed != manifest and folder is not None:
         changed = write_labels(folder, wanted, version=manifest.version)
     after = Calibration.load(changed.calibration)
-    return CalibrationReport(
-        index=settings.index_place,
-        version=changed.version,
-        measured=float(np.quantile(background, QUANTILE)),
-        bar=after.bar if after else known.bar,
-        fitted=fitted,
-        written=changed != manifest and not dry_run,
-        dry_run=dry_run,
-        notes=tuple(notes),
-    )
+    bar, measured = after.bar if after else known.bar, float(np.quantile(background, QUANTILE))
+    report = {
+        "index": settings.index_place,
+        "version": changed.version,
+        "bar": {"measured": round(measured, 4), "inUse": round(bar, 4)},
+        **(fitted.fields() if fitted else {}),
+        "written": changed != manifest and not dry_run,
+        "dryRun": dry_run,
+        "notes": notes,
+    }
+    return report, _format_report(report, bar, measured, fitted)
+
+
+def _format_report(
+    report: Mapping[str, Any], bar: float, measured: float, fitted: FittedCalibration | None
+) -> list[RenderableType]:
+    state = "would be in use" if report["dryRun"] else "in use"
+    done = "nothing written" if report["dryRun"] else "written" if report["written"] else "nothing to write"
+    first = f"Index {report['index']}: bar {bar:.2f} {state}, {measured:.2f} measured; {done}"
+    if fitted is None:
+        return [first]
+    from rich.table import Table
+
+    labelled = f"{fitted.answerable} answerable and {fitted.unanswerable} unanswerable questions"
+    lines: list[RenderableType] = [f"{first}. {labelled}"]
+    for sentence, rows in fitted.tables():
+        lines.append(f"\n{sentence}")
+        if rows:
+            table = Table(*rows[0], box=None)
+            for row in rows[1:]:
+                table.add_row(*row)
+            lines.append(table)
+    return lines
 
 
 def _collect_cases(service: Application, labelled: list[LabelledQuestion]) -> tuple[list[LabelledCase], int]:

@@ -7,41 +7,18 @@ import re
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 from ruamel.yaml import YAML
 
+from rag.http import schema
 from rag.http.chat_completions import ChatRequest
 from rag.http.failures import error_body_at
 from rag.http.openai_responses import ResponseRequest
-from rag.http.schema import (
-    ChunkReply,
-    ErrorReply,
-    FeedbackReply,
-    FeedbackRequest,
-    HealthReply,
-    QueryReply,
-    QueryRequest,
-    QuestionReply,
-    QuestionRequest,
-    RenderedChunkReply,
-    RenderedReply,
-    SuggestionsReply,
-)
 from rag.version import VERSION
 
-_REPLIES: tuple[type[BaseModel], ...] = (
-    QueryReply,
-    RenderedReply,
-    RenderedChunkReply,
-    QuestionReply,
-    FeedbackReply,
-    ChunkReply,
-    SuggestionsReply,
-    HealthReply,
-    ErrorReply,
-)
-_REQUESTS = (QueryRequest, QuestionRequest, FeedbackRequest, ChatRequest, ResponseRequest)
+_REQUESTS = (schema.QueryRequest, schema.QuestionRequest, schema.FeedbackRequest, ChatRequest, ResponseRequest)
+_MODELS = [value for value in vars(schema).values() if isinstance(value, type)]
+_REPLIES = [model for model in _MODELS if issubclass(model, schema.Reply) and model is not schema.Reply]
 _RETRY_AFTER = {"description": "Seconds to wait, where it is known.", "schema": {"type": "integer"}}
 
 
@@ -79,12 +56,12 @@ def _schemas(written: dict[str, Any], descriptions: dict[str, dict[str, str]]) -
         ref_template="#/components/schemas/{model}",
     )
     schemas = dict(generated["$defs"])
-    for name, schema in written.items():
-        schemas[name] = {**schemas.get(name, {}), **schema}
-    for name, schema in schemas.items():
-        schema["description"] = schema.get("description", "").replace("``", "`")  # docstrings are reStructuredText
+    for name, fields in written.items():
+        schemas[name] = {**schemas.get(name, {}), **fields}
+    for name, fields in schemas.items():
+        fields["description"] = fields.get("description", "").replace("``", "`")  # docstrings are reStructuredText
         own = {**descriptions["*"], **descriptions.get(name, {})}
-        for field, value in schema.get("properties", {}).items():
+        for field, value in fields.get("properties", {}).items():
             value.pop("default", None)  # some generators take a property with a default for required
             if field in own:
                 value.setdefault("description", own[field])
@@ -93,7 +70,7 @@ def _schemas(written: dict[str, Any], descriptions: dict[str, dict[str, str]]) -
 
 def _add_errors(operation: dict[str, Any], path: str, sentences: dict[str, str]) -> None:
     """Replace the ``errors`` of the operation at ``path`` by responses, with an example for each of their codes."""
-    model = "OpenAiError" if operation["tags"] == ["OpenAI"] else ErrorReply.__name__
+    model = "OpenAiError" if operation["tags"] == ["OpenAI"] else schema.ErrorReply.__name__
     reference = {"$ref": f"#/components/schemas/{model}"}
     for status, text in sorted(operation.pop("errors", {}).items()):
         codes = [code for code in re.findall(r"[a-z]+(?:_[a-z]+)*", text) if code in sentences]

@@ -6,17 +6,7 @@ import secrets
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-from rag.http.chat_completions import (
-    SIDE_TASK_HEADER,
-    ChatChunks,
-    completion_body,
-    is_side_task,
-    model_body,
-    model_named,
-    models,
-    parse_chat,
-    side_task_body,
-)
+from rag.http import chat_completions
 from rag.http.failures import CHAT
 from rag.values.request import Delta
 from routes.call import Call, Response, json_response
@@ -35,13 +25,13 @@ MAX_BODY_BYTES = 1024 * 1024
 def post_completion(call: Call) -> Response:
     """Answer the last message of a conversation."""
     text = call.json_text(limit=MAX_BODY_BYTES)
-    chat = parse_chat(text, profile=call.service.settings.profile, page=call.page())
-    if is_side_task(chat, call.header(SIDE_TASK_HEADER)):
-        return json_response(HTTPStatus.OK, side_task_body(chat, secrets.token_urlsafe(16)))
+    chat = chat_completions.parse_chat(text, profile=call.service.settings.profile, page=call.page())
+    if chat_completions.is_side_task(chat, call.header(chat_completions.SIDE_TASK_HEADER)):
+        return json_response(HTTPStatus.OK, chat_completions.side_task_body(chat, secrets.token_urlsafe(16)))
     if not chat.stream:
         answer = call.answer(chat.question, protocol=PROTOCOL)
-        return json_response(HTTPStatus.OK, completion_body(answer, chat))
-    chunks = ChatChunks(chat, f"chatcmpl-{secrets.token_urlsafe(16)}")
+        return json_response(HTTPStatus.OK, chat_completions.completion_body(answer, chat))
+    chunks = chat_completions.ChatChunks(chat, f"chatcmpl-{secrets.token_urlsafe(16)}")
 
     def end(answer: Answer, streamed: str) -> bytes:
         return b"".join(map(server_sent_event, [*chunks.last(answer, streamed), "[DONE]"]))
@@ -82,10 +72,12 @@ def post_response(call: Call) -> Response:
 
 def get_models(call: Call) -> Response:
     """List the models."""
-    names = models(call.service.settings.profile)
-    return json_response(HTTPStatus.OK, {"object": "list", "data": [model_body(name) for name in names]})
+    names = chat_completions.models(call.service.settings.profile)
+    data = [chat_completions.model_body(name) for name in names]
+    return json_response(HTTPStatus.OK, {"object": "list", "data": data})
 
 
 def get_model(call: Call, model: str) -> Response:
     """Describe the model of this name; an unknown name means the profile, as in a completion."""
-    return json_response(HTTPStatus.OK, model_body(model_named(model, call.service.settings.profile)))
+    name = chat_completions.model_named(model, call.service.settings.profile)
+    return json_response(HTTPStatus.OK, chat_completions.model_body(name))

@@ -7,15 +7,7 @@ from typing import TYPE_CHECKING
 
 from aws_lambda_powertools.metrics import MetricUnit
 
-from rag.http import requests
-from rag.http.replies import (
-    chunk_reply,
-    query_reply,
-    question_reply,
-    reference_reply,
-    rendered_chunk_reply,
-    rendered_reply,
-)
+from rag.http import replies, requests
 from rag.http.schema import FeedbackReply
 from rag.values.answer import Reference
 from rag.values.request import ClaimChecked, Delta, Event, PassagesEvent, Patch, Status
@@ -38,14 +30,14 @@ def post_query(call: Call) -> Response:
         return _post_query_for_events(call)
     question, rendered = requests.parse_rendered_query(call.json_text())
     answer = call.answer(question, protocol=PROTOCOL)
-    return json_response(HTTPStatus.OK, rendered_reply(answer) if rendered else query_reply(answer))
+    return json_response(HTTPStatus.OK, replies.rendered_reply(answer) if rendered else replies.query_reply(answer))
 
 
 def post_question(call: Call) -> Response:
     """Answer one question of a help desk's client."""
     question, debug = requests.parse_question(call.json_text())
     answer = call.answer(question, protocol=PROTOCOL)
-    return json_response(HTTPStatus.OK, question_reply(answer, debug=debug))
+    return json_response(HTTPStatus.OK, replies.question_reply(answer, debug=debug))
 
 
 def post_feedback(call: Call) -> Response:
@@ -62,8 +54,8 @@ def get_chunk(call: Call, chunk_id: str) -> Response:
     rendered = requests.parse_chunk_rendered(call.parameter("rendered"))
     view = call.service.chunk(chunk_id, question)
     if not rendered:
-        return json_response(HTTPStatus.OK, chunk_reply(view))
-    return json_response(HTTPStatus.OK, rendered_chunk_reply(view, *call.service.adjacent_chunks(view.chunk)))
+        return json_response(HTTPStatus.OK, replies.chunk_reply(view))
+    return json_response(HTTPStatus.OK, replies.rendered_chunk_reply(view, *call.service.adjacent_chunks(view.chunk)))
 
 
 def get_suggestions(call: Call) -> Response:
@@ -91,7 +83,9 @@ def _post_query_for_events(call: Call) -> Response:
     events = EventFormat(
         begin=b"",
         encode=lambda event: _encode(event, rendered=rendered),
-        end=lambda answer, _: server_sent_event(rendered_reply(answer) if rendered else query_reply(answer), "answer"),
+        end=lambda answer, _: server_sent_event(
+            replies.rendered_reply(answer) if rendered else replies.query_reply(answer), "answer"
+        ),
         failure=lambda failure: server_sent_event(failure.body, "error"),
         refusal=refusal,
     )
@@ -105,7 +99,7 @@ def _encode(event: Event, *, rendered: bool) -> bytes:
         case Status(stage):
             return server_sent_event({"stage": stage}, "status")
         case PassagesEvent(passages):
-            references = [reference_reply(Reference(n=0, hit=passage.hit)) for passage in passages]
+            references = [replies.reference_reply(Reference(n=0, hit=passage.hit)) for passage in passages]
             fields = [reference.model_dump(mode="json", include=PASSAGE_FIELDS) for reference in references]
             return server_sent_event({"references": fields}, "sources")
         case Patch(block, nodes):

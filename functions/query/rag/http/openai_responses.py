@@ -13,19 +13,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from rag.http.chat_completions import (
-    ChatMessage,
-    ParsedRequest,
-    RefusedParameters,
-    StrictModel,
-    extra_fields,
-    model_named,
-    read_conversation,
-    read_request,
-    sources_below,
-    text_after_stream,
-    url_citations,
-)
+from rag.http import chat_completions
+from rag.http.chat_completions import ChatMessage, ParsedRequest, RefusedParameters, StrictModel
 from rag.values.answer import Answer
 
 type Json = dict[str, Any]
@@ -74,12 +63,12 @@ def parse_response_request(body: str, *, profile: str, page: str = "") -> Parsed
     Raises:
         InvalidJson, InvalidParameter, UnsupportedParameter: as ``read_request`` and ``read_conversation``.
     """
-    request = read_request(ResponseRequest, body, refused=_REFUSED, example=EXAMPLE)
+    request = chat_completions.read_request(ResponseRequest, body, refused=_REFUSED, example=EXAMPLE)
     given = request.input
     messages = [ChatMessage(role="user", content=given)] if isinstance(given, str) else given
     return ParsedRequest(
-        question=read_conversation(messages, param="input"),
-        model=model_named(request.model, profile),
+        question=chat_completions.read_conversation(messages, param="input"),
+        model=chat_completions.model_named(request.model, profile),
         stream=request.stream is True,
         page=page,
         instructions=request.instructions,
@@ -100,9 +89,9 @@ class ResponseBuilder:
         """Return the body of a plain reply."""
         annotations = [
             {"type": annotation["type"], **annotation["url_citation"]}
-            for annotation in url_citations(answer, page=self.request.page)
+            for annotation in chat_completions.url_citations(answer, page=self.request.page)
         ]
-        part = self._part(answer.text + sources_below(answer, self.request), annotations)
+        part = self._part(answer.text + chat_completions.sources_below(answer, self.request), annotations)
         status = "incomplete" if answer.partial else "completed"
         cut_off = answer.completion is not None and answer.completion.finish_reason == "length"
         usage = answer.completion.usage if answer.completion else None
@@ -116,7 +105,7 @@ class ResponseBuilder:
                 "output_tokens_details": {"reasoning_tokens": 0},
                 "total_tokens": usage.total_tokens if usage else 0,
             },
-            **extra_fields(answer),
+            **chat_completions.extra_fields(answer),
         }
 
     def first_events(self) -> list[Json]:
@@ -138,7 +127,7 @@ class ResponseBuilder:
         response = self.response(answer)
         [item] = response["output"]
         [part] = item["content"]
-        rest = text_after_stream(answer, self.request, streamed)
+        rest = chat_completions.text_after_stream(answer, self.request, streamed)
         events = [self.text_event(rest)] if rest else []
         for number, annotation in enumerate(part["annotations"]):
             kind = "response.output_text.annotation.added"
