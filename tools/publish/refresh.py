@@ -1,4 +1,4 @@
-"""A stack that follows a bucket of documents: publish, list again, and repeat while the listing differs.
+"""Refresh of a stack from a bucket of documents: publish, list again, and repeat while the listing differs.
 
 Events only trigger a look. A listing decides on what is published, so lost and repeated events do no harm.
 """

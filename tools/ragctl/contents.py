@@ -47,16 +47,17 @@ def ls(
     """List the documents of the index."""
     settings = read_settings(index=index, profile=profile)
 
+    from knowledge.model.manifest import NO_PROVENANCE
     from ragctl.embedders import open_for_questions
 
     with closing(open_for_questions(settings, warm=False)) as opened:
-        made = opened.manifest.made if opened.manifest else None
+        made = opened.manifest.made if opened.manifest else NO_PROVENANCE
         head = {
             "index": settings.index_place,
-            "profile": (made.profile if made else "") or None,
-            "baseUrl": (made.base_url if made else "") or None,
-            "paths": list(made.paths) if made else [],
-            "options": dict(made.options) if made else {},
+            "profile": made.profile or None,
+            "baseUrl": made.base_url or None,
+            "paths": list(made.paths),
+            "options": dict(made.options),
             "builtAt": opened.built_at,
             "version": opened.version,
         }

@@ -13,13 +13,12 @@ import typer
 import documents
 from ragctl.console import FAILED, INTERRUPTED, describe_error, note
 from ragctl.ingest_job import IngestJob, work_folder
-from ragctl.ingest_request import MAX_PAGES, IngestRequest, is_address, parse_paths, split_base
+from ragctl.ingest_request import MAX_PAGES, IngestRequest, parse_paths, split_base
 from ragctl.options import AllowRemovals, IndexDir, Json, Profile, read_settings
 
 if TYPE_CHECKING:
     from rag.config.settings import Settings
 
-CUTS = ("", "seed")
 LOOK_MS = 500
 """The time of one wait for changes. The first wait ends before anything is read, so that no later change is missed."""
 
@@ -114,18 +113,11 @@ def ingest(
     _check_request(request)
     job = IngestJob(request, settings, dry_run=dry_run, may_remove=allow_removals, as_json=as_json)
     if watch:
-        watch_files(_local_paths(request), job.run, index=work_folder(settings))
+        watch_files(request.local_paths, job.run, index=work_folder(settings))
     else:
         read, report = job.run()
         if report["emptied"] or (report["failed"] and (strict or not read)):
             raise typer.Exit(FAILED)
-
-
-def _local_paths(request: IngestRequest) -> list[Path]:
-    local = [Path(path) for path in request.paths if not is_address(path)]
-    if not local:
-        raise typer.BadParameter("only folders and files can be watched", param_hint="--watch")
-    return local
 
 
 def _restore_options(request: IngestRequest, settings: Settings, context: typer.Context) -> IngestRequest:
@@ -160,7 +152,7 @@ def _command_line(options: Mapping[str, object]) -> Iterator[str]:
 def _check_request(request: IngestRequest) -> None:
     from knowledge.read.loading import SUFFIXES
 
-    if request.cut not in CUTS:
+    if request.cut not in {"", "seed"}:
         raise typer.BadParameter(f"{request.cut!r} is not seed", param_hint="--cut")
     for url in (request.base_url, *(split_base(pair)[1] for pair in request.base_urls)):
         check_base_url(url)
@@ -202,6 +194,8 @@ def watch_files(paths: Sequence[Path], run: Callable[[], object], *, index: Path
     """
     from watchfiles import watch
 
+    if not paths:
+        raise typer.BadParameter("only folders and files can be watched", param_hint="--watch")
     for path in paths:
         path.stat()
     places = [Path(os.path.realpath(path)) for path in paths]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from ragctl.console import INTERRUPTED, CommandFailed, emit_json, note, print_rich, progress
-from ragctl.ingest_request import IngestRequest, is_address
+from ragctl.ingest_request import IngestRequest
 from ragctl.reading_cache import READINGS_NAME
 from ragctl.sources import CACHE_NAME, emptied_paths, map_documents, read_sources
 
@@ -62,6 +62,8 @@ class IngestJob:
         Raises:
             CommandFailed: the index is unchanged.
         """
+        from knowledge.search.language import language_shares
+
         started = time.perf_counter()
         target = work_folder(self.settings).absolute()
         beside = next(place for place in (target, *target.parents) if place.is_dir())
@@ -72,9 +74,9 @@ class IngestJob:
                 reading, summary, reading_s = self._ingest(texts)
                 seconds = time.perf_counter() - started
                 has_new = summary.added + summary.changed and not self.settings.embed_model
-                language = describe_languages([one.text for one in reading.documents]) if has_new else ""
+                shares = language_shares([one.text for one in reading.documents]) if has_new else {}
                 times = {"seconds": seconds, "reading_s": reading_s}
-                report = _report(reading, summary, **times, dry_run=self.dry_run, language=language)
+                report = _report(reading, summary, **times, dry_run=self.dry_run, language=describe_languages(shares))
         except KeyboardInterrupt as exc:
             sentence = "Interrupted; the index is as it was"
             raise CommandFailed(sentence, code="interrupted", exit_status=INTERRUPTED) from exc
@@ -149,8 +151,7 @@ class IngestJob:
         """
         from rag.wiring.tables import read_table
 
-        local = [Path(path) for path in self.request.paths if not is_address(path)]
-        folders = [path if path.is_dir() else path.parent for path in local]
+        folders = [path if path.is_dir() else path.parent for path in self.request.local_paths]
         tables = {}
         for option, named in {"acronyms": self.request.acronyms, "filters": self.request.filters}.items():
             beside = [folder / f"{option}.json" for folder in folders if (folder / f"{option}.json").is_file()]
@@ -259,15 +260,11 @@ NAMED, LEAST = 3, 0.05
 """The number of languages that are named, and the least share of each."""
 
 
-def describe_languages(texts: list[str]) -> str:
-    """Return a sentence on the languages of ``texts`` if most of them are not in ``SERVED``, else ``""``."""
-    from knowledge.search.language import language_shares
+def describe_languages(shares: Mapping[str, float]) -> str:
+    """Return a sentence on the languages of documents if most are not in ``SERVED``, else ``""``.
 
-    return describe_shares(language_shares(texts))
-
-
-def describe_shares(shares: Mapping[str, float]) -> str:
-    """Return the sentence of ``describe_languages`` for the documents' ``shares`` (0..1) by language."""
+    ``shares`` are the documents' shares (0..1) by language.
+    """
     others = {name: share for name, share in shares.items() if name != SERVED}
     if sum(others.values()) <= MOST:
         return ""

@@ -46,6 +46,11 @@ class IngestRequest:
         return {name: value for name, value in asdict(self).items() if name != "paths" and value != defaults[name]}
 
     @property
+    def local_paths(self) -> list[Path]:
+        """The folders and files among ``paths``."""
+        return [Path(path) for path in self.paths if not is_address(path)]
+
+    @property
     def formats(self) -> dict[str, str]:
         """The suffix that files are read as, by the end of their names, both lower case and with the dot."""
         pairs = (pair.lower().partition("=") for pair in self.read_as)

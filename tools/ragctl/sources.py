@@ -132,8 +132,8 @@ class FetchedPages:
     skipped: Mapping[str, int]
 
 
-def fetch_pages(addresses: Sequence[str], request: IngestRequest, *, cache: Path) -> FetchedPages:
-    """Fetch the pages behind ``addresses`` into the folder ``cache``.
+def fetch_pages(request: IngestRequest, *, cache: Path) -> FetchedPages:
+    """Fetch the pages behind the addresses of ``request`` into the folder ``cache``.
 
     Raises:
         SourceUnreadable: an address gives no page.
@@ -147,7 +147,7 @@ def fetch_pages(addresses: Sequence[str], request: IngestRequest, *, cache: Path
     lost: set[str] = set()
     skipped: Counter[str] = Counter()
     limits, hosts = documents.Limits(pages=request.max_pages), frozenset(request.allow_host)
-    for address in addresses:
+    for address in filter(is_address, request.paths):
         try:
             with progress("Fetching") as on_progress:
                 crawled = documents.fetch_site(
@@ -181,9 +181,8 @@ def read_sources(
     """
     from knowledge.read.documents import Loading, Selection, read
 
-    local = [Path(path) for path in request.paths if not is_address(path)]
-    web = [path for path in request.paths if is_address(path)]
-    pages = fetch_pages(web, request, cache=cache)
+    local = request.local_paths
+    pages = fetch_pages(request, cache=cache)
     folders = {path: path if path.is_dir() else path.parent for path in local}
     base_urls = {path: request.base_of(str(path)) for path in local}
     sites = PageSites.find(folders, base_urls=base_urls, keep_suffix=request.keep_suffix)

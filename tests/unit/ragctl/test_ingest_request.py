@@ -10,8 +10,9 @@ from made_files import write_files
 from knowledge.model.errors import SourceUnreadable
 from knowledge.read.loading import ConvertedText, EmptyFile, LoadedDocument, Loading, LoadOutcome, Reader, load
 from knowledge.read.walk import FoundFile
+from knowledge.search.language import language_shares
 from ragctl.ingest import document_filter
-from ragctl.ingest_job import describe_languages, describe_shares
+from ragctl.ingest_job import describe_languages
 from ragctl.ingest_request import IngestRequest, split_base
 from ragctl.reading_cache import ReadingCache, TracedReading
 from ragctl.sources import PageSites, readers
@@ -93,15 +94,15 @@ ENGLISH = "The leave is asked for in the portal, and it will be granted by the m
 
 
 def test_other_languages_are_named_with_their_share() -> None:
-    told = describe_languages([*[GERMAN] * 3, ENGLISH])
+    told = describe_languages(language_shares([*[GERMAN] * 3, ENGLISH]))
     assert told.startswith("most of these documents are in German (75%): ")
     assert told.endswith("set by EMBED_MODEL and EMBED_BASE_URL")
     assert "\n" not in told
 
 
 def test_nothing_is_said_of_documents_that_the_embedder_knows() -> None:
-    assert describe_languages([ENGLISH, ENGLISH, GERMAN]) == ""
-    assert describe_languages(["GC-409: 12.50", ""]) == ""
+    assert describe_languages(language_shares([ENGLISH, ENGLISH, GERMAN])) == ""
+    assert describe_languages(language_shares(["GC-409: 12.50", ""])) == ""
 
 
 @pytest.mark.parametrize(
@@ -113,7 +114,7 @@ def test_nothing_is_said_of_documents_that_the_embedder_knows() -> None:
     ],
 )
 def test_several_languages(shares: dict[str, float], named: str | None) -> None:
-    assert (named in describe_shares(shares)) if named else not describe_shares(shares)
+    assert (named in describe_languages(shares)) if named else not describe_languages(shares)
 
 
 # Kept readings
