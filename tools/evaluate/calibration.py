@@ -74,7 +74,7 @@ class ConformalBound:
     count: int
 
     @classmethod
-    def of_count(cls, count: int) -> ConformalBound:
+    def from_count(cls, count: int) -> ConformalBound:
         """Return the bound of a bar from ``count`` questions, ``MIN_QUESTIONS`` or more."""
         return cls(max(1, math.floor(ALPHA * (count + 1))), count)
 
@@ -95,9 +95,9 @@ def fit_bar(goal: Goal, scores: LabelledScores) -> float:
     """Return the bar for ``goal``; both kinds of questions that it depends on must be present."""
     answerable, unanswerable = np.sort(scores.answerable), np.sort(scores.unanswerable)
     if goal is Goal.FALSE_REFUSALS:
-        return float(answerable[ConformalBound.of_count(len(answerable)).place - 1])
+        return float(answerable[ConformalBound.from_count(len(answerable)).place - 1])
     if goal is Goal.FALSE_ANSWERS:
-        return float(np.nextafter(unanswerable[-ConformalBound.of_count(len(unanswerable)).place], np.inf))
+        return float(np.nextafter(unanswerable[-ConformalBound.from_count(len(unanswerable)).place], np.inf))
     bars = np.unique(np.concatenate([answerable, np.nextafter(unanswerable, np.inf)]))
     passed = [_share_above(kind, bars) for kind in (unanswerable, np.sort(scores.background)) if len(kind)]
     return float(bars[np.argmin(1 - _share_above(answerable, bars) + np.mean(passed, axis=0))])

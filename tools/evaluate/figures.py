@@ -136,7 +136,7 @@ class MetricChange:
         return self.new - self.old
 
 
-def compare(
+def compare_figures(
     figures: Sequence[Figure],
     judged: Sequence[JudgedQuestion],
     old_values: Mapping[str, float],

@@ -238,7 +238,7 @@ def choose_threshold(scores: LabelledScores, in_use: float, goal: Goal | None) -
     kind, error, sample = "unanswerable questions", "answered", scores.unanswerable
     if wanted is Goal.FALSE_REFUSALS:
         kind, error, sample = "answerable questions", "refused", scores.answerable
-    bound = ConformalBound.of_count(len(sample))
+    bound = ConformalBound.from_count(len(sample))
     verdict = (
         f"{bar:.2f}: of {kind} like these {len(sample)}, at most {_format_share(bound.mean)} are {error}, on average "
         f"over samples of this size; with 95 % confidence at most {_format_share(bound.surely)}"

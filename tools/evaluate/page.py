@@ -189,7 +189,7 @@ def page(report: Report, changes: Sequence[MetricChange]) -> str:
         *_render_stages(report.judged),
         *_render_questions(report.judged),
         f'<p class="small quiet">Index {escape(report.version)}, seed {report.seed}, '
-        f"replies in {escape(report.kept)}</p>",
+        f"replies in {escape(report.results_path)}</p>",
         "</main></body></html>",
     ]
     return "\n".join(parts) + "\n"

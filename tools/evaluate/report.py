@@ -36,20 +36,20 @@ INDENT = (0, 0, 0, 4)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """The result of a run. ``model`` wrote the answers; the replies are in the file ``kept``."""
+    """The result of a run. ``model`` wrote the answers; the replies are in the file ``results_path``."""
 
     profile: str
     index: str
     version: str
     model: str
     seed: int
-    kept: str
+    results_path: str
     figures: Sequence[Figure]
     judged: Sequence[JudgedQuestion]
     notes: Sequence[str] = ()
 
 
-def as_json(report: Report, changes: Sequence[MetricChange]) -> dict[str, Any]:
+def report_fields(report: Report, changes: Sequence[MetricChange]) -> dict[str, Any]:
     """Return the output of --json; a later --compare reads ``perQuestion``."""
     judged = report.judged
     return {
@@ -69,7 +69,7 @@ def as_json(report: Report, changes: Sequence[MetricChange]) -> dict[str, Any]:
         "worst": [{"wrong": describe_fault(one), "question": one.question} for one in worst_results(judged)],
         **({"comparison": {change.metric.name: _change_fields(change) for change in changes}} if changes else {}),
         "notes": list(report.notes),
-        "results": report.kept,
+        "results": report.results_path,
         "perQuestion": [{_camel_case(name): value for name, value in asdict(one).items()} for one in judged],
     }
 

@@ -42,8 +42,8 @@ class RunResult:
     failed: str = ""
 
 
-def asker(service: Application, code_of: Callable[[Exception], str]) -> Callable[[str], RunResult]:
-    """Return a function that asks ``service`` one question; it raises errors for which ``code_of`` returns ``""``."""
+def asker(service: Application, error_code: Callable[[Exception], str]) -> Callable[[str], RunResult]:
+    """Return a function that asks ``service`` one question; it raises errors for which ``error_code`` is ``""``."""
     from rag.http.replies import query_reply
     from rag.http.requests import parse_query
     from rag.ledger import used_before
@@ -67,7 +67,7 @@ def asker(service: Application, code_of: Callable[[Exception], str]) -> Callable
         try:
             answer = pipeline.run(parse_query(json.dumps({"query": question})), deadline=deadline)
         except Exception as error:
-            code = code_of(error)
+            code = error_code(error)
             if not code:
                 raise
             found, llm = _hit_names(hits), _count_use(used_before(error))

@@ -15,7 +15,7 @@ class PublishFailed(Exception):
         self.code = code
 
 
-def code_of(error: Any) -> str:
+def aws_error_code(error: Any) -> str:
     """Return AWS's code of a ``ClientError``, such as ``AccessDenied``."""
     return str(error.response["Error"]["Code"])
 
@@ -31,7 +31,7 @@ def aws_errors() -> Iterator[None]:
     except ClientError as exc:
         message = exc.response["Error"].get("Message", "")
         raise PublishFailed(
-            f"AWS refused {exc.operation_name}: {code_of(exc)}. {message}".strip(), code="aws_refused"
+            f"AWS refused {exc.operation_name}: {aws_error_code(exc)}. {message}".strip(), code="aws_refused"
         ) from exc
     except NoCredentialsError as exc:
         sentence = "There are no AWS credentials. `aws sts get-caller-identity` must work here"

@@ -1,4 +1,4 @@
-"""Publishing: the index of a stack is brought up to date, put into its bucket or on a server, and switched to."""
+"""Publication of an index: update it, put it into the stack's bucket or on a server, and switch to it."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from knowledge.model.errors import IndexMissing, IndexUnavailable
 from knowledge.model.manifest import MANIFEST_NAME, Manifest, dumps
 from knowledge.open.place import read_manifest
 from knowledge.open.source import CHROMA_FOLDER, verify
-from publish.errors import PublishFailed, aws_errors, code_of
+from publish.errors import PublishFailed, aws_error_code, aws_errors
 from publish.stack import Target, Tell
-from publish.versions import Facts, key_of
+from publish.versions import Facts, version_key
 
 ZIP_TIME = (1980, 1, 1, 0, 0, 0)
 """The time of every entry: the earliest that a zip can hold."""
@@ -117,7 +117,7 @@ def publish(target: Target, build: Build, tell: Tell) -> Outcome:
         if manifest is None or not manifest.chunks:
             raise PublishFailed("The index holds nothing, and is not published", code="index_empty")
         archive, facts = place / "packed.zip", Facts(manifest.version, manifest.documents, manifest.chunks)
-        key = key_of(pack_index(folder, archive))
+        key = version_key(pack_index(folder, archive))
         if key != target.key:
             tell(f"putting {key} into the bucket")
             with aws_errors():
@@ -138,7 +138,7 @@ def switch(target: Target, key: str, facts: Facts, tell: Tell, report: Mapping[s
             try:
                 target.bucket.prune({key, target.key})
             except ClientError as exc:
-                tell(f"older versions could not be deleted: {code_of(exc)}")
+                tell(f"older versions could not be deleted: {aws_error_code(exc)}")
     return outcome
 
 

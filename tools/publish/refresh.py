@@ -16,7 +16,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError  # type: ignore[import-untyped]
 
-from publish.errors import PublishFailed, aws_errors, code_of
+from publish.errors import PublishFailed, aws_error_code, aws_errors
 from publish.stack import Tell
 
 type Listing = Mapping[str, str]
@@ -70,7 +70,7 @@ class DocumentBucket:
                 place.parent.mkdir(parents=True, exist_ok=True)
                 self.client.download_file(self.name, key, str(place))
             except ClientError as exc:
-                if code_of(exc) not in {"404", "NoSuchKey"}:
+                if aws_error_code(exc) not in {"404", "NoSuchKey"}:
                     raise
                 place.unlink(missing_ok=True)
             except (FileExistsError, NotADirectoryError, IsADirectoryError):
@@ -84,7 +84,7 @@ class DocumentBucket:
         return folder.joinpath(*path.parts) if inside else None
 
 
-def digest_of(listing: Listing) -> str:
+def hash_listing(listing: Listing) -> str:
     """Return a hash of ``listing``."""
     return hashlib.sha256(json.dumps(sorted(listing.items())).encode()).hexdigest()
 
@@ -131,7 +131,7 @@ class ReportStore:
             body = self.s3.get_object(Bucket=self.bucket, Key=REPORT_KEY)["Body"].read()
             return RunReport(**json.loads(body))
         except ClientError as exc:
-            if code_of(exc) != "NoSuchKey":
+            if aws_error_code(exc) != "NoSuchKey":
                 raise
             return None
         except (TypeError, ValueError):
@@ -184,7 +184,7 @@ class Refresh:
         last = self.reports.read()
         while len(rounds) < MAX_ROUNDS:
             listing = self.documents.listing()
-            same = last is not None and last.outcome != "failed" and last.listing == digest_of(listing)
+            same = last is not None and last.outcome != "failed" and last.listing == hash_listing(listing)
             if same and not (always and not rounds):
                 self.tell(f"The bucket {self.documents.name} is as it was at {last.at}" if last else "")
                 return rounds
@@ -216,11 +216,11 @@ class Refresh:
             failure = self.failure(exc)
             if failure is None:
                 raise
-            report = RunReport(at, digest_of(listing), "failed", published_at, error=failure[0], code=failure[1])
+            report = RunReport(at, hash_listing(listing), "failed", published_at, error=failure[0], code=failure[1])
         else:
             report = RunReport(
                 at=at,
-                listing=digest_of(listing),
+                listing=hash_listing(listing),
                 outcome="published" if published["published"] else "unchanged",
                 published_at=self.clock() if published["published"] else published_at,
                 documents=published["documents"],

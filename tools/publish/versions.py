@@ -12,7 +12,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError  # type: ignore[import-untyped]
 
-from publish.errors import PublishFailed, code_of
+from publish.errors import PublishFailed, aws_error_code
 
 FOLDER = "index"
 """The folder of the keys in the bucket, and of the files in a zip: a layer's content lies below /opt."""
@@ -40,7 +40,7 @@ class PublishedVersion:
     facts: Facts
 
 
-def key_of(name: str) -> str:
+def version_key(name: str) -> str:
     """Return the key of a version that is given as a key or without folder and ending.
 
     Raises:
@@ -68,7 +68,7 @@ class VersionBucket:
             with archive.open("rb") as body:
                 self.client.put_object(Bucket=self.name, Key=key, Body=body, IfNoneMatch="*", Metadata=metadata)
         except ClientError as exc:
-            if code_of(exc) != "PreconditionFailed":
+            if aws_error_code(exc) != "PreconditionFailed":
                 raise
 
     def facts(self, key: str) -> Facts:
@@ -80,7 +80,7 @@ class VersionBucket:
         try:
             found = self.client.head_object(Bucket=self.name, Key=key)["Metadata"]
         except ClientError as exc:
-            if code_of(exc) not in {"404", "NoSuchKey"}:
+            if aws_error_code(exc) not in {"404", "NoSuchKey"}:
                 raise
             sentence = f"There is no {key} in the bucket {self.name}; --list tells which there are"
             raise PublishFailed(sentence, code="no_such_version") from exc
@@ -91,7 +91,7 @@ class VersionBucket:
         try:
             self.client.download_file(self.name, key, str(place))
         except ClientError as exc:
-            if code_of(exc) not in {"404", "NoSuchKey"}:
+            if aws_error_code(exc) not in {"404", "NoSuchKey"}:
                 raise
             return False
         return True

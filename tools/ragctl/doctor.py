@@ -10,10 +10,9 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import asdict, dataclass
 from importlib import import_module, metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -40,17 +39,11 @@ class CheckFailed(Exception):
     """A failed check; the message says why and what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class CheckResult:
-    """One row of the doctor's table."""
+def run_checks(settings: Settings, *, port: int) -> Iterator[dict[str, Any]]:
+    """Run all checks, in an order in which the first failure is likely to explain the later ones.
 
-    name: str
-    ok: bool
-    detail: str
-
-
-def run_checks(settings: Settings, *, port: int) -> Iterator[CheckResult]:
-    """Run all checks, in an order in which the first failure is likely to explain the later ones."""
+    Yields each result as JSON: ``name``, ``ok`` and ``detail``.
+    """
     from knowledge.model.errors import KnowledgeError
     from rag.errors import RagError
 
@@ -67,11 +60,11 @@ def run_checks(settings: Settings, *, port: int) -> Iterator[CheckResult]:
     }
     for name, check in checks.items():
         try:
-            yield CheckResult(name, True, check())
+            yield {"name": name, "ok": True, "detail": check()}
         except Exception as error:  # noqa: BLE001 - any error is the result of its check
             is_expected = isinstance(error, (CheckFailed, KnowledgeError, RagError))
             detail = str(error) if is_expected else f"{type(error).__name__}: {error}"
-            yield CheckResult(name, False, " ".join(detail.split()))
+            yield {"name": name, "ok": False, "detail": " ".join(detail.split())}
 
 
 def check_python(version: tuple[int, ...] = tuple(sys.version_info[:3])) -> str:
@@ -275,16 +268,16 @@ def doctor(
     """Check Python, packages, model, index, LLM and port; exit status 1 if a check fails."""
     settings = read_settings(index=index, profile=profile)
     results = list(run_checks(settings, port=port))
-    ok = all(result.ok for result in results)
+    ok = all(result["ok"] for result in results)
     if as_json:
-        emit_json({"checks": [asdict(result) for result in results], "ok": ok})
+        emit_json({"checks": results, "ok": ok})
     else:
         from rich.table import Table
         from rich.text import Text
 
         table = Table.grid(padding=(0, 2))
         for result in results:
-            verdict = Text("ok", style="green") if result.ok else Text("FAIL", style="bold red")
-            table.add_row(result.name, verdict, Text(result.detail))
+            verdict = Text("ok", style="green") if result["ok"] else Text("FAIL", style="bold red")
+            table.add_row(result["name"], verdict, Text(result["detail"]))
         print_rich(table)
     return DONE if ok else FAILED

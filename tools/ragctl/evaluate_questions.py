@@ -46,10 +46,8 @@ def measure_questions(
         CommandFailed: a file cannot be read, every question failed, or a limit is not kept.
         typer.BadParameter: a limit is invalid.
     """
-    from evaluate.figures import broken_limits
-    from evaluate.figures import compare as compare_figures
-    from evaluate.report import as_json as record
-    from evaluate.report import read_old
+    from evaluate.figures import broken_limits, compare_figures
+    from evaluate.report import read_old, report_fields
 
     limits = _parse_limits(fail_under)
     questions = _draw_sample(read_questions(path), limit, seed)
@@ -63,7 +61,7 @@ def measure_questions(
         html.write_text(page(report, changes), encoding="utf-8")
         note(f"The page: {html}")
     missed = broken_limits(limits, report.figures)
-    body = record(report, changes) if as_json else {}
+    body = report_fields(report, changes) if as_json else {}
     if not as_json:
         from evaluate.report import tables
 
@@ -125,14 +123,14 @@ def _report(service: Application, questions: Sequence[LabelledQuestion], *, seed
             return None
         return llm_usd(listed, model, prompt_tokens=prompt_tokens, completion_tokens=completion_tokens)
 
-    def code_of(error: Exception) -> str:
+    def error_code(error: Exception) -> str:
         message = describe_error(error)
         return message.code if message else ""
 
     try:
         with progress("Asking") as on_progress:
             texts = [one.question for one in questions]
-            results = ask_all(texts, asker(service, code_of), path, on_progress=on_progress)
+            results = ask_all(texts, asker(service, error_code), path, on_progress=on_progress)
     except Interrupted as exc:
         raise CommandFailed(str(exc), code=exc.code, exit_status=INTERRUPTED) from exc
     if all(one.failed for one in results):
@@ -150,7 +148,7 @@ def _report(service: Application, questions: Sequence[LabelledQuestion], *, seed
         version=version,
         model=", ".join(models) or "nobody",
         seed=seed,
-        kept=str(path),
+        results_path=str(path),
         figures=measure(judged, seed=seed),
         judged=judged,
         notes=list(_notes(service, questions, judged)),

@@ -56,7 +56,7 @@ class IngestRequest:
         pairs = (pair.lower().partition("=") for pair in self.read_as)
         return {f".{end.strip().lstrip('.')}": f".{format_.strip().lstrip('.')}" for end, _, format_ in pairs}
 
-    def base_of(self, path: str) -> str:
+    def find_base_url(self, path: str) -> str:
         """Return the base address of the documents in one of ``paths``, or ``""``."""
         pairs = (split_base(pair) for pair in self.base_urls)
         return next((url for named, url in pairs if _real_path(named) == _real_path(path)), self.base_url)

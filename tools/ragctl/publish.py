@@ -82,7 +82,7 @@ def publish(
     require_at_most_one({"--version": version, "--list": listing, "PATH or --questions": paths or questions})
     from knowledge.engines.server.address import ServerAddress
     from publish.publisher import server_address, switch
-    from publish.versions import key_of
+    from publish.versions import version_key
 
     target = open_stack(stack, region)
     if listing:
@@ -92,7 +92,7 @@ def publish(
     if server is not None and version is not None:
         outcome = _server_publisher(target, server).go_back(version)
     elif version is not None:
-        key = key_of(version)
+        key = version_key(version)
         outcome = switch(target, key, target.bucket.facts(key), note, {})
     else:
         request = IngestRequest(

@@ -184,7 +184,7 @@ def read_sources(
     local = request.local_paths
     pages = fetch_pages(request, cache=cache)
     folders = {path: path if path.is_dir() else path.parent for path in local}
-    base_urls = {path: request.base_of(str(path)) for path in local}
+    base_urls = {path: request.find_base_url(str(path)) for path in local}
     sites = PageSites.find(folders, base_urls=base_urls, keep_suffix=request.keep_suffix)
     readings = ReadingCache(readings_path, repr((request.formats, sites)))
     with progress("Reading") as on_progress:

@@ -32,7 +32,7 @@ def scores(answerable: list[float], unanswerable: list[float], background: list[
 
 @pytest.mark.parametrize(("count", "place"), [(19, 1), (38, 1), (39, 2), (49, 2), (99, 5), (200, 10)])
 def test_the_place_is_the_last_that_keeps_five_per_cent(count: int, place: int) -> None:
-    found = ConformalBound.of_count(count)
+    found = ConformalBound.from_count(count)
 
     assert found == ConformalBound(place, count)
     assert found.mean <= 0.05 < (place + 1) / (count + 1)
@@ -41,8 +41,8 @@ def test_the_place_is_the_last_that_keeps_five_per_cent(count: int, place: int) 
 
 def test_the_sure_bound_is_clopper_and_pearsons() -> None:
     # one of 19: the share x at which nineteen questions are all above it with a chance of 5 %
-    assert ConformalBound.of_count(19).surely == pytest.approx(1 - 0.05 ** (1 / 19))
-    shares = [ConformalBound.of_count(count).surely for count in (49, 100, 1000)]
+    assert ConformalBound.from_count(19).surely == pytest.approx(1 - 0.05 ** (1 / 19))
+    shares = [ConformalBound.from_count(count).surely for count in (49, 100, 1000)]
     assert binom.sf([1, 4, 49], [49, 100, 1000], shares).tolist() == pytest.approx([0.95] * 3)
 
 
@@ -54,7 +54,7 @@ def test_the_bar_promises_what_it_says() -> None:
         shares.append(np.mean(generator.normal(size=500) < at))
 
     assert np.mean(shares) == pytest.approx(2 / 50, abs=0.003)
-    assert np.mean(np.array(shares) <= ConformalBound.of_count(49).surely) == pytest.approx(0.95, abs=0.02)
+    assert np.mean(np.array(shares) <= ConformalBound.from_count(49).surely) == pytest.approx(0.95, abs=0.02)
 
 
 def test_each_goal_has_its_bar() -> None:

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from evaluate.figures import MetricChange, broken_limits, compare, measure, parse_limits
+from evaluate.figures import MetricChange, broken_limits, compare_figures, measure, parse_limits
 from evaluate.judge import JudgedQuestion
 from evaluate.metrics import LIMITED
 from evaluate.page import page
 from evaluate.question_files import UnusableFile
-from evaluate.report import Report, as_json, read_old
+from evaluate.report import Report, read_old, report_fields
 
 
 def answer(number: int, *, right: bool, ms: float = 5.0, **more: object) -> JudgedQuestion:
@@ -26,7 +26,7 @@ def report(judged: list[JudgedQuestion]) -> Report:
         version="v",
         model="m",
         seed=0,
-        kept="k",
+        results_path="k",
         figures=made,
         judged=judged,
         notes=["<b>note</b>"],
@@ -36,7 +36,7 @@ def report(judged: list[JudgedQuestion]) -> Report:
 def changes(
     new: list[JudgedQuestion], old: list[JudgedQuestion], values: dict[str, float] | None = None
 ) -> dict[str, MetricChange]:
-    found = compare(measure(new, seed=0), new, values or {}, old, seed=0)
+    found = compare_figures(measure(new, seed=0), new, values or {}, old, seed=0)
     return {change.metric.name: change for change in found}
 
 
@@ -75,7 +75,7 @@ def test_only_questions_that_both_asked_are_paired_and_else_values_are_set_side_
 def test_what_json_tells_is_what_a_later_comparison_reads(tmp_path: Path) -> None:
     judged = [answer(n, right=n % 2 == 0, expected=("D",), stages={"retrieval": 2.0}) for n in range(4)]
     place = tmp_path / "old.json"
-    place.write_text(json.dumps(as_json(report(judged), [])), encoding="utf-8")
+    place.write_text(json.dumps(report_fields(report(judged), [])), encoding="utf-8")
 
     values, read = read_old(place)
 

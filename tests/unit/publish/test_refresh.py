@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from publish.errors import PublishFailed
-from publish.refresh import MAX_ROUNDS, DocumentBucket, Listing, Refresh, ReportStore, RunReport, digest_of
+from publish.refresh import MAX_ROUNDS, DocumentBucket, Listing, Refresh, ReportStore, RunReport, hash_listing
 
 ONE, TWO = {"a.md": "1"}, {"a.md": "2", "b.md": "1"}
 
@@ -43,7 +43,7 @@ class Reports:
 
 
 def last(listing: Listing, *, outcome: str = "published", published_at: float = 0.0) -> RunReport:
-    return RunReport("then", digest_of(listing), outcome, published_at)
+    return RunReport("then", hash_listing(listing), outcome, published_at)
 
 
 def told(*, published: bool = True) -> dict[str, Any]:
@@ -96,7 +96,7 @@ def test_what_changes_meanwhile_is_published_in_one_more_round_after_the_pause()
     rounds = refresh(bucket, reports, slept).run()
     assert outcomes(rounds) == ["published", "published"]
     assert (bucket.mirrored, slept) == ([ONE, TWO], [600])
-    assert [one.listing for one in reports.kept] == [digest_of(ONE), digest_of(TWO)]
+    assert [one.listing for one in reports.kept] == [hash_listing(ONE), hash_listing(TWO)]
 
 
 def test_the_pause_counts_publications_and_ends_with_a_new_look() -> None:

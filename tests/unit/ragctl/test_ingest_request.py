@@ -44,7 +44,11 @@ def test_a_folder_that_was_moved_keeps_its_options_and_its_own_base(tmp_path: Pa
 
     now = IngestRequest(paths=(str(new),)).restore(last, given={"paths"})
 
-    assert (now.drafts, now.base_of(str(new)), now.base_of(str(tmp_path))) == (True, "https://d.example", "")
+    assert (now.drafts, now.find_base_url(str(new)), now.find_base_url(str(tmp_path))) == (
+        True,
+        "https://d.example",
+        "",
+    )
     old.mkdir(parents=True)  # which is another folder of that name then
     assert IngestRequest(paths=(str(new),)).restore(last, given={"paths"}) == IngestRequest(paths=(str(new),))
 
