@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from knowledge.build.plan import Plan, PreviousChunks, embed_key
-from knowledge.build.reading import ChunkTokens, KnownReadings, read_chunks, texts_of
+from knowledge.build.reading import KnownReadings, read_chunks, texts_of
 from knowledge.embedding import embed_text
 from knowledge.model.values import Chunk, Embedder, TokenEmbedder
-from knowledge.search.tokens import Projection
+from knowledge.search.tokens import ChunkTokens, Projection
 
 if TYPE_CHECKING:
     from knowledge.model.values import Matrix

@@ -5,14 +5,14 @@ A new index is written beside the old one, which a killed process leaves as it w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
 from knowledge.build.durable import make_folder, writer_lock
 from knowledge.build.embed import ChunkEmbeddings, embed_chunks
-from knowledge.build.plan import DocumentMapper, IndexSettings, Plan, PreviousChunks, plan
+from knowledge.build.plan import DocumentMapper, IndexSettings, Plan, PreviousChunks, plan, source_keys
 from knowledge.build.previous import IndexUpdate, OldIndex, load_chunks, load_vectors, old_index, plan_update
 from knowledge.build.removals import check_removals, has_moved
 from knowledge.build.summary import PhaseClock, Summary, summarise
@@ -20,7 +20,7 @@ from knowledge.build.write import remove_data, replace_provenance, write_index
 from knowledge.cut.chunking import MAX_CHARS, OVERLAP_CHARS
 from knowledge.model.errors import IndexMismatch, IndexMissing, SourceUnreadable
 from knowledge.model.manifest import NO_PROVENANCE, RECIPE, Manifest, Provenance, SourceRecord
-from knowledge.model.values import Document, Embedder, Failure
+from knowledge.model.values import Document, Embedder, Failure, TokenEmbedder
 from knowledge.open.index import DEFAULT_COLLECTION
 from knowledge.open.scratch import sweep
 
@@ -96,14 +96,14 @@ def ingest(
         before = old.manifest
         reusable = before if before is not None and IndexSettings.of(before) == settings else None
         asked = [SourceRecord(path=d.path, digest=d.digest, doc_id=d.doc_id, chunks=0) for d in documents]
-        if reusable is not None and _is_same(reusable.sources, asked):
+        if reusable is not None and source_keys(reusable.sources) == source_keys(asked):
             now = replace_provenance(target, reusable, provenance)
             return summarise(reusable.sources, reusable, clock, now=now)
         previous = _previous(target, old, settings)
         planned = cut(documents, previous=previous)
         check(planned, previous)
         clock.lap("cutting")
-        if reusable is not None and _is_same(reusable.sources, planned.sources):
+        if reusable is not None and source_keys(reusable.sources) == source_keys(planned.sources):
             now = replace_provenance(target, reusable, provenance)
             return summarise(reusable.sources, reusable, clock, now=now, planned=planned)
         remove_data(target, keep=old.data)
@@ -147,13 +147,7 @@ def remove(
                 "The index was made with another embedding model, and cannot be changed without its documents. "
                 "Run: ragctl ingest PATH"
             )
-        settings = IndexSettings.now(
-            embedder,
-            collection=before.collection,
-            max_chars=before.max_chars,
-            overlap=before.overlap,
-            recipe=before.recipe,
-        )
+        settings = IndexSettings.of(before)._replace(has_tokens=isinstance(embedder, TokenEmbedder))
         previous = load_chunks(target, before, settings)
         left = [source for source in before.sources if source.doc_id not in doc_ids]
         chunks = [chunk for source in left for chunk in previous.chunks.get(source.doc_id, ())]
@@ -215,10 +209,3 @@ def _check(planned: Plan, previous: PreviousChunks, documents: Sequence[Document
         if doc_id not in there and not has_moved(chunks, texts)
     ]
     check_removals(removed, total=len(previous.chunks), max_share=max_removed_share)
-
-
-def _is_same(before: Iterable[SourceRecord], now: Iterable[SourceRecord]) -> bool:
-    def keys(sources: Iterable[SourceRecord]) -> list[tuple[str, str, str]]:
-        return sorted((source.doc_id, source.path, source.digest) for source in sources)
-
-    return keys(before) == keys(now)

@@ -236,6 +236,11 @@ def _by_number(*chunks: Iterable[Chunk]) -> tuple[Chunk, ...]:
     return tuple(sorted(chain(*chunks), key=lambda chunk: chunk.number))
 
 
+def source_keys(sources: Iterable[SourceRecord]) -> list[tuple[str, str, str]]:
+    """Return doc_id, path and digest of each source, sorted: equal for the same documents."""
+    return sorted((source.doc_id, source.path, source.digest) for source in sources)
+
+
 def embed_key(title: str, text: str) -> bytes:
     """Return a hash of ``embed_text``."""
     return hashlib.sha256(embed_text(title, text).encode()).digest()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -83,7 +83,13 @@ def old_index(target: Path) -> OldIndex:
 
 def load_chunks(target: Path, manifest: Manifest, settings: IndexSettings) -> PreviousChunks:
     """Return all chunks of the index in ``target``, without their vectors and tokens."""
-    previous = PreviousChunks.of(_chunks(target / manifest.data), manifest.sources, manifest.next_number)
+    data = target / manifest.data
+    with closing(TextStore(data)) as texts:
+        columns = Columns(data / COLUMNS_FOLDER, rows=len(texts))
+        chunks = (
+            to_chunk(columns.metadata(row), number=number, text=texts.get(number)) for row, number in enumerate(texts)
+        )
+        previous = PreviousChunks.of(chunks, manifest.sources, manifest.next_number)
     before = (manifest.max_chars, manifest.overlap, manifest.recipe)
     return replace(previous, same_cut=before == (settings.max_chars, settings.overlap, settings.recipe))
 
@@ -120,14 +126,6 @@ def load_vectors(
             chunks=dict(zip(digests, zip(vectors, tokens, strict=True), strict=True)),
         )
     return replace(previous, vectors=dict(zip(keys, vectors, strict=True)), known=known)
-
-
-def _chunks(data: Path) -> Iterator[Chunk]:
-    """Yield all chunks, by number."""
-    with closing(TextStore(data)) as texts:
-        columns = Columns(data / COLUMNS_FOLDER, rows=len(texts))
-        for row, number in enumerate(texts):
-            yield to_chunk(columns.metadata(row), number=number, text=texts.get(number))
 
 
 def plan_update(target: Path, before: Manifest, previous: PreviousChunks, planned: Plan) -> IndexUpdate | None:

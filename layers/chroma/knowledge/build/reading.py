@@ -22,8 +22,7 @@ from knowledge.embedding import embed_text
 from knowledge.model.errors import KnowledgeError, describe_unexpected
 from knowledge.search import tokens as token_files
 from knowledge.search.arrays import Ragged, save_array, save_ragged
-from knowledge.search.tokens import ChunkTokens as ChunkTokens
-from knowledge.search.tokens import Projection
+from knowledge.search.tokens import ChunkTokens, Projection
 
 if TYPE_CHECKING:
     from knowledge.model.values import Chunk, TextEncoding, TokenEmbedder, Vector
@@ -124,7 +123,7 @@ def read_chunks(
                 _sort(key, result, sample, failed)
             if not sample:
                 return ChunkReadings(projection=None, fitted_on=0, chunks={}, fresh=0, failed=failed)
-            projection = fit_projection(sample.values())
+            projection = Projection.fit(np.concatenate([reading.tokens for reading in sample.values()]))
             fitted_on = len(texts)
         fitted = projection
 
@@ -170,11 +169,6 @@ def _pool() -> Iterator[ThreadPoolExecutor]:
         yield pool
     finally:
         pool.shutdown(cancel_futures=True)
-
-
-def fit_projection(sample: Collection[TextEncoding]) -> Projection:
-    """Return the projection for chunks like these, at least one."""
-    return Projection.fit(np.concatenate([read.tokens for read in sample]))
 
 
 def write_tokens(folder: Path, chunks: Sequence[ChunkTokens], projection: Projection, *, vocabulary: int) -> None:

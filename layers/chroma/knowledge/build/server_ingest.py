@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from knowledge.build.calibrate import OWN, calibration_of, is_foreign
-from knowledge.build.plan import VERSION_CHARS, DocumentMapper, IndexSettings, PreviousChunks, plan
+from knowledge.build.plan import VERSION_CHARS, DocumentMapper, IndexSettings, PreviousChunks, plan, source_keys
 from knowledge.build.server_changes import SourceChanges, load_base
 from knowledge.build.server_progress import ChunkTotals, remove_progress
 from knowledge.build.server_writer import SLAB, FittedProjection, VersionWriter
@@ -34,7 +34,7 @@ from knowledge.engines.server.connection import WRITE_POLICY, Connection
 from knowledge.engines.server.database import RESULTS, Database
 from knowledge.engines.server.passages import TABLE_CHUNKS
 from knowledge.model.errors import SourceUnreadable
-from knowledge.model.manifest import MANIFEST_NAME, NO_PROVENANCE, RECIPE, Manifest, Provenance, SourceRecord, dumps
+from knowledge.model.manifest import MANIFEST_NAME, NO_PROVENANCE, RECIPE, Manifest, Provenance, dumps
 from knowledge.model.values import Document, Embedder, Failure, TokenEmbedder, View
 from knowledge.open.index import DEFAULT_COLLECTION
 from knowledge.open.scratch import Scratch
@@ -128,12 +128,9 @@ def ingest_to_server(
 
 def _version(settings: IndexSettings, provenance: Provenance, changes: SourceChanges, before: Manifest | None) -> str:
     """Return the new version's name, a hash of its content, so that a second try finds the records of the first."""
-
-    def keys(sources: Sequence[SourceRecord]) -> list[tuple[str, str, str]]:
-        return sorted((source.doc_id, source.path, source.digest) for source in sources)
-
     previous = before.version if before else ""
-    content = [settings, repr(provenance), keys(changes.fresh_sources), keys(changes.unchanged), previous]
+    sources = [source_keys(changes.fresh_sources), source_keys(changes.unchanged)]
+    content = [settings, repr(provenance), *sources, previous]
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:VERSION_CHARS]
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from knowledge.build.embed import embed_chunks
 from knowledge.build.plan import Plan, PreviousChunks, embed_key
-from knowledge.build.reading import FIT_CHUNKS, KnownReadings, fit_projection, texts_of
+from knowledge.build.reading import FIT_CHUNKS, KnownReadings, texts_of
 from knowledge.build.server_changes import BaseVersion, SourceChanges
 from knowledge.build.server_progress import ChunkTotals, IngestProgress
 from knowledge.embedding import embed_text
@@ -86,7 +86,10 @@ class VersionWriter:
             self._copy(reused, progress)
         clock.lap("copying")
         if reused is not None:
-            self._remove(reused, progress)
+            for batch in batched((source.doc_id for source in self.changes.removed), SLAB):
+                removed = reused.chunks_of(batch)
+                progress.totals.remove(removed)
+                self.database.delete(self.name, [one.chunk.id for one in removed])
         elif self.base is not None:
             self.rewrite(sorted(self.changes.kept), progress)
         self._write_fresh(progress, on_progress)
@@ -119,8 +122,8 @@ class VersionWriter:
             documents = self.changes.read(fresh[place] for place in batch)
             chunks += self.cut(documents, previous=PreviousChunks()).chunks
         chosen = np.random.default_rng(0).permutation(len(chunks))[:FIT_CHUNKS].tolist()
-        readings = [self.embedder.read(embed_text(chunks[place].title, chunks[place].text)) for place in chosen]
-        return FittedProjection(fit_projection(readings), len(fresh)) if readings else None
+        tokens = [self.embedder.read(embed_text(chunks[place].title, chunks[place].text)).tokens for place in chosen]
+        return FittedProjection(Projection.fit(np.concatenate(tokens)), len(fresh)) if tokens else None
 
     def _begin(self, reused: BaseVersion | None) -> IngestProgress:
         if reused is None:
@@ -149,13 +152,6 @@ class VersionWriter:
                     progress.copied = end
                     if end % CHECKPOINT_CHUNKS < RESULTS:
                         progress.save(self.work)
-
-    def _remove(self, reused: BaseVersion, progress: IngestProgress) -> None:
-        """Remove the records of removed documents from the copy."""
-        for batch in batched((source.doc_id for source in self.changes.removed), SLAB):
-            removed = reused.chunks_of(batch)
-            progress.totals.remove(removed)
-            self.database.delete(self.name, [one.chunk.id for one in removed])
 
     def _write_fresh(self, progress: IngestProgress, on_progress: Callable[[int, int], None] | None) -> None:
         """Write the chunks of new and changed documents in the place of older ones."""

@@ -5,13 +5,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from knowledge.build.reading import ChunkTokens, write_tokens
+from knowledge.build.reading import write_tokens
 from knowledge.model.values import TextEncoding
 from knowledge.search.arrays import Ragged, save_ragged
 from knowledge.search.tokens import (
     BITS,
     SCALES_NAME,
     WINDOWS_NAME,
+    ChunkTokens,
     CodeStore,
     Projection,
     QuestionCodes,

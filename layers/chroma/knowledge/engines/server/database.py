@@ -19,8 +19,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from itertools import batched
+from operator import methodcaller
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -211,12 +211,9 @@ class Database:
         metadatas: Sequence[Mapping[str, Scalar]],
         documents: Sequence[str] | None,
     ) -> None:
-        """Write records, at most ``RESULTS``; writing the same twice is allowed.
+        """Write records, at most ``RESULTS``; KnowledgeError: the server cannot be reached, or refuses them.
 
         An existing record keeps the metadata that the new one does not set.
-
-        Raises:
-            KnowledgeError: the server cannot be reached, or refuses them; the message says why.
         """
         try:
             self._write(
@@ -234,7 +231,7 @@ class Database:
     def delete(self, name: str, ids: Sequence[str]) -> None:
         """Remove records; ids that do not exist are ignored."""
         for batch in batched(ids, RESULTS):
-            self._write(name, partial(_delete, list(batch)))
+            self._write(name, methodcaller("delete", ids=list(batch)))
 
     def save_facts(self, version: str, folder: Path, *, model: str, dimensions: int) -> None:
         """Write the files of ``folder`` as the facts of ``version``, which can be opened then."""
@@ -309,10 +306,6 @@ class Database:
     @property
     def _where(self) -> dict[str, str]:
         return {"tenant": self.connection.address.tenant, "database": self.connection.address.database}
-
-
-def _delete(ids: list[str], collection: Collection) -> None:
-    collection.delete(ids=ids)
 
 
 def _chunks(found: Mapping[str, Any]) -> tuple[StoredChunk, ...]:

@@ -16,7 +16,7 @@ from contextvars import copy_context
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from itertools import batched
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -50,25 +50,6 @@ CACHED_CHUNKS = 1000
 """Some 6 kB each."""
 
 
-class LexicalSearch(Protocol):
-    """Finds chunks by their words."""
-
-    def select(self, text: str, where: Where | None, *, k: int) -> Mapping[str, Any]:
-        """Return a selection of the ``k`` best chunks for ``text``; an empty one selects nothing.
-
-        It is ``{"numbers": [...]}``, or arguments of Chroma's ``get``.
-        """
-        ...
-
-    def score(self, text: str, chunks: Sequence[StoredChunk]) -> Signal:
-        """Return the BM25 scores of ``chunks`` for ``text``, with mean and deviation over the whole index."""
-        ...
-
-    def admits(self, chunks: Sequence[StoredChunk], where: Where) -> NDArray[np.bool_] | None:
-        """Return which of ``chunks`` the filter admits, None where only the server can tell."""
-        ...
-
-
 class TableSearch:
     """BM25 over all chunks in memory, as in an embedded index. Safe to use from several threads."""
 
@@ -78,7 +59,10 @@ class TableSearch:
         self._scores = lru_cache(maxsize=CACHED_TEXTS)(lexical.scores)
 
     def select(self, text: str, where: Where | None, *, k: int) -> Mapping[str, Any]:
-        """See ``LexicalSearch``."""
+        """Return a selection of the ``k`` best chunks for ``text``; an empty one selects nothing.
+
+        It is ``{"numbers": [...]}``, or arguments of Chroma's ``get``.
+        """
         scores = self._scores(text)
         rows = self._columns.rows(where) if where else None
         matching = np.flatnonzero(scores) if rows is None else rows[scores[rows] > 0]
@@ -90,12 +74,12 @@ class TableSearch:
         return {"numbers": numbers}
 
     def score(self, text: str, chunks: Sequence[StoredChunk]) -> Signal:
-        """See ``LexicalSearch``."""
+        """Return the BM25 scores of ``chunks`` for ``text``, with mean and deviation over the whole index."""
         numbers = [chunk.chunk.number for chunk in chunks]
         return Signal.of(np.searchsorted(self._lexical.numbers, numbers), self._scores(text))
 
     def admits(self, chunks: Sequence[StoredChunk], where: Where) -> NDArray[np.bool_] | None:
-        """See ``LexicalSearch``."""
+        """Return which of ``chunks`` the filter admits, None if only the server can answer it."""
         rows = self._columns.rows(where)
         numbers = [chunk.chunk.number for chunk in chunks]
         return None if rows is None else np.isin(numbers, self._lexical.numbers[rows])
@@ -108,7 +92,7 @@ class WordSearch:
     counts: TermCounts
 
     def select(self, text: str, where: Where | None, *, k: int) -> Mapping[str, Any]:
-        """See ``LexicalSearch``.
+        """See ``TableSearch``.
 
         By ``$regex``, as ``$contains`` tells capitals from small letters: a word in three forms takes it three times as
         long (docs/evidence/servers.md).
@@ -123,13 +107,16 @@ class WordSearch:
         return selection | ({"where": dict(where)} if where else {})
 
     def score(self, text: str, chunks: Sequence[StoredChunk]) -> Signal:
-        """See ``LexicalSearch``."""
+        """See ``TableSearch``."""
         texts = [embed_text(chunk.chunk.title, chunk.chunk.text) for chunk in chunks]
         return Signal(self.counts.scores(text, texts), *self.counts.moments(text))
 
     def admits(self, chunks: Sequence[StoredChunk], where: Where) -> None:
-        """See ``LexicalSearch``: only the server can tell."""
+        """Return None: only the server can answer it."""
         return
+
+
+type LexicalSearch = TableSearch | WordSearch
 
 
 class ChunkCache:
@@ -169,7 +156,10 @@ class ServerPassages:
 
     def pool(self, asked: Mapping[str, Vector], views: Sequence[View], where: Where | None) -> Pool:
         """See ``PassageSource``."""
-        filters = [_both(where, view.where) for view in views]
+        filters = [
+            {"$and": [dict(where), dict(view.where)]} if where and view.where else where or view.where or None
+            for view in views
+        ]
         queries = [(view.text, asked[view.text], f) for view, f in zip(views, filters, strict=True)]
         chunks = self.find(queries)
         return Pool(
@@ -188,11 +178,15 @@ class ServerPassages:
         for text, vector, where in queries:
             calls.append(partial(self.database.nearest, self.name, vector, k=near, where=where))
             if selection := self.lexical.select(text, where, k=best):
-                calls.append(partial(self._get, selection))
+                get = partial(self.chunks, selection["numbers"]) if "numbers" in selection else None
+                calls.append(get or partial(self.database.get, self.name, **selection))
         found: dict[int, StoredChunk] = {}
-        for chunks in _run_all(calls):
-            self.cache.put(chunks)
-            found |= {chunk.chunk.number: chunk for chunk in chunks}
+        with ThreadPoolExecutor(len(calls), thread_name_prefix="chroma-pool") as pool:
+            futures = [pool.submit(copy_context().run, call) for call in calls]
+            for future in futures:
+                chunks = future.result()
+                self.cache.put(chunks)
+                found |= {chunk.chunk.number: chunk for chunk in chunks}
         return [found[number] for number in sorted(found)]
 
     def tokens(self, numbers: Sequence[int]) -> StoredTokens:
@@ -219,11 +213,6 @@ class ServerPassages:
         """Return the vectors of ``chunks``, one a row."""
         return np.array([chunk.vector for chunk in chunks], dtype=np.float32).reshape(-1, self.dimensions)
 
-    def _get(self, selection: Mapping[str, Any]) -> Sequence[StoredChunk]:
-        if "numbers" in selection:
-            return self.chunks(selection["numbers"])
-        return self.database.get(self.name, **selection)
-
     def _admits(self, chunks: Sequence[StoredChunk], where: Where | None) -> NDArray[np.bool_] | None:
         if where is None or not chunks:
             return None
@@ -235,19 +224,3 @@ class ServerPassages:
         for batch in batched(ids, RESULTS):
             admitted.update(self.database.ids(self.name, ids=list(batch), where=dict(where)))
         return np.array([chunk_id in admitted for chunk_id in ids])
-
-
-def _both(one: Where | None, other: Where | None) -> Where | None:
-    """Return the filter that admits only what both admit."""
-    if one and other:
-        return {"$and": [dict(one), dict(other)]}
-    return one or other or None
-
-
-def _run_all[T](calls: Sequence[Callable[[], T]]) -> list[T]:
-    """Return the results of ``calls``, in their order, all started at once; the first error is raised."""
-    if len(calls) == 1:
-        return [calls[0]()]
-    with ThreadPoolExecutor(max(1, len(calls)), thread_name_prefix="chroma-pool") as pool:
-        futures = [pool.submit(copy_context().run, call) for call in calls]
-        return [future.result() for future in futures]
