@@ -115,19 +115,13 @@ class SourceChanges:
         """
         before = base.sources if base is not None else {}
         reusable = base is not None and _is_reusable(base.manifest, settings, len(documents))
-        sources: list[SourceRecord] = []
-        titles: Counter[str] = Counter()
-        for document in documents:  # read one at a time
-            sources.append(SourceRecord(path=document.path, digest=document.digest, doc_id=document.doc_id, chunks=0))
-            titles[document.title] += 1
+        sources, shared_titles = _list_sources(documents)
         there = {source.doc_id for source in sources}
         if len(there) != len(sources):
             raise SourceUnreadable("Two documents have the same doc_id")
         unchanged, fresh = _split(sources, before if reusable else {})
         others = [source for source in before.values() if source.doc_id not in there]
-        unread = [source for source in others if is_below(source.path, lost)]
-        of_emptied, failures = keep_emptied(emptied, (source for source in others if source not in unread), {}, ())
-        kept = [*unread, *of_emptied]
+        kept, failures = _keep_unread(others, lost, emptied)
         kept_ids = frozenset(source.doc_id for source in kept)
         return cls(
             documents=documents,
@@ -139,7 +133,7 @@ class SourceChanges:
             emptied=failures,
             count_before=sum(1 for source in before.values() if source.chunks),
             reusable=reusable,
-            shared_titles=frozenset(title for title, count in titles.items() if count > 1),
+            shared_titles=shared_titles,
         )
 
     def read(self, places: Iterable[int]) -> list[Document]:
@@ -164,6 +158,16 @@ class SourceChanges:
         return Plan(chunks=(), next_number=0, sources=tuple(sources), kept=kept, failed=failed, emptied=self.emptied)
 
 
+def _list_sources(documents: Iterable[Document]) -> tuple[list[SourceRecord], frozenset[str]]:
+    """Return the sources of ``documents``, read one at a time, and the titles that several have."""
+    sources: list[SourceRecord] = []
+    titles: Counter[str] = Counter()
+    for document in documents:
+        sources.append(SourceRecord(path=document.path, digest=document.digest, doc_id=document.doc_id, chunks=0))
+        titles[document.title] += 1
+    return sources, frozenset(title for title, count in titles.items() if count > 1)
+
+
 def _split(sources: Sequence[SourceRecord], before: Mapping[str, SourceRecord]) -> tuple[list[SourceRecord], list[int]]:
     """Return the sources before that are unchanged, and the places of new and changed ``sources``."""
     unchanged: list[SourceRecord] = []
@@ -175,6 +179,15 @@ def _split(sources: Sequence[SourceRecord], before: Mapping[str, SourceRecord]) 
         else:
             fresh.append(place)
     return unchanged, fresh
+
+
+def _keep_unread(
+    others: Sequence[SourceRecord], lost: Collection[str], emptied: Mapping[str, Failure]
+) -> tuple[list[SourceRecord], tuple[Failure, ...]]:
+    """Return the unread sources ``others`` that stay, and failures for emptied places."""
+    kept = [source for source in others if is_below(source.path, lost)]
+    of_emptied, failures = keep_emptied(emptied, (source for source in others if source not in kept), {}, ())
+    return [*kept, *of_emptied], failures
 
 
 def _is_reusable(manifest: Manifest, settings: IndexSettings, documents: int) -> bool:

@@ -59,13 +59,12 @@ def document_date(*, last_updated: str, extra: Mapping[str, object], path: str, 
 
 def newest_date(text: str) -> int:
     """Return the newest date in ``text`` as yyyymmdd, 0 for none; an impossible date (``2024-25``) counts as a year."""
-    return max((_number(match[1], match[3], match[4]) for match in _DATE.finditer(text)), default=0)
-
-
-def _number(year: str, month: str | None, day: str | None) -> int:
-    y, m, d = int(year), int(month or 0), int(day or 0)
-    try:
-        date(y, m or 1, d or 1)
-    except ValueError:
-        m = d = 0
-    return y * 10_000 + m * 100 + (d if m else 0)
+    newest = 0
+    for match in _DATE.finditer(text):
+        year, month, day = int(match[1]), int(match[3] or 0), int(match[4] or 0)
+        try:
+            date(year, month or 1, day or 1)
+        except ValueError:
+            month = day = 0
+        newest = max(newest, year * 10_000 + month * 100 + (day if month else 0))
+    return newest

@@ -105,11 +105,11 @@ def assign_ids(files: Sequence[LoadedDocument | FoundFile]) -> Iterator[tuple[Lo
         if isinstance(file, LoadedDocument) and file.fields.doc_id:
             owners.setdefault(file.fields.doc_id, file)
         found = file if isinstance(file, FoundFile) else file.found
-        roots.setdefault(_derived(found), set()).add(found.root)
+        roots.setdefault(strip_format(found.path), set()).add(found.root)
     taken = set(owners)
     for file in files:
         found = file if isinstance(file, FoundFile) else file.found
-        shared = len(roots[_derived(found)]) > 1
+        shared = len(roots[strip_format(found.path)]) > 1
         if isinstance(file, FoundFile):
             taken.add(_free(found, taken, shared=shared))
             continue
@@ -124,17 +124,13 @@ def assign_ids(files: Sequence[LoadedDocument | FoundFile]) -> Iterator[tuple[Lo
         yield (file if owner is file else replace(file, caveats=(*file.caveats, caveat))), doc_id
 
 
-def _derived(found: FoundFile) -> str:
-    return strip_format(found.path)
-
-
 def _free(found: FoundFile, taken: Container[str], *, shared: bool) -> str:
     """Return an unused id made of the file's path."""
     root = found.root.resolve()
     front = f"{printable_name((root.parent if found.explicit else root).name)}/" if shared else ""
     full = front + found.path
     numbered = (f"{full}-{number}" for number in count(2))
-    return next(name for name in chain((front + _derived(found), full), numbered) if name not in taken)
+    return next(name for name in chain((front + strip_format(found.path), full), numbered) if name not in taken)
 
 
 __all__ = ["ConvertedText", "Loading", "ReadResult", "Selection", "read"]
@@ -208,19 +204,14 @@ def read(
         else:
             outcomes.unread(item)
     files += fetched
-    for done, (found, results) in enumerate(zip(files, _loaded(files, loading, run), strict=True), 1):
-        outcomes.take(found, results)
+    others = iter(run(partial(load, loading=loading), [found for found in files if not is_corpus(found, loading)]))
+    for done, found in enumerate(files, 1):
+        # The documents of a corpus come one by one, in this process.
+        outcomes.take(found, load_lazily(found, loading) if is_corpus(found, loading) else next(others))
         if on_progress is not None:
             on_progress(done, len(files))
     reading = outcomes.reading()
     return reading if texts is not None else replace(reading, documents=tuple(reading.documents))
-
-
-def _loaded(files: Sequence[FoundFile], loading: Loading, run: Run) -> Iterator[Iterable[LoadOutcome]]:
-    """Yield the outcomes of each file; the documents of a corpus one by one, in this process."""
-    others = iter(run(partial(load, loading=loading), [found for found in files if not is_corpus(found, loading)]))
-    for found in files:
-        yield load_lazily(found, loading) if is_corpus(found, loading) else next(others)
 
 
 class _Outcomes:
@@ -251,16 +242,16 @@ class _Outcomes:
                     self._places.append(self._texts.add(outcome.text))
                 case ExcludedDocument():
                     self._left_out[outcome.reason] += 1
-                    self._warnings.append(said := Failure(outcome.shown, outcome.reason))
+                    self._warnings.append(warning := Failure(outcome.shown, outcome.reason))
                     if outcome.empty:
-                        self.emptied[found.path] = said
-                        self._hold_place(found)
+                        self.emptied[found.path] = warning
+                        self._reserve_id(found)
                 case Failure():
                     self._failed.append(outcome)
                     self._lost.add(found.path)
-                    self._hold_place(found)
+                    self._reserve_id(found)
 
-    def _hold_place(self, found: FoundFile) -> None:
+    def _reserve_id(self, found: FoundFile) -> None:
         if suffix(found.path) != CORPUS_SUFFIX:  # whose records have ids of their own
             self._files.append(found)
 

@@ -88,7 +88,8 @@ def parse_fields(meta: Mapping[Any, Any]) -> Fields:
         urls = urls or (source,)
     url = next((found for found in (known.get("url", ""), *urls) if is_web_url(found)), "")
     known |= {"url": url, "title": _title(known.get("title", ""))}
-    known |= {"last_updated": _iso(known.get("last_updated", "")), "description": _description(own)}
+    known["last_updated"] = _iso(known.get("last_updated", ""))
+    known["description"] = "\n\n".join(_unique(_title(_text(own.get(name))) for name in _SUMMARIES))
     joined = {name.replace("_", ""): value for name, value in own.items()}
     return Fields(
         **known,
@@ -133,11 +134,6 @@ def exclusion_reason(stated: Fields, today: date) -> str:
     if newest_date(stated.publish) > now:
         return f"is to be published on {stated.publish[:10]}"
     return ""
-
-
-def _description(own: Mapping[str, object]) -> str:
-    texts = (_title(_text(own.get(name))) for name in _SUMMARIES)
-    return "\n\n".join(_unique(texts))
 
 
 def _listed(value: object) -> Iterator[str]:

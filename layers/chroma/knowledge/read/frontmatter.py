@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ruamel.yaml import YAML
@@ -92,7 +92,10 @@ class _Constructor(SafeConstructor):
         return bool(super().check_mapping_key(node, key_node, mapping, key, value))
 
     def whole_number(self, node: ScalarNode) -> int | str:
-        number = _or_text(self.construct_yaml_int, node)
+        try:
+            number = self.construct_yaml_int(node)
+        except ValueError:  # thousands of digits
+            return str(node.value)
         return number if str(number) == node.value else str(node.value)
 
     def timestamp(self, node: ScalarNode) -> str:
@@ -105,13 +108,6 @@ class _Constructor(SafeConstructor):
             return self.construct_mapping(node, deep=True)
         if isinstance(node, SequenceNode):
             return self.construct_sequence(node, deep=True)
-        return str(node.value)
-
-
-def _or_text(construct: Callable[[ScalarNode], Any], node: ScalarNode) -> Any:
-    try:
-        return construct(node)
-    except ValueError:  # a number of thousands of digits
         return str(node.value)
 
 
@@ -147,7 +143,11 @@ def split_front_matter(text: str) -> Split:
     if match := _YAML.match(beginning):
         return _yaml(match[1], text, match.end())
     if match := _TOML.match(beginning):
-        return _toml(match[1], text, match.end())
+        try:
+            return tomllib.loads("\n" + match[1]), text[match.end() :], ""  # the fence's line counts in its messages
+        except Exception as exc:  # noqa: BLE001 - deep nesting is a RecursionError
+            problem = f"front matter is not valid TOML and was left out: {exc}".partition("\n")[0]
+            return {}, text[match.end() :], problem
     if match := _JSON.match(beginning):
         return _json(text, match.end())
     if match := _UNCLOSED.match(beginning):
@@ -171,13 +171,6 @@ def _yaml(block: str, text: str, end: int) -> Split:
         return {}, text, "begins with a block between '---' that is no front matter: read as text"
     told = f"front matter has keys more than once, of which the first counts: {', '.join(repeated)}" if repeated else ""
     return found, text[end:], told
-
-
-def _toml(block: str, text: str, end: int) -> Split:
-    try:
-        return tomllib.loads("\n" + block), text[end:], ""  # the line of the fence counts in its messages
-    except Exception as exc:  # noqa: BLE001 - deep nesting is a RecursionError
-        return {}, text[end:], f"front matter is not valid TOML and was left out: {exc}".partition("\n")[0]
 
 
 def _json(text: str, start: int) -> Split:

@@ -65,71 +65,6 @@ class SiteRules(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class CorpusRecord:
-    """A document on a line (from 1); ``fields.doc_id`` is its ``_id``, ``fields.title`` is never empty."""
-
-    line: int
-    text: str
-    fields: Fields
-
-
-@dataclass(frozen=True, slots=True)
-class InvalidLine:
-    """A line (from 1) without a document, and the error."""
-
-    line: int
-    error: str
-
-
-def parse_corpus(text: str) -> Iterator[CorpusRecord | InvalidLine]:
-    """Parse the lines of ``text``, without blank ones.
-
-    ``metadata`` is read as front matter would be, and so are other keys beside ``_id``, ``title`` and ``text``.
-    Without a title the ``_id`` is the title; without a text (missing, null or blank) the title is the text.
-    """
-    for number, line in enumerate(_lines(text), start=1):
-        if line.strip():
-            try:
-                yield _record(number, line)
-            except ValueError as exc:
-                yield InvalidLine(number, str(exc))
-            except Exception as exc:  # noqa: BLE001 - the other lines go on
-                yield InvalidLine(number, describe_unexpected(exc))
-
-
-def _lines(text: str) -> Iterator[str]:
-    """Yield the lines of ``text``; ``str.split`` would hold them all at once."""
-    start = 0
-    while (end := text.find("\n", start)) >= 0:
-        yield text[start:end]
-        start = end + 1
-    yield text[start:]
-
-
-def _record(number: int, line: str) -> CorpusRecord:
-    try:
-        found = json.loads(line)
-    except ValueError as exc:
-        raise ValueError(f"is not JSON: {exc}") from exc
-    if not isinstance(found, dict):
-        raise ValueError("is not a JSON object")  # noqa: TRY004 (the file's fault, not the caller's)
-    doc_id, text = found.pop("_id", None), found.pop("text", None)
-    if isinstance(doc_id, bool) or not isinstance(doc_id, (str, int)) or not str(doc_id).strip():
-        raise ValueError("has no '_id'")
-    text = "" if text is None else text
-    if not isinstance(text, str):
-        raise ValueError("has no 'text'")  # noqa: TRY004 (the file's fault, not the caller's)
-    metadata = found.pop("metadata", None)
-    meta = parse_fields({**(metadata if isinstance(metadata, dict) else {}), **found})
-    doc_id = str(doc_id).strip()
-    # Public BEIR sets hold records of a title alone; it can be found, and there is nothing else to show.
-    text = text.replace("\0", " ").replace("\r\n", "\n").replace("\r", "\n").strip() or meta.title
-    if not text:
-        raise ValueError("has no 'text'")
-    return CorpusRecord(number, text, replace(meta, doc_id=doc_id, title=meta.title or doc_id))
-
-
 CORPUS_NAME = "corpus.jsonl"
 CORPUS_SUFFIX = ".jsonl"
 TEXT_SUFFIX = ".txt"
@@ -142,6 +77,7 @@ PAGE_SUFFIXES = (".html", ".htm")
 WRITTEN = (".ipynb",)
 """Converted formats whose text people wrote as Markdown."""
 
+_LINE = re.compile(r"^.*$", re.MULTILINE)
 _FRONT_MATTER = re.compile(rb"(?:\xef\xbb\xbf)?\s*---[ \t]*\r?\n")
 
 
@@ -286,13 +222,47 @@ def _decoded(data: bytes, kind: str, loading: Loading) -> ConvertedText:
 
 
 def _corpus(found: FoundFile, shown: str, text: str, caveats: tuple[str, ...]) -> Iterator[LoadOutcome]:
-    for record in parse_corpus(text):
-        line = f"{shown}:{record.line}"
-        if isinstance(record, InvalidLine):
-            yield Failure(line, record.error, lasting=True)
-        else:
-            yield LoadedDocument(found, line, record.fields, record.text, caveats)
-            caveats = ()  # said once a file
+    """Yield the documents on the lines of ``text``, without blank ones.
+
+    ``metadata`` is read as front matter would be, and so are other keys beside ``_id``, ``title`` and ``text``.
+    Without a title the ``_id`` is the title; without a text (missing, null or blank) the title is the text.
+    """
+    for number, match in enumerate(_LINE.finditer(text), start=1):  # str.split would hold all lines at once
+        if match[0].strip():
+            line = f"{shown}:{number}"
+            try:
+                fields, body = _record(match[0])
+            except ValueError as exc:
+                yield Failure(line, str(exc), lasting=True)
+            except Exception as exc:  # noqa: BLE001 - the other lines go on
+                yield Failure(line, describe_unexpected(exc), lasting=True)
+            else:
+                yield LoadedDocument(found, line, fields, body, caveats)
+                caveats = ()  # once a file
+
+
+def _record(line: str) -> tuple[Fields, str]:
+    """Return the fields (``doc_id`` is the ``_id``, ``title`` is never empty) and the text of a corpus line."""
+    try:
+        found = json.loads(line)
+    except ValueError as exc:
+        raise ValueError(f"is not JSON: {exc}") from exc
+    if not isinstance(found, dict):
+        raise ValueError("is not a JSON object")  # noqa: TRY004 (the file's fault, not the caller's)
+    doc_id, text = found.pop("_id", None), found.pop("text", None)
+    if isinstance(doc_id, bool) or not isinstance(doc_id, (str, int)) or not str(doc_id).strip():
+        raise ValueError("has no '_id'")
+    text = "" if text is None else text
+    if not isinstance(text, str):
+        raise ValueError("has no 'text'")  # noqa: TRY004 (the file's fault, not the caller's)
+    metadata = found.pop("metadata", None)
+    fields = parse_fields({**(metadata if isinstance(metadata, dict) else {}), **found})
+    doc_id = str(doc_id).strip()
+    # Public BEIR sets hold records of a title alone; it can be found, and there is nothing else to show.
+    text = text.replace("\0", " ").replace("\r\n", "\n").replace("\r", "\n").strip() or fields.title
+    if not text:
+        raise ValueError("has no 'text'")
+    return replace(fields, doc_id=doc_id, title=fields.title or doc_id), text
 
 
 def _single(
@@ -310,7 +280,7 @@ def _single(
     if written and loading.site:
         with _step("has markup that cannot be read", "Mend it, or --exclude the file"):
             body = loading.site.as_read(body, found, meta)
-    title = _title(found, fields, "" if plain else body, loading.site)
+    title = fields.title or _title(found, "" if plain else body, loading.site)
     if not plain:
         body = add_preamble(fields, body)
     if not body.strip():
@@ -321,14 +291,11 @@ def _single(
     return LoadedDocument(found, shown, replace(fields, title=title, url=url), body, caveats, anchors)
 
 
-def _title(found: FoundFile, fields: Fields, markdown: str, site: SiteRules | None) -> str:
-    named = "" if site and site.named(found) else title_heading(markdown)
-    return fields.title or named or title_from_name(_place(found))
+def _title(found: FoundFile, markdown: str, site: SiteRules | None) -> str:
+    heading = "" if site and site.named(found) else title_heading(markdown)
+    place = found.path if found.explicit or found.url else f"{found.root.resolve().name}/{found.path}"
+    return heading or title_from_name(place)
 
 
 def _address(found: FoundFile, meta: Mapping[str, Any], site: SiteRules | None) -> str:
     return found.url or (site.address(found, meta) if site else "")
-
-
-def _place(found: FoundFile) -> str:
-    return found.path if found.explicit or found.url else f"{found.root.resolve().name}/{found.path}"

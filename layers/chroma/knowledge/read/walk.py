@@ -176,9 +176,8 @@ class _Walk:
             elif is_folder:
                 below += [_Folder(place, ignored)] if self.is_new(place) else []
             elif not self._wanted(entry.name):
-                files.append(
-                    IgnoredPath(PurePosixPath(printable_name(entry.name)).suffix.lower() or "without a suffix")
-                )
+                kind = PurePosixPath(printable_name(entry.name)).suffix.lower() or "without a suffix"
+                files.append(IgnoredPath(kind))
             elif self.is_new(place):
                 files.append(FoundFile(place, root, path, explicit=False))
         self._bare[folder.place] = True
