@@ -1,4 +1,4 @@
-"""Hard time limits for blocking calls, for their result or piece by piece."""
+"""Hard time limits for blocking calls that return a result or produce a stream, by a thread for each call."""
 
 from __future__ import annotations
 
@@ -38,12 +38,11 @@ def stream_within(
     *,
     left_s: Callable[[], float | None] = lambda: None,
 ) -> None:
-    """Run ``produce`` in a new thread and call ``take``, in this thread, with each piece that it puts.
+    """Run ``produce(put)`` in a new thread and call ``take``, in this thread, with each piece that it puts.
 
     ``take`` is called with ``b""`` whenever ``BEAT_S`` passed without a piece. ``left_s`` is called before each wait;
     once it returns a number of seconds, that replaces ``limit_s``. Errors of ``produce`` and ``take`` are raised here.
-    After an error of ``take``, and when the time is over, the next piece that ``produce`` puts ends it, and its error
-    is dropped.
+    After an error of ``take`` or a timeout, the next ``put`` raises, which ends ``produce``; its error is ignored.
 
     Raises:
         TimeoutError: ``produce`` did not end in time.

@@ -1,8 +1,8 @@
-"""Render a tree: as Markdown that every renderer reads alike, and as JSON nodes for a page.
+"""Rendering of an answer's tree as Markdown and as JSON nodes for the page.
 
-Text is escaped; code stands between backticks that nothing else pairs with; an address stands in angle brackets or
-behind a label, since no standard says where a bare one ends. The Markdown of the beginning of a tree is the beginning
-of the whole tree's Markdown, so that an answer can be streamed.
+The Markdown looks the same in every renderer: text is escaped, code has unambiguous backticks, and addresses stand in
+angle brackets or behind a label, since standards differ about the end of a bare address. The Markdown of a growing tree
+only grows at its end, so that an answer can be streamed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _ALIGNMENTS = {"left": ":--", "right": "--:", "center": ":-:"}
 
 @dataclass(frozen=True, slots=True)
 class RenderedMarkdown:
-    """Markdown, and each citation in it with the ``start`` and ``end`` of the characters that stand for it."""
+    """Markdown, and the ``start`` and ``end`` of each citation's characters in it."""
 
     text: str
     marks: tuple[tuple[int, int, t.Cite], ...]

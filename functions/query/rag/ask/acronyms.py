@@ -6,8 +6,8 @@
 
 or, as CSV, rows below the header ``acronym,long form`` or ``acronym,long form,any case``.
 
-An acronym of up to four letters counts as it is written in the table, for many are words in lower case ("IT", "WHO");
-a longer one counts in any case. ``any_case`` overrides this. A question all in capitals is not treated differently.
+An acronym of up to four letters matches only in the table's upper and lower case, since many are words in lower case
+("IT", "WHO"); a longer one matches in any case. ``any_case`` overrides this. It is the same for questions in capitals.
 """
 
 from __future__ import annotations

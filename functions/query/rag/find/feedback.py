@@ -1,14 +1,14 @@
 """Learning from votes: chunks that helped with similar questions move up, those that did not move down.
 
-A vote counts for a question as much as
+The weight of a vote for a question is
 
     likeness x age,  likeness = (cos - similar) / (same - similar) cut to 0..1,  age = 2^(-days / half life)
 
-with cos the cosine between the vote's question and this one. Per chunk each voter has one voice, the latest of those
-that count at all. With P and N the sums of the helpful and the other voices, evidence is (P - N) / full voices, cut to
--1..1, and moves the chunk by at most ``MAX_BOOST`` up or ``MAX_PENALTY`` down. A chunk that answered nearly the same
-question and has no vote against it there gets ``PATTERN_BOOST`` beside that, within the same limit: what worked once is
-tried first. Take the votes away and the adjustment is gone.
+where cos is the cosine between the vote's question and this one. Each voter has one voice per chunk: the latest vote
+with a weight above 0. With P and N the sums of the helpful and the other voices, evidence is (P - N) / FULL_VOICES, cut
+to -1..1; it moves the chunk by at most ``MAX_BOOST`` up or ``MAX_PENALTY`` down. A chunk that answered nearly the same
+question, with no vote against it there, also gets ``PATTERN_BOOST``, within the same limit. Adjustments are computed
+from the votes for each question; only votes are stored.
 
 Votes change the order only: ``Hit.score`` stays the score of retrieval, for gates, confidence and readers. Stages that
 order use ``adjusted_score``.

@@ -1,4 +1,4 @@
-"""The table from an error to an HTTP status, a sentence and a stable code; every protocol words its errors from it."""
+"""The table of errors with their HTTP status, sentence and stable code, which every protocol's error bodies use."""
 
 from __future__ import annotations
 

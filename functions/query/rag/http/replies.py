@@ -1,4 +1,4 @@
-"""Replies made from answers and chunks, and an answer's citations as a list in Markdown."""
+"""Reply bodies built from answers and chunks, and the Markdown list of an answer's citations."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MAIN_TIMINGS = ("retrieval", "generation", "citation", "total")
 # Markup within a line, and addresses of pages and of mail, which many renderers turn into links.
 _MARKUP = re.compile(r"[\\`*_~<\[\]]|&(?=#?\w+;)|:(?=//)|(?<=www)\.|(?<=\S)@(?=\S)", re.IGNORECASE)
 _BLOCK_MARKER = re.compile(r"([#+=>-]|\d+(?=[.)]))")
-"""At a line's beginning these start a heading, list or quotation."""
+"""Starts a heading, list or quotation at a line's beginning."""
 _INVISIBLE = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})
 _JOINERS = frozenset("\u200c\u200d")
 """Invisible too, but some scripts are spelt with them."""

@@ -34,7 +34,7 @@ class HouseSettings(shared.ProfileSettings):
     temperature: shared.Temperature = 0.2
     max_tokens: shared.MaxTokens = 1000
     escalate_below: Annotated[Percent, env("ESCALATE_BELOW")] = 0.0
-    """Confidence below which a person should answer, as routing says. 0: no routing, but for what cites no source."""
+    """Confidence below which routing sends the answer to a person. 0: only answers without a source go there."""
 
     @property
     def decline(self) -> str:

@@ -1,4 +1,4 @@
-"""The vectors and tokens of an index's chunks from the embedding model; known ones are not computed again."""
+"""Embedding of an index's chunks: vectors and token vectors; known ones are reused."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ EMBED_BATCH_TEXTS = 128
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ChunkEmbeddings:
-    """The ``vectors`` of chunks, one a row in their order; ``fresh`` is the number of texts that had to be embedded.
+    """The embeddings of chunks, in their order: ``vectors`` has a row and ``tokens`` an entry for each chunk.
 
-    ``tokens`` has an entry for each chunk; ``projection`` makes their codes and was fitted on ``fitted_on`` chunks. An
-    embedder without token vectors has neither.
+    ``fresh`` is the number of texts that were embedded now. ``projection`` compresses the token vectors and was fitted
+    on ``fitted_on`` chunks. An embedder without token vectors gives no tokens and no projection.
     """
 
     vectors: Matrix

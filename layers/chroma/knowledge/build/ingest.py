@@ -1,6 +1,6 @@
-"""Ingest of documents into an index on disk, and removal from it: incremental, atomic, one writer at a time.
+"""Ingest of documents into an index on disk, and their removal: incremental, atomic, one writer at a time.
 
-A new index is written beside the old one, which a killed process leaves as it was (``knowledge.build.write``).
+The new index is written beside the old one, so a killed process leaves the old one intact (``knowledge.build.write``).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Private folders that are removed with the process that made them, even a killed one.
+"""Private temporary folders; folders of killed processes are removed later.
 
-Each process holds a lock (flock) on its folder itself for as long as it uses it. The kernel gives the lock back when
-the last process that has it ends, a killed one too; a forked child has it as well, and a restored snapshot of a
-machine has its locks. So a folder whose lock is free is left over, and is removed when the next one is made.
+Each process locks its folder (flock) while it uses it. The kernel releases the lock when the process and its forked
+children have ended, even killed ones; a restored snapshot of a machine keeps its locks. A folder whose lock is free is
+therefore unused, and is removed when the next folder is made.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ SCRATCH_SUFFIX = ".scratch"
 
 
 class Scratch:
-    """A fresh folder of this process, empty, that only this user can read."""
+    """A new empty folder that only this user can read; removed at the end of the process."""
 
     def __init__(self, root: Path | None = None) -> None:
-        """Make one under ``root`` (default: the system's temporary folder), and remove unused ones there.
+        """Make the folder under ``root`` (default: the system's temporary folder), and remove unused ones there.
 
         Raises:
-            OSError: there is no place for it.
+            OSError: the folder cannot be made.
         """
         place = Path(tempfile.gettempdir()) if root is None else root
         sweep(place)

@@ -1,4 +1,4 @@
-"""The date of a document: the one that its front matter states, else the one in its file's name."""
+"""The date of a document, from its front matter or else from its file's name."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import date, datetime
 
 FRONT_MATTER_FIELDS = ("date", "updated", "modified", "last_modified", "published", "effective_date")
-"""Asked in this order where a document has no ``last_updated``."""
+"""Fields with a date, in this order, for a document without ``last_updated``."""
 
 # A year, and where a month (and day) follow it those too: 2024, 2024-3-7, 2024_03_17, 20240317, 2024-03-17T10:00. In
 # front matter of real sites dates are of these forms, as YAML and TOML give them: 24 of 24 in docs_jekyll and

@@ -27,9 +27,9 @@ BUILD_OUTPUT = {
     "build": ("package.json", "pyproject.toml", "setup.py", "docusaurus.config.js", "docusaurus.config.ts"),
     "target": ("Cargo.toml", "pom.xml"),
 }
-"""Folders that programs write, by name, each with files of which one must stand beside it (``""``: no condition).
+"""Names of folders that programs generate, with files of which one must be beside the folder (``""``: none needed).
 
-By name alone ``public``, ``build`` and ``site`` would take documents from people who have no such program.
+Without these files ``public``, ``build`` and ``site`` may be folders with the user's own documents.
 """
 
 SITE_TEMPLATES = frozenset({"layouts", "archetypes", "themes"})
@@ -61,11 +61,11 @@ class Selection:
     follow_links: bool = False
 
     def takes(self, path: str) -> bool:
-        """Whether the file at ``path``, relative and with forward slashes, is selected."""
+        """Return whether the file at ``path``, relative and with forward slashes, is selected."""
         return not self._excluded.match_file(path) and (not self.include or self._included.match_file(path))
 
     def enters(self, path: str) -> bool:
-        """Whether the folder at ``path`` is searched."""
+        """Return whether the folder at ``path`` is searched."""
         return not self._excluded.match_file(f"{path}/")
 
     @cached_property
@@ -127,7 +127,7 @@ def generated_folder_reason(folder: Path, beside: Sequence[str]) -> str:
 
 
 def is_partial_table(name: str, beside: Sequence[str]) -> bool:
-    """Whether the file ``name`` is a view of a Notion table, and the whole table is ``beside`` it.
+    """Return whether the file ``name`` is a view of a Notion table whose whole table is ``beside`` it.
 
     Of four such pairs of one export each had its rows and columns in the other, two none at all.
     """

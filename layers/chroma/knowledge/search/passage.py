@@ -1,8 +1,8 @@
-"""A chunk with its units and words scored for a question.
+"""Scores of a chunk's units and words for a question, to highlight them where the chunk is shown.
 
 The score of a unit is sum_i w_i max_j cos(q_i, d_j) over its tokens j, the same late interaction that orders chunks
-(``knowledge.search.tokens``). The weight of a word is that of the token j in it which is met best,
-max_i min(idf_i, idf_j) / max idf_i * cos(q_i, d_j): a rare word of the question that is met by a rare one weighs most.
+(``knowledge.search.tokens``). The weight of a word is the highest of its tokens j,
+max_i min(idf_i, idf_j) / max idf_i * cos(q_i, d_j): a rare word that matches a rare word of the question weighs most.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from knowledge.model.values import Match
 
 LEAST_WEIGHT = 0.2
-"""Of a word that is shown as met. On SQuAD and COVID FAQ 91 and 54 % of the words that are the question's own reach it,
-and of all that do less than 1 % are stop words; by the question's idf alone and .35 it was 59, 38 and 8 %."""
+"""Least weight of a highlighted word. On SQuAD and COVID FAQ, 91 and 54 % of the words that the question has too reach
+it, and less than 1 % of the highlighted words are stop words; with the question's idf alone and .35: 59, 38 and 8 %."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +38,9 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class ChunkView:
-    """A chunk, its ``units`` that can be quoted in their order, and the words of it that ``matches`` the question.
+    """A chunk with its quotable ``units`` in order, and its words that match the question (``matches``).
 
-    Without a question units have the score 0; an index without token vectors knows neither.
+    Without a question units have the score 0. An index without token vectors has no units and no matches.
     """
 
     chunk: Chunk
@@ -49,12 +49,12 @@ class ChunkView:
 
 
 def unscored_units(table: NDArray[np.uint16]) -> tuple[Span, ...]:
-    """Return the units of a chunk without scores; ``table`` is of ``knowledge.cut.units``."""
+    """Return the units of a chunk with the score 0; ``table`` is described in ``knowledge.cut.units``."""
     return tuple(Span(int(row[START]), int(row[END]), 0.0) for row in table if row[KIND] != UnitKind.HEADING)
 
 
 def score_units(match: Match, weights: NDArray[np.float32]) -> tuple[Span, ...]:
-    """Return the units of a chunk with their scores; ``weights`` belong to the question's pieces, shape (m,)."""
+    """Return the units of a chunk with their scores; ``weights`` are those of the question's tokens, shape (m,)."""
     spans = []
     for row in match.units.astype(np.int64):
         if row[KIND] != UnitKind.HEADING:
@@ -66,13 +66,13 @@ def score_units(match: Match, weights: NDArray[np.float32]) -> tuple[Span, ...]:
 def matched_words(
     match: Match, asked: NDArray[np.float32], held: NDArray[np.float32], spans: NDArray[np.int32]
 ) -> tuple[Span, ...]:
-    """Return the words of a chunk's text that match the question's pieces.
+    """Return the words of a chunk's text that match the question's tokens.
 
     Args:
-        match: of the chunk, its title's tokens first.
-        asked: the idf of the question's pieces, shape (m,).
-        held: that of the text's own tokens, the title's left out, shape (tokens,).
-        spans: their characters, shape (tokens, 2).
+        match: the chunk's match, with the title's tokens first.
+        asked: idf of the question's tokens, shape (m,).
+        held: idf of the text's tokens without the title's, shape (tokens,).
+        spans: characters of the text's tokens, shape (tokens, 2).
     """
     met = match.similarities[:, match.title_tokens :]
     if met.shape[1] != len(spans) or not met.size:
@@ -86,7 +86,7 @@ def matched_words(
 
 
 def _join_adjacent(pieces: Iterable[tuple[int, int, float]]) -> list[Span]:
-    """Join pieces that touch each other to one word with the weight of its best piece."""
+    """Join adjacent tokens into words with the weight of their best token."""
     words: list[Span] = []
     for start, end, weight in pieces:
         if words and words[-1].end == start:

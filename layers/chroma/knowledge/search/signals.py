@@ -1,7 +1,8 @@
-"""By-products of a search that show whether the index can answer the question.
+"""Signals of a search that show whether the index can answer the question.
 
-Each counts in deviations above the mean that questions about nothing have in the same index, and one logistic
-regression joins them: the score is the log of the odds that the index answers the question, against one of those.
+Each signal is standardised by its mean and standard deviation over background questions to the same index
+(``knowledge.build.calibrate``). A logistic regression joins them: the score is the log odds that the index answers the
+question.
 ``tools/research/refusal.py`` fitted the weights; docs/evidence/retrieval.md says how the signals were chosen.
 """
 
@@ -35,13 +36,14 @@ WEIGHTS: Mapping[str, float] = {BEST_COSINE: 0.95, FIRST_SCORE: 0.86, LEXICAL_SH
 INTERCEPT = -3.83
 
 FARTHEST = 8.0
-"""Deviations are capped here: in an index of one chunk hardly any background question shares a word with it."""
+"""Cap of a standardised signal: few background questions share a word with an index of one chunk, which makes the
+deviation tiny."""
 
 LEAST_STD = 0.03
-"""Of every signal: where background questions differ less than this, the index is too small to say by how much."""
+"""Least standard deviation of a signal: below it, the index is too small to measure the deviation."""
 
 QUANTILE, DOUBT_QUANTILE = 0.95, 0.8
-"""Shares of the background questions that stay below the bar, and below the one from which there is doubt."""
+"""Shares of the background questions with scores below the bar, and below the limit of doubt."""
 
 
 def collect_signals(
@@ -52,10 +54,10 @@ def collect_signals(
     score: float,
     lexical_share: float,
 ) -> Mapping[str, float]:
-    """The signals of one question; those that have no weight are for whoever explains or judges further.
+    """Return the signals of one question; those without a weight serve explanations and confidence.
 
     ``dense`` and ``window`` are its cosines with the candidates, at least one; ``late``, ``score`` and
-    ``lexical_share`` are of the chunk that came first.
+    ``lexical_share`` belong to the first chunk.
     """
     return {
         BEST_COSINE: float(dense.max()),
@@ -68,12 +70,11 @@ def collect_signals(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """The signals of the background questions in an index: mean and deviation of each.
+    """Mean and standard deviation of each signal over the background questions of an index, and the limits.
 
-    ``bar`` is the score that ``QUANTILE`` of them stay below, or the one that the owner's labelled questions gave.
-    ``doubt``, no higher, is the score that ``DOUBT_QUANTILE`` of them stay below: between the two the answer is
-    uncertain. It equals ``bar`` if labels gave the bar.
-    ``odds`` are the slope (>= 0) and the shift that those gave the log odds of the confidence.
+    ``bar`` is the ``QUANTILE`` of their scores, or the limit fitted to the owner's labelled questions. ``doubt`` is the
+    ``DOUBT_QUANTILE``: between the two the answer is uncertain. It equals ``bar`` if the bar was fitted.
+    ``odds`` are the slope (>= 0) and the shift that labelled questions gave the log odds of the confidence.
     """
 
     means: Mapping[str, float]
@@ -84,7 +85,7 @@ class Calibration:
 
     @classmethod
     def of(cls, observed: Sequence[Mapping[str, float]]) -> Self:
-        """The calibration of an index in which the background questions, at least one, have these signals."""
+        """Compute the calibration from the signals of each background question, at least one."""
         columns = {name: np.array([signals[name] for signals in observed]) for name in WEIGHTS}
         means = {name: float(values.mean()) for name, values in columns.items()}
         stds = {name: max(float(values.std()), LEAST_STD) for name, values in columns.items()}
@@ -97,7 +98,7 @@ class Calibration:
         """Parse the ``record`` of a manifest; None if there is none.
 
         Raises:
-            IndexDamaged: the record is not whole.
+            IndexDamaged: the record is incomplete.
         """
         if record is None:
             return None
@@ -125,7 +126,7 @@ class Calibration:
         return {"questions": questions, "signals": signals, "bar": self.bar, "doubt": self.doubt}
 
     def score(self, signals: Mapping[str, float]) -> float:
-        """The joined score of a question with ``signals``: log odds, higher where the index more likely answers it."""
+        """Return the log odds that the index answers a question with these ``signals``."""
         return _score(signals, self.means, self.stds)
 
 

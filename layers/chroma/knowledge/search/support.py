@@ -1,7 +1,6 @@
-"""The chance that chunks support a claim, from the index's own arrays and the embedder alone.
+"""The chance that chunks support a claim, computed without a further model.
 
-Four by-products of late interaction and of BM25 are the signals (``ClaimComparison.signals``), and one logistic
-regression joins them:
+A logistic regression joins four signals of late interaction and of BM25 (``ClaimComparison.signals``):
 
     chance = 1 / (1 + exp(-(INTERCEPT + sum_i WEIGHTS_i x signal_i)))
 

@@ -1,8 +1,8 @@
-"""Whether a claim stands in one place of a chunk, word for word.
+"""Test for verbatim claims: the words of a claim stand in one unit of a chunk, in the same order.
 
-A claim is aligned, in order, with that sentence, item or row which shares most of its words, by letters alone: cosines
-do not tell a falsehood with one word changed from a paraphrase that is true. What introduces and heads the unit may
-give words too, in any order, but none that the unit has in another place.
+The unit is the sentence, list item or table row that shares most words with the claim. Words are compared by letters,
+since cosines do not separate a falsehood with one changed word from a true paraphrase. The claim may also use words of
+the unit's headings and lead-in, in any order, unless it leaves out the same word elsewhere in the unit.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class UnitWording:
-    """A unit: a ``key`` a word, whether it is ``light`` (a stop word, no negation), whether a clause ``ends`` there.
+    """The words of a unit, one entry each.
 
-    ``around`` are the keys of what introduces and heads it.
+    ``keys`` are stems, or stop words as they are; ``light`` marks stop words except negations; ``ends`` marks the last
+    word of a clause. ``around`` has the keys of the unit's title, headings and lead-in.
     """
 
     keys: Sequence[str]
@@ -37,13 +38,13 @@ class UnitWording:
 
 
 def nearest_unit(own: Sequence[str], places: Sequence[UnitWording]) -> UnitWording:
-    """That of ``places`` (at least one) which has most of the words ``own``; of equals the shortest."""
+    """Return the unit of ``places`` (at least one) with most of the words ``own``, of equals the shortest."""
     words = set(own)
     return max(places, key=lambda place: (len(words.intersection(place.keys)), -len(place.keys)))
 
 
 def unit_wordings(said: Wording, head: int, table: NDArray[np.int64]) -> Sequence[UnitWording]:
-    """The units that ``table`` has of a chunk, whose title and section are the first ``head`` characters ``said``."""
+    """Return the units in a chunk's ``table``; ``head`` is the length of its title and section in ``said``."""
     keys, light = said.keys, [not stem for stem in said.stems]
 
     def words(first: int, end: int) -> slice:
@@ -60,11 +61,8 @@ def unit_wordings(said: Wording, head: int, table: NDArray[np.int64]) -> Sequenc
 
 
 def is_verbatim(own: Sequence[str], place: UnitWording) -> bool:
-    """Whether ``own`` are the words of ``place``, without omissions except whole clauses and stop words.
-
-    A word's key is its stem, or itself where it is a stop word.
-    """
-    if not place.around.union(place.keys).issuperset(own):  # told without aligning, which costs ten times it
+    """Return whether a claim with the keys ``own`` is verbatim in ``place``; it may omit clauses and stop words."""
+    if not place.around.union(place.keys).issuperset(own):  # ten times as fast as an alignment
         return False
     blocks = SequenceMatcher(None, place.keys, own, autojunk=False).get_matching_blocks()
     at = {here + step: there + step for there, here, size in blocks for step in range(size)}
@@ -77,20 +75,20 @@ def is_verbatim(own: Sequence[str], place: UnitWording) -> bool:
 def _is_word_swapped(
     own: Sequence[str], place: UnitWording, at: Mapping[int, int], gaps: Sequence[tuple[int, int]]
 ) -> bool:
-    """Whether a word of a heading was put in that the place leaves out elsewhere, as where two names are exchanged."""
+    """Return whether the claim inserts a heading's word that it omits elsewhere, as with two exchanged names."""
     left = {place.keys[n] for first, end in gaps for n in range(first, end) if not place.light[n]}
     return any(n not in at and key in left for n, key in enumerate(own))
 
 
 def _gaps(taken: Sequence[int], size: int) -> Iterator[tuple[int, int]]:
-    """What lies before, between and behind the words ``taken`` of ``size``; the first and the last may be none."""
+    """Yield the ranges before, between and after the words ``taken`` of ``size``; the first and last may be empty."""
     yield 0, taken[0]
     yield from ((one + 1, other) for one, other in pairwise(taken) if other > one + 1)
     yield taken[-1] + 1, size
 
 
 def _is_omissible(place: UnitWording, first: int, end: int) -> bool:
-    """Whether the words from ``first`` to ``end`` can be left out: stop words, the heading's, or whole clauses."""
+    """Return whether a claim may omit the words ``first`` to ``end``: stop words, headings' words or whole clauses."""
     if all(place.light[n] or place.keys[n] in place.around for n in range(first, end)):
         return True
     return (first == 0 or place.ends[first - 1]) and place.ends[end - 1]

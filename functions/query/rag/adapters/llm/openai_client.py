@@ -1,7 +1,7 @@
-"""The client of an OpenAI-compatible server: connections, one bounded call, and its errors as ours.
+"""The client of an OpenAI-compatible server: connections, one call within a time limit, and error translation.
 
-``openai`` is imported on first use, or by ``OpenAiServer.client``: a program without calls does not load it. Errors
-lose the server's words, which may repeat the prompt, the question or the key: a log prints an error with its causes.
+``openai`` is imported on first use, or by ``OpenAiServer.client``, so a program without calls does not load it. The
+server's words are removed from errors, since a log prints them and they may repeat the prompt or the key.
 """
 
 from __future__ import annotations
