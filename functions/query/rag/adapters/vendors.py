@@ -20,33 +20,25 @@ NO_STORE = "none"
 """The STORE_PATH that asks for no store."""
 
 
-def build_openai_chat(config: ChatConfig) -> ChatModel:
-    """Build the client of an OpenAI-compatible chat model."""
+def _build_openai_chat(config: ChatConfig) -> ChatModel:
     from rag.adapters.llm.openai_chat import OpenAiChat
 
     return OpenAiChat(config)
 
 
-def build_openai_embedder(config: EmbedConfig) -> RemoteEmbedder:
-    """Build the client of an OpenAI-compatible embedder."""
+def _build_openai_embedder(config: EmbedConfig) -> RemoteEmbedder:
     from rag.adapters.embedding.openai_embedder import OpenAiEmbedder
 
     return OpenAiEmbedder(config)
 
 
-def build_dynamodb_table(settings: Settings) -> Table:
-    """Build the DynamoDB table TABLE_NAME."""
+def _build_dynamodb_table(settings: Settings) -> Table:
     from rag.adapters.dynamodb.table import DynamoDbTable
 
     return DynamoDbTable(settings.table_name, endpoint_url=settings.table_endpoint or None)
 
 
-def build_sqlite_table(settings: Settings) -> Table:
-    """Build the table in the SQLite file STORE_PATH.
-
-    Raises:
-        ConfigurationError: others than its owner may read or write the file.
-    """
+def _build_sqlite_table(settings: Settings) -> Table:
     from rag.adapters.sqlite.files import find_exposed
     from rag.adapters.sqlite.table import SqliteTable
 
@@ -59,9 +51,9 @@ def build_sqlite_table(settings: Settings) -> Table:
     return SqliteTable(path)
 
 
-CHAT_MODELS: dict[str, Callable[[ChatConfig], ChatModel]] = {"openai": build_openai_chat}
-EMBEDDERS: dict[str, Callable[[EmbedConfig], RemoteEmbedder]] = {"openai": build_openai_embedder}
-STORES: dict[str, Callable[[Settings], Table]] = {"dynamodb": build_dynamodb_table, "sqlite": build_sqlite_table}
+CHAT_MODELS: dict[str, Callable[[ChatConfig], ChatModel]] = {"openai": _build_openai_chat}
+EMBEDDERS: dict[str, Callable[[EmbedConfig], RemoteEmbedder]] = {"openai": _build_openai_embedder}
+STORES: dict[str, Callable[[Settings], Table]] = {"dynamodb": _build_dynamodb_table, "sqlite": _build_sqlite_table}
 
 
 def build_chat_model(config: ChatConfig) -> ChatModel:

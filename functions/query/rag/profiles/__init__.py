@@ -14,39 +14,35 @@ if TYPE_CHECKING:
     from rag.profiles.shared.pipeline import Profile
 
 
-def import_clockify() -> Profile[Any]:
-    """Import Clockify."""
+def _import_clockify() -> Profile[Any]:
     from rag.profiles.clockify import PROFILE
 
     return PROFILE
 
 
-def import_gacounts() -> Profile[Any]:
-    """Import GaCounts."""
+def _import_gacounts() -> Profile[Any]:
     from rag.profiles.gacounts import PROFILE
 
     return PROFILE
 
 
-def import_house() -> Profile[Any]:
-    """Import House."""
+def _import_house() -> Profile[Any]:
     from rag.profiles.house import PROFILE
 
     return PROFILE
 
 
-def import_waypoint() -> Profile[Any]:
-    """Import Waypoint."""
+def _import_waypoint() -> Profile[Any]:
     from rag.profiles.waypoint import PROFILE
 
     return PROFILE
 
 
 PROFILES: dict[str, Callable[[], Profile[Any]]] = {
-    "clockify": import_clockify,
-    "gacounts": import_gacounts,
-    "house": import_house,
-    "waypoint": import_waypoint,
+    "clockify": _import_clockify,
+    "gacounts": _import_gacounts,
+    "house": _import_house,
+    "waypoint": _import_waypoint,
 }
 
 

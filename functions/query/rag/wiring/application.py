@@ -169,14 +169,10 @@ class Application:
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """The documents of ``service``, for ``rag.mcp``; ``answer`` answers as its transport needs."""
+    """The documents of ``service``, for ``rag.mcp``; ``ask`` answers a question as its transport needs."""
 
     service: Application
-    answer: Callable[[Question, Listen | None], Answer]
-
-    def ask(self, question: Question, listen: Listen | None) -> Answer:
-        """Answer ``question``; ``listen`` is called with its events."""
-        return self.answer(question, listen)
+    ask: Callable[[Question, Listen | None], Answer]
 
     def search(self, text: str, *, k: int, filters: Mapping[str, object]) -> tuple[Hit, ...]:
         """Return the ``k`` best chunks."""

@@ -148,10 +148,14 @@ def index_embedder(
         IndexMismatch: the index was made with another model; the message names the right EMBED_MODEL.
         IndexMissing, IndexDamaged, IndexUnreachable: see ``knowledge.open``.
     """
-    recorded = _recorded_model(place, collection, token)
-    if recorded is None:
+    if is_server(place):
+        from knowledge.open.server_index import server_model  # late: few have an index on a server
+
+        model, dimensions = server_model(str(place), collection=collection, token=token)
+    elif manifest := read_manifest(folder_of(place)):
+        model, dimensions = manifest.model, manifest.dimensions
+    else:
         return local
-    model, dimensions = recorded
     chosen = local if remote is None else remote
     if model != chosen.model:
         wanted = "unset EMBED_MODEL" if model == local.model else f"set EMBED_MODEL={model}"
@@ -160,12 +164,3 @@ def index_embedder(
             f" {wanted}, or run: ragctl ingest PATH"
         )
     return local if remote is None else remote.sized(dimensions)
-
-
-def _recorded_model(place: str | Path, collection: str, token: Callable[[], str]) -> tuple[str, int] | None:
-    if is_server(place):
-        from knowledge.open.server_index import server_model  # late: few have an index on a server
-
-        return server_model(str(place), collection=collection, token=token)
-    manifest = read_manifest(folder_of(place))
-    return (manifest.model, manifest.dimensions) if manifest else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
@@ -40,9 +41,9 @@ def retry_after_s(headers: Mapping[str, str], *, now: float) -> float | None:
     with ``now``, Unix seconds). ``headers`` must find lower-case names.
     """
     for name, per_second in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
-        delay_s = _number(headers.get(name, ""))
-        if delay_s is not None:
-            return max(0.0, delay_s / per_second)
+        with suppress(ValueError):
+            if math.isfinite(delay := float(headers.get(name, ""))):
+                return max(0.0, delay / per_second)
     try:
         moment = parsedate_to_datetime(headers.get("retry-after", ""))
     except ValueError:
@@ -50,11 +51,3 @@ def retry_after_s(headers: Mapping[str, str], *, now: float) -> float | None:
     if moment.tzinfo is None:  # RFC 9110's old asctime form names no zone and means UTC
         moment = moment.replace(tzinfo=UTC)
     return max(0.0, moment.timestamp() - now)
-
-
-def _number(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) else None

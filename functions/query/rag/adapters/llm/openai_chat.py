@@ -15,13 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from rag.adapters.llm.openai_client import OpenAiServer
 from rag.adapters.llm.openai_stream import BrokeOff, Listener, LongEnough, StreamedCompletion
-from rag.adapters.llm.openai_wire import (
-    ModelNotFound,
-    Transient,
-    most_chars,
-    read_completion,
-    spends_tokens_on_reasoning,
-)
+from rag.adapters.llm.openai_wire import CHARS_PER_TOKEN, ModelNotFound, Transient, read_completion
 from rag.adapters.model_config import ChatConfig
 from rag.errors import (
     ClientGone,
@@ -113,11 +107,7 @@ class OpenAiChat:
         Temporary failures (429, 5xx, 408, 409, connection errors, timeouts) are retried. A model that refuses an
         optional parameter is asked without it, in this and later requests. If a model is not found, refuses the request
         for another reason or returns no completion, the next one is asked. With ``on_text`` the model is asked to
-        stream; after the first text there is no retry.
-
-        An answer that breaks off after that is returned as far as it arrived, without usage. Its finish reason is
-        ``length`` if ``deadline.stream_deadline()`` has passed, ``stopped`` if ``on_text`` raised ``ClientGone``, else
-        ``interrupted``: a pause of ``deadline.between_s``, or a broken stream.
+        stream; after the first text there is no retry, and an answer that breaks off has no usage.
 
         Raises:
             LlmUnavailable: no completion before the deadline; LlmDenied: the operator must act.
@@ -201,10 +191,11 @@ class OpenAiChat:
         # OpenAI's GPT-5 and o-models answer 400 to ``max_tokens``, and to any temperature but their own. The newer name
         # counts reasoning towards the limit.
         is_reasoning_limited = "max_tokens" in refused
+        must_be_brief = is_reasoning_limited or "gpt-oss" in model  # these reason within max_tokens unless told so
         values = {
             "temperature": self._config.temperature,
             "max_completion_tokens" if is_reasoning_limited else "max_tokens": self._config.max_tokens,
-            "reasoning_effort": "low" if is_reasoning_limited or spends_tokens_on_reasoning(model) else None,
+            "reasoning_effort": "low" if must_be_brief else None,
             "stream": listener and True,
             "stream_options": listener and {"include_usage": True},
         }
@@ -219,7 +210,7 @@ class OpenAiChat:
             )
             return response
 
-        most = most_chars(self._config.max_tokens)
+        most = self._config.max_tokens and self._config.max_tokens * CHARS_PER_TOKEN
         if listener is None:
             return read_completion(self.server.call(request, limit_s=limit_s), model=model, most=most)
         is_open = model in self._open_in_reasoning
@@ -230,7 +221,7 @@ class OpenAiChat:
                     request, streamed.take, limit_s=limit_s, left_s=listener.left_s, pause_s=listener.longest_pause_s()
                 )
             completion = streamed.completion(model)
-            (self._open_in_reasoning.add if streamed.closed_reasoning else self._open_in_reasoning.discard)(model)
+            (self._open_in_reasoning.add if streamed.answer.drops else self._open_in_reasoning.discard)(model)
             return completion
         except (Transient, LlmFailed, ClientGone) as exc:
             partial_completion = streamed.partial(model, finish_reason=listener.finish_reason(exc))

@@ -131,7 +131,7 @@ class StreamedCompletion:
     The ``listener`` gets the text of ``AnswerText``. A body that is one JSON object, of a server that does not stream,
     or an HTML page, is read at its end. ``most`` is the greatest number of characters, reasoning included. With
     ``opens_in_reasoning`` the model is known to close a block of reasoning that it does not open: its text is passed
-    on after that, or at the end.
+    on after that, or at the end. ``has_ended``: the model ended its text, which ``answer`` collects.
     """
 
     def __init__(self, listener: Listener, *, most: int | None = None, opens_in_reasoning: bool = False) -> None:
@@ -141,8 +141,8 @@ class StreamedCompletion:
         self._events = EventReader()
         self._bytes = bytearray()
         self._whole: bool | None = None
-        self._ended = False
-        self._answer = AnswerText()
+        self.has_ended = False
+        self.answer = AnswerText()
         self._chars = self._shown = self._drops = 0
         self._heard = ""
         self._model: str | None = None
@@ -188,7 +188,7 @@ class StreamedCompletion:
         for event in self._events.take(b"", is_last=True):
             with suppress(LlmFailed, LongEnough):  # an incomplete event
                 self._read(event)
-        if not self._ended:
+        if not self.has_ended:
             raise Transient("The LLM's stream ended early")
         self._end_text()
         completion = self._build(model, self._finish_reason)
@@ -196,32 +196,22 @@ class StreamedCompletion:
             raise LlmFailed("Unreadable completion: no text")
         return completion
 
-    @property
-    def closed_reasoning(self) -> bool:
-        """Whether the model closed a block of reasoning that it had not opened."""
-        return self._answer.drops > 0
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether the model ended its text."""
-        return self._ended
-
     def partial(self, model: str, *, finish_reason: str) -> Completion | None:
         """Return the completion so far, None if no text was passed on; ``model`` as in ``completion``.
 
         ``finish_reason`` is for a text that has not ended.
         """
-        completion = self._build(model, self._finish_reason if self._ended else finish_reason)
+        completion = self._build(model, self._finish_reason if self.has_ended else finish_reason)
         return completion if self._listener.has_heard and has_words(completion.text) else None
 
     def _build(self, model: str, finish_reason: str | None) -> Completion:
         return Completion(
-            text=self._answer.text,
+            text=self.answer.text,
             model=self._model or model,
             requested_model=model,
-            finish_reason=own_finish_reason(self._answer) or finish_reason,
+            finish_reason=own_finish_reason(self.answer) or finish_reason,
             usage=self._usage,
-            revised=self._heard != self._answer.text,
+            revised=self._heard != self.answer.text,
         )
 
     def _read(self, event: ServerSentEvent) -> None:
@@ -229,7 +219,7 @@ class StreamedCompletion:
         if not data:
             return
         if data == _DONE:
-            self._ended = True
+            self.has_ended = True
             return
         if event.name == "error":
             raise Transient(_REPORTED)
@@ -252,30 +242,30 @@ class StreamedCompletion:
         content = content_text(delta.get("content")) if isinstance(delta, dict) else ""
         room = len(content) if self._most is None else max(0, self._most - self._chars)
         self._chars += len(content)
-        self._answer.take(content[:room])
+        self.answer.take(content[:room])
         if reason := read_finish_reason(choice.get("finish_reason")):
-            self._finish_reason, self._ended = reason, True
+            self._finish_reason, self.has_ended = reason, True
         if len(content) > room:
-            self._finish_reason, self._ended = CUT, True
-        self._ended = self._ended or self._answer.has_ended
-        if self._ended:
+            self._finish_reason, self.has_ended = CUT, True
+        self.has_ended = self.has_ended or self.answer.has_ended
+        if self.has_ended:
             self._end_text()
         elif content:
             self._show()
-        if self._answer.has_ended or len(content) > room:
+        if self.answer.has_ended or len(content) > room:
             raise LongEnough
 
     def _end_text(self) -> None:
-        self._answer.end()
+        self.answer.end()
         self._opens_in_reasoning = False
         self._show()
 
     def _show(self) -> None:
-        if self._drops < self._answer.drops:
-            self._drops, self._shown, self._opens_in_reasoning = self._answer.drops, 0, False
+        if self._drops < self.answer.drops:
+            self._drops, self._shown, self._opens_in_reasoning = self.answer.drops, 0, False
         if self._opens_in_reasoning:
             self._listener("")
             return
-        new, self._shown = self._answer.text[self._shown :], len(self._answer.text)
+        new, self._shown = self.answer.text[self._shown :], len(self.answer.text)
         self._heard += new
         self._listener(new)

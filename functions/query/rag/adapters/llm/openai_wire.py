@@ -100,16 +100,6 @@ def _error_text(error: object) -> str:
     return " ".join(str(fields[name]) for name in ("code", "type", "message") if name in fields) or str(error)
 
 
-def spends_tokens_on_reasoning(model: str) -> bool:
-    """Return whether ``model`` is of the gpt-oss family, which reasons within max_tokens unless told to be brief."""
-    return "gpt-oss" in model
-
-
-def most_chars(max_tokens: int | None) -> int | None:
-    """Return the most characters of ``max_tokens``, reasoning included; None without a limit."""
-    return None if max_tokens is None else max_tokens * CHARS_PER_TOKEN
-
-
 def read_completion(body: bytes, *, model: str, most: int | None = None) -> Completion:
     """Read the first choice of a completion; ``model`` is the requested one, used if the body names none.
 

@@ -33,10 +33,9 @@ class TableAnswerCache:
     @guarded_read
     def get(self, key: str) -> CacheHit | None:
         item = self._table.get(answer_key(key))
-        answer = decode(CachedAnswer, str(item.attributes["body"])) if item else None
-        if item is None or answer is None:
-            return None
-        return CacheHit(key=key, answer=answer, layer="l2", expires_at=item.expires_at)
+        if item and (answer := decode(CachedAnswer, str(item.attributes["body"]))):
+            return CacheHit(key=key, answer=answer, layer="l2", expires_at=item.expires_at)
+        return None
 
     @guarded_write
     def put(self, key: str, answer: CachedAnswer, *, ttl_s: float) -> None:
@@ -62,19 +61,13 @@ class LayeredCache:
     monotonic clock may stand still while a snapshot waits to be restored.
     """
 
-    def __init__(
-        self,
-        l2: AnswerCache,
-        *,
-        clock: Callable[[], float] = time.time,
-        max_entries: int = MAX_ENTRIES,
-    ) -> None:
+    def __init__(self, l2: AnswerCache, *, clock: Callable[[], float] = time.time) -> None:
         self._l2 = l2
         self._clock = clock
         self._lock = threading.Lock()
         self._evictions = 0
         self._l1: TLRUCache[str, _Entry] = TLRUCache(
-            max_entries, ttu=lambda _, entry, now: min(now + MAX_AGE_S, entry.expires_at), timer=clock
+            MAX_ENTRIES, ttu=lambda _, entry, now: min(now + MAX_AGE_S, entry.expires_at), timer=clock
         )
 
     def get_local(self, key: str) -> CacheHit | None:

@@ -16,13 +16,15 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from rag.adapters.stores import layout
 from rag.adapters.stores.guard import StoreGuard, guarded_read, guarded_write
-from rag.adapters.stores.records import clip_comment, clip_question, decode, digest, encode_response, expiry
+from rag.adapters.stores.records import clip, decode, digest, encode_response, expiry
 from rag.adapters.stores.table import Attribute, Swap, SwapConflict, Table, TableItem, TableKey
 from rag.errors import TooManyVotes
 from rag.values.stored import (
     ANONYMOUS,
     HOURS_AGAINST,
     MAX_CHUNK_IDS,
+    MAX_COMMENT_CHARS,
+    MAX_QUESTION_CHARS,
     MAX_VOTES_PER_CHUNK,
     MAX_VOTES_PER_VOTER,
     RESPONSE_TTL_S,
@@ -66,8 +68,8 @@ class TableFeedback:
     ) -> bool:
         attributes: Mapping[str, Attribute | None] = {
             "helpful": helpful,
-            "comment": clip_comment(comment),
-            "question": clip_question(response.question),
+            "comment": clip(comment, MAX_COMMENT_CHARS) if comment else None,
+            "question": clip(response.question, MAX_QUESTION_CHARS),
             "vector": response.vector,
             "chunks": "\n".join(dict.fromkeys(map(digest, response.chunk_ids[:MAX_CHUNK_IDS]))),
             "keys": "\n".join(response.cache_keys) or None,

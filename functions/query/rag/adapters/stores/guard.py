@@ -45,19 +45,11 @@ class _Budget:
     """The seconds that are left for store calls."""
 
     left_s: float
-
-
-@dataclass(frozen=True, slots=True)
-class _Request:
-    """The budgets of a question, or of a vote, whose reads and writes share one."""
-
-    reads: _Budget
-    writes: _Budget
     is_vote: bool = False
 
 
-_REQUEST: ContextVar[_Request | None] = ContextVar("request", default=None)
-"""The request in progress; a store's methods know nothing of requests."""
+_BUDGETS: ContextVar[tuple[_Budget, _Budget] | None] = ContextVar("budgets", default=None)
+"""For the reads and for the writes of the request in progress; a store's methods know nothing of requests."""
 _REMAINING_S: ContextVar[Callable[[], float] | None] = ContextVar("remaining_s", default=None)
 """How long a vote still waits for the call of this thread."""
 
@@ -112,13 +104,14 @@ class StoreGuard:
     def question(self) -> Iterator[None]:
         """Give the calls in this block a question's budgets."""
         writes = _Budget(max(WRITE_BUDGET_S, self._question_s))
-        with _set(_REQUEST, _Request(_Budget(self._question_s), writes)):
+        with _set(_BUDGETS, (_Budget(self._question_s), writes)):
             yield
 
     @contextmanager
     def vote(self) -> Iterator[None]:
         """Give the calls in this block a vote's budget and try them even while the circuit is open."""
-        with _set(_REQUEST, self._new_vote()):
+        budget = _Budget(self._vote_s, is_vote=True)
+        with _set(_BUDGETS, (budget, budget)):
             yield
 
     def read[T](self, call: Callable[[], T]) -> T:
@@ -127,8 +120,8 @@ class StoreGuard:
         Raises:
             StoreUnavailable: it took too long, or was not tried.
         """
-        request = _REQUEST.get() or self._new_vote()
-        return self._call(call, request, request.reads)
+        budgets = _BUDGETS.get()
+        return self._call(call, budgets[0] if budgets else _Budget(self._vote_s, is_vote=True))
 
     def write[T](self, call: Callable[[], T]) -> T:
         """Return the result of ``call``, within the time for writes.
@@ -136,8 +129,8 @@ class StoreGuard:
         Raises:
             StoreUnavailable: it took too long and may still write, or was not tried.
         """
-        request = _REQUEST.get() or self._new_vote()
-        return self._call(call, request, request.writes)
+        budgets = _BUDGETS.get()
+        return self._call(call, budgets[1] if budgets else _Budget(self._vote_s, is_vote=True))
 
     def reset(self) -> None:
         """Forget the store's state: a snapshot was restored, elsewhere and much later."""
@@ -146,42 +139,25 @@ class StoreGuard:
             self._is_cold = True
             self._abandoned.clear()
 
-    def _new_vote(self) -> _Request:
-        budget = _Budget(self._vote_s)
-        return _Request(budget, budget, is_vote=True)
-
-    def _call[T](self, call: Callable[[], T], request: _Request, budget: _Budget) -> T:
+    def _call[T](self, call: Callable[[], T], budget: _Budget) -> T:
         limit_s = budget.left_s
         if limit_s <= 0:
             raise StoreUnavailable("not tried, the request's time for stores is spent")
-        if not request.is_vote:
-            self._admit()
+        if not budget.is_vote:
+            with self._lock:
+                if self._is_open():
+                    raise StoreUnavailable("not tried, the store was slow or out of reach a moment ago")
+                if self._open_until:  # this call tries for all
+                    self._open_until = self._wall() + COOL_OFF_S
             self._prepare()
         started = self._clock()
 
         def timed_call() -> T:
-            with _set(_REMAINING_S, (lambda: started + limit_s - self._clock()) if request.is_vote else None):
+            with _set(_REMAINING_S, (lambda: started + limit_s - self._clock()) if budget.is_vote else None):
                 return call()
 
-        try:
-            return self._run_within(limit_s, timed_call)
-        finally:
-            budget.left_s -= self._clock() - started
-
-    def _admit(self) -> None:
-        """Refuse the call while the circuit is open; else let it be the one that tries for all."""
-        with self._lock:
-            if self._is_open():
-                raise StoreUnavailable("not tried, the store was slow or out of reach a moment ago")
-            if self._open_until:
-                self._open_until = self._wall() + COOL_OFF_S
-
-    def _is_open(self) -> bool:
-        # A clock that was set back must not keep the store out of use.
-        return len(self._abandoned) >= MAX_ABANDONED or 0 < self._open_until - self._wall() <= COOL_OFF_S
-
-    def _run_within[T](self, limit_s: float, call: Callable[[], T]) -> T:
-        outcome: Future[T] = self._run(call, limit_s)
+        outcome: Future[T] = self._run(timed_call, limit_s)
+        budget.left_s -= self._clock() - started
         is_late = not outcome.done()
         if is_late:
             with self._lock:
@@ -193,6 +169,10 @@ class StoreGuard:
         if is_late:
             raise StoreUnavailable(f"the store took longer than {1000 * limit_s:.0f} ms")
         return outcome.result()
+
+    def _is_open(self) -> bool:
+        # A clock that was set back must not keep the store out of use.
+        return len(self._abandoned) >= MAX_ABANDONED or 0 < self._open_until - self._wall() <= COOL_OFF_S
 
     def _learn(self, outcome: Future[Any]) -> None:
         """Close the circuit after a success, in time or late; open it if the store was out of reach."""

@@ -19,7 +19,6 @@ from rag.values.stored import (
     MAX_ANSWER_BYTES,
     MAX_ANSWER_CHARS,
     MAX_CHUNK_IDS,
-    MAX_COMMENT_CHARS,
     MAX_QUESTION_CHARS,
     MAX_SOURCE_CHARS,
     MAX_SOURCES,
@@ -39,18 +38,9 @@ def expiry(now: float, ttl_s: float) -> int:
 
 
 def clip(text: str, limit: int) -> str:
-    """Return ``text`` in at most ``limit`` characters, with an ellipsis where it was cut."""
+    """Return ``text`` without lone surrogates, in at most ``limit`` characters, with an ellipsis where it was cut."""
+    text = replace_surrogates(text)
     return text if len(text) <= limit else text[: limit - 1] + "…"
-
-
-def clip_question(text: str) -> str:
-    """Return a question as it is stored: without lone surrogates, cut to its limit."""
-    return clip(replace_surrogates(text), MAX_QUESTION_CHARS)
-
-
-def clip_comment(text: str | None) -> str | None:
-    """Return a comment as it is stored."""
-    return clip(replace_surrogates(text), MAX_COMMENT_CHARS) if text else None
 
 
 def encode_answer(answer: CachedAnswer) -> str | None:

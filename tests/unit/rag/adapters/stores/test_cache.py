@@ -15,6 +15,7 @@ from store_contract import (
     make_answer,
 )
 
+from rag.adapters.stores import cache as cache_module
 from rag.adapters.stores.cache import MAX_ENTRIES, MAX_ENTRY_CHARS, LayeredCache
 from rag.errors import StoreUnavailable
 from rag.ports import AnswerCache
@@ -176,8 +177,9 @@ def test_clear_empties_this_process_s_layer_only(layered: LayeredCache) -> None:
     assert layer(layered) == "l2"
 
 
-def test_threads_may_share_it(clock: FakeClock) -> None:
-    cache = LayeredCache(InMemoryAnswerCache(clock=clock), clock=clock, max_entries=4)
+def test_threads_may_share_it(clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache_module, "MAX_ENTRIES", 4)
+    cache = LayeredCache(InMemoryAnswerCache(clock=clock), clock=clock)
     start = threading.Barrier(8)
 
     def work(number: int) -> bool:
