@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +41,7 @@ from rag.errors import StoreUnavailable
 from rag.ledger import Ledger
 from rag.ports import ChatModel, Index, Writer
 from rag.profiles import load_profile
-from rag.profiles.shared.dependencies import OptionalStages, StageDependencies, Stores
+from rag.profiles.shared.dependencies import StageDependencies, Stores
 from rag.values.answer import Answer, Confidence
 from rag.values.chat import Completion, Deadline, Message, OnText
 from rag.values.question import Question
@@ -335,25 +335,13 @@ def make_inputs(
     *,
     clock: Callable[[], float] | None = None,
     new_id: Callable[[], str] = lambda: "r",
-    stages: OptionalStages | None = None,
+    stages: StageDependencies | None = None,
 ) -> StageDependencies:
-    """Inputs without stores, tables or a model for other purposes."""
-    stages = stages or OptionalStages(
-        stores=None,
-        chat=None,
-        deciding_chat=lambda model: FakeChat(),
-        prompt=lambda name, *placeholders: "",
-        scope=dict,
-        version=lambda: "v1",
-        embed=_embed,
-        language_unlike=lambda text: "",
-    )
-    return StageDependencies(
+    """Inputs without stores, tables or a model for other purposes, or with those of ``stages``."""
+    return replace(
+        stages or make_services(stores=False, chat=False),
         index=index,
         writer=writer,
-        stages=stages,
-        acronyms=AcronymTable,
-        rules=RuleTable,
         clock=clock or FakeClock(),
         new_id=new_id,
     )
@@ -368,12 +356,18 @@ SERVICE_PROMPTS = {
 
 def make_services(
     *, stores: bool = True, chat: bool | ChatModel = True, prompts: Mapping[str, str] | None = None
-) -> OptionalStages:
+) -> StageDependencies:
     """Services over stores, of which none is opened, and a model, or without; a model that is given also decides."""
     model = (FakeChat() if chat else None) if isinstance(chat, bool) else chat
     unopened = SqliteTable(Path("unopened.sqlite"))
     kept = Stores(LayeredCache(InMemoryAnswerCache()), InMemoryMemory(), TableFeedback(unopened))
-    return OptionalStages(
+    return StageDependencies(
+        index=FakeIndex(),
+        writer=make_writer(FakeChat(), "{context}"),
+        acronyms=AcronymTable,
+        rules=RuleTable,
+        clock=FakeClock(),
+        new_id=lambda: "r",
         stores=kept if stores else None,
         chat=model,
         deciding_chat=lambda name: FakeChat(model=name) if isinstance(chat, bool) else chat,

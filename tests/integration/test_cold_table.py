@@ -99,9 +99,9 @@ def test_a_renewed_table_keeps_its_client() -> None:
     assert isinstance(made.table, DynamoDbTable)
     assert "boto3" in sys.modules
     client = made.table._client
-    before = client._client()
+    before = client.client()
     made.renew()
-    assert client._client() is before
+    assert client.client() is before
 
 
 # Processes whose clocks differ by an hour

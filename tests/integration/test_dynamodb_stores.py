@@ -385,7 +385,7 @@ def test_after_a_reset_the_same_client_makes_new_connections(server: ScriptedSer
 
 def test_threads_make_one_client_between_them(table: DynamoDbTable) -> None:
     with ThreadPoolExecutor(8) as threads:
-        clients = list(threads.map(lambda _: table._client._client(), range(16)))
+        clients = list(threads.map(lambda _: table._client.client(), range(16)))
     assert len({id(client) for client in clients}) == 1
 
 

@@ -96,7 +96,7 @@ def build(settings: GaCountsSettings, dependencies: StageDependencies) -> Pipeli
         before=(ExpandAcronyms(dependencies.acronyms),),
         after=(RuleFilter(dependencies.rules, dependencies.index.fields, wall=settings.seed_rules),),
     )
-    rerank = dependencies.stages.build_rerank(
+    rerank = dependencies.build_rerank(
         settings.reranker, budget_s=settings.rerank_budget_s, spread=settings.rerank_spread
     )
     return replace(

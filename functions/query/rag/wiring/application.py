@@ -28,7 +28,7 @@ from rag.http.schema import HealthReply, IndexHealth, LlmHealth, SuggestionsRepl
 from rag.pipeline import Pipeline
 from rag.ports import ChatModel, RemoteEmbedder
 from rag.profiles import load_profile
-from rag.profiles.shared.dependencies import OptionalStages, StageDependencies
+from rag.profiles.shared.dependencies import StageDependencies
 from rag.profiles.shared.pipeline import describe_seed_rules
 from rag.profiles.shared.settings import ProfileSettings
 from rag.values.answer import Answer, Decline
@@ -225,17 +225,6 @@ def build_application(settings: Settings) -> Application:
             "tables": tables.digest(),
         }
 
-    stages = OptionalStages(
-        stores=stores.stores if stores else None,
-        chat=chat,
-        deciding_chat=chats.decision_model,
-        prompt=prompts.load,
-        scope=cache_scope,
-        version=index.version,
-        embed=index.embed,
-        language_unlike=index.language_unlike,
-        embed_ahead=index.embed_ahead if remote else None,
-    )
     suggestions = library.Suggestions(index.lease)
 
     def guide() -> Decline:
@@ -248,7 +237,15 @@ def build_application(settings: Settings) -> Application:
         index=index,
         writer=writer,
         window=window,
-        stages=stages,
+        stores=stores.stores if stores else None,
+        chat=chat,
+        deciding_chat=chats.decision_model,
+        prompt=prompts.load,
+        scope=cache_scope,
+        version=index.version,
+        embed=index.embed,
+        language_unlike=index.language_unlike,
+        embed_ahead=index.embed_ahead if remote else None,
         acronyms=tables.acronyms,
         rules=tables.rules,
         clock=time.perf_counter,

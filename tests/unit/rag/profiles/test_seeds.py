@@ -160,7 +160,7 @@ def test_the_seeds_bars_of_the_cache() -> None:
 
 def bar(name: str, environ: dict[str, str]) -> float:
     profile = load_profile(name)
-    inputs = replace(make_inputs(FakeIndex(), make_writer(FakeChat(), "{context}")), stages=make_services())
+    inputs = make_inputs(FakeIndex(), make_writer(FakeChat(), "{context}"), stages=make_services())
     cache = profile.build(load(profile.settings, {"ENABLE_RESPONSE_CACHE": "on", **environ}), inputs).cache
     assert cache is not None
     return cache.bar

@@ -48,13 +48,16 @@ class DynamoDbClient:
         self._boto_client: Any = None
         self._connecting: threading.Thread | None = None
 
-    def warm(self) -> None:
-        """Make boto3's client; no request is sent.
+    def client(self) -> Any:
+        """Return boto3's client, made on first use; no request is sent.
 
         Raises:
             StoreUnavailable: there is no region, or the endpoint is no URL.
         """
-        self._client()
+        with self._lock:
+            if self._boto_client is None:
+                self._boto_client = self._make_client()
+            return self._boto_client
 
     def reset(self) -> None:
         """Close all connections, not while calls are running; boto3's client stays, making it takes 80 ms of CPU."""
@@ -85,7 +88,7 @@ class DynamoDbClient:
         """
         from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
 
-        client = self._client()
+        client = self.client()
         if (connecting := self._connecting) and connecting is not threading.current_thread():
             connecting.join(CONNECT_TIMEOUT_S)
             self._connecting = None
@@ -104,12 +107,6 @@ class DynamoDbClient:
             raise StoreUnavailable(message) from exc
         except (BotoCoreError, OSError) as exc:
             raise StoreOutOfReach(f"DynamoDB {operation}: {type(exc).__name__}") from exc
-
-    def _client(self) -> Any:
-        with self._lock:
-            if self._boto_client is None:
-                self._boto_client = self._make_client()
-            return self._boto_client
 
     def _make_client(self) -> Any:
         # Late: only a deployment with a table pays for the import.

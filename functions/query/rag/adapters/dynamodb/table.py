@@ -57,7 +57,7 @@ class DynamoDbTable:
         self._sleep = sleep
 
     def warm(self) -> None:
-        self._client.warm()
+        self._client.client()
 
     def renew(self) -> None:
         """Close all connections and begin to open a new one, with a read of an item that does not exist."""

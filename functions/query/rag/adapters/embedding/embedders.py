@@ -35,14 +35,10 @@ class CachingEmbedder:
     """
 
     def __init__(self, inner: Embedder) -> None:
+        self.model = inner.model
         self._inner = inner
         self._futures: LRUCache[str, Future[Matrix]] = LRUCache(MAX_QUESTIONS)
         self._lock = Lock()
-
-    @property
-    def model(self) -> str:
-        """The model of the inner embedder."""
-        return self._inner.model
 
     @property
     def dimensions(self) -> int:

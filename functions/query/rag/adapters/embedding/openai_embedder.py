@@ -69,12 +69,7 @@ def read_vectors(body: bytes, *, count: int, dimensions: int | None = None) -> M
     if dimensions not in (None, len(rows[0])):
         expected = f"{dimensions} are expected (see EMBED_DIMENSIONS)"
         raise EmbeddingFailed(f"Unreadable embeddings: {len(rows[0])} dimensions where {expected}")
-    matrix = np.stack(rows)
-    largest = np.abs(matrix).max(axis=1, keepdims=True, initial=0.0)
-    if not (np.isfinite(largest).all() and (largest > 0).all()):
-        raise EmbeddingFailed("Unreadable embeddings: a vector without a direction")
-    matrix /= largest  # so that no square overflows or vanishes
-    return np.asarray(matrix / np.linalg.norm(matrix, axis=1, keepdims=True), dtype=np.float32)
+    return _unit(np.stack(rows))
 
 
 def _vector(embedding: object) -> np.ndarray:
@@ -86,6 +81,15 @@ def _vector(embedding: object) -> np.ndarray:
     except (ValueError, OverflowError) as exc:
         raise EmbeddingFailed("Unreadable embeddings: not a vector") from exc
     raise EmbeddingFailed("Unreadable embeddings: not a vector")
+
+
+def _unit(rows: np.ndarray) -> Matrix:
+    """Scale to unit length, first by the largest coordinate, so that no square overflows or vanishes."""
+    largest = np.abs(rows).max(axis=1, keepdims=True, initial=0.0)
+    if not (np.isfinite(largest).all() and (largest > 0).all()):
+        raise EmbeddingFailed("Unreadable embeddings: a vector without a direction")
+    scaled = rows / largest
+    return np.asarray(scaled / np.linalg.norm(scaled, axis=1, keepdims=True), dtype=np.float32)
 
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
@@ -100,6 +104,7 @@ class OpenAiEmbedder:
 
     def __init__(self, config: EmbedConfig) -> None:
         self.config = config
+        self.model = config.model
         self._dimensions = config.dimensions or OWN_DIMENSIONS.get(config.model)
         self.server = OpenAiServer(
             base_url=config.base_url,
@@ -109,11 +114,6 @@ class OpenAiEmbedder:
             noun="Embedder",
             answer="embeddings",
         )
-
-    @property
-    def model(self) -> str:
-        """The model's name, as in manifests and on the server."""
-        return self.config.model
 
     @property
     def dimensions(self) -> int:

@@ -125,7 +125,7 @@ PLACEHOLDER_KEY = "none"
 logger = logging.getLogger(__name__)
 
 
-@dataclass(kw_only=True, eq=False)
+@dataclass(kw_only=True, eq=False, repr=False)
 class OpenAiServer:
     """One server and account. An instance serves any number of threads with one client.
 

@@ -81,11 +81,7 @@ class LayeredCache:
         return CacheHit(key=key, answer=answer, layer="l1", expires_at=entry.expires_at) if answer else None
 
     def get(self, key: str) -> CacheHit | None:
-        """Return the answer under ``key``, from this process if it is there.
-
-        Raises:
-            StoreUnavailable: it is not in this process, and the shared layer cannot be read.
-        """
+        """Return the answer under ``key``, from this process if it is there, else from the shared layer."""
         with self._lock:
             evictions = self._evictions
         if hit := self.get_local(key):
@@ -99,11 +95,7 @@ class LayeredCache:
         return hit
 
     def put(self, key: str, answer: CachedAnswer, *, ttl_s: float) -> None:
-        """Store ``answer`` in both layers.
-
-        Raises:
-            StoreUnavailable: the answer is only in this process: the shared layer cannot be written.
-        """
+        """Store ``answer`` in both layers; after ``StoreUnavailable`` it is only in this process."""
         body = encode_answer(answer)
         if body is None:
             return
@@ -112,11 +104,7 @@ class LayeredCache:
         self._l2.put(key, answer, ttl_s=ttl_s)
 
     def evict(self, key: str) -> None:
-        """Delete the answer under ``key`` from both layers.
-
-        Raises:
-            StoreUnavailable: the answer is still in the shared layer.
-        """
+        """Delete the answer from both layers; after ``StoreUnavailable`` it is still in the shared one."""
         with self._lock:
             self._evictions += 1
             self._l1.pop(key, None)

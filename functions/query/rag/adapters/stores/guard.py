@@ -115,20 +115,12 @@ class StoreGuard:
             yield
 
     def read[T](self, call: Callable[[], T]) -> T:
-        """Return the result of ``call``, within the time for reads.
-
-        Raises:
-            StoreUnavailable: it took too long, or was not tried.
-        """
+        """Return the result of ``call`` within the time for reads, or raise StoreUnavailable."""
         budgets = _BUDGETS.get()
         return self._call(call, budgets[0] if budgets else _Budget(self._vote_s, is_vote=True))
 
     def write[T](self, call: Callable[[], T]) -> T:
-        """Return the result of ``call``, within the time for writes.
-
-        Raises:
-            StoreUnavailable: it took too long and may still write, or was not tried.
-        """
+        """Return the result of ``call`` within the time for writes, or raise StoreUnavailable: it may still write."""
         budgets = _BUDGETS.get()
         return self._call(call, budgets[1] if budgets else _Budget(self._vote_s, is_vote=True))
 

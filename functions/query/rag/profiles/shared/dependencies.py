@@ -33,8 +33,12 @@ class Stores:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OptionalStages:
-    """The stages that need a store or a chat model; a stage without its part is None and its slot stays empty.
+class StageDependencies:
+    """The dependencies of all stages. A stage without its store or chat model is None, and its slot stays empty.
+
+    ``acronyms`` and ``rules`` return the deployment's tables, which may be empty. ``clock`` counts seconds
+    monotonically; ``new_id`` returns unguessable response ids. ``remarks`` recognises remarks that are no questions;
+    None treats every text as a question. ``window`` bounds the passages.
 
     ``stores`` and ``chat`` are None if none is configured. ``deciding_chat`` builds the chat model of a name for
     decisions, ``prompt`` loads a template by file name and placeholders. ``scope`` returns the inputs of a cached
@@ -43,6 +47,14 @@ class OptionalStages:
     embedding that calls another machine (else None).
     """
 
+    index: Index
+    writer: Writer
+    acronyms: Callable[[], AcronymTable]
+    rules: Callable[[], RuleTable]
+    clock: Callable[[], float]
+    new_id: Callable[[], str]
+    remarks: Remarks | None = None
+    window: ContextWindow = field(default_factory=ContextWindow)
     stores: Stores | None
     chat: ChatModel | None
     deciding_chat: Callable[[str], ChatModel]
@@ -122,23 +134,3 @@ class OptionalStages:
         if self.stores is None:
             return None
         return FeedbackLog(store=self.stores.feedback, cache=self.stores.cache, embed=self.embed, now=time.time)
-
-
-@dataclass(frozen=True, slots=True)
-class StageDependencies:
-    """The dependencies of all stages.
-
-    ``acronyms`` and ``rules`` return the deployment's tables, which may be empty. ``clock`` counts seconds
-    monotonically; ``new_id`` returns unguessable response ids. ``remarks`` recognises remarks that are no questions;
-    None treats every text as a question. ``window`` bounds the passages.
-    """
-
-    index: Index
-    writer: Writer
-    stages: OptionalStages
-    acronyms: Callable[[], AcronymTable]
-    rules: Callable[[], RuleTable]
-    clock: Callable[[], float]
-    new_id: Callable[[], str]
-    remarks: Remarks | None = None
-    window: ContextWindow = field(default_factory=ContextWindow)

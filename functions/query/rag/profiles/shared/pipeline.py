@@ -100,7 +100,7 @@ def build_pipeline(
     Raises:
         ConfigurationError: SEED_RULES is on, and there is no ``seed``.
     """
-    policy, stages = _retrieval_policy(settings, dependencies, seed), dependencies.stages
+    policy = _retrieval_policy(settings, dependencies, seed)
     quotes_doubtful = settings.doubtful == "quote"
     return Pipeline(
         profile=profile,
@@ -108,12 +108,12 @@ def build_pipeline(
         decline_text=settings.decline,
         admit=PlainAdmission(settings.max_query_chars),
         remarks=policy.remarks,
-        conversation=stages.build_conversation(settings),
+        conversation=dependencies.build_conversation(settings),
         query_stages=(*policy.query_stages, *before, RequestFilter(dependencies.index.fields), *after),
-        cache=stages.build_answer_cache(settings, policy.bar),
+        cache=dependencies.build_answer_cache(settings, policy.bar),
         retrieve=policy.retrieve,
         refine=policy.refine,
-        learn=stages.build_feedback_refine(),
+        learn=dependencies.build_feedback_refine(),
         order=policy.order,
         gate=policy.gate,
         pack=pack if settings.seed_rules else WindowPacker(pack, dependencies.window),
@@ -121,7 +121,7 @@ def build_pipeline(
         quote=ExtractiveWriter() if settings.weak == "quotes" else None,
         answering=_answer_finisher(settings, dependencies, form),
         score=policy.score,
-        feedback=stages.build_feedback_log(),
+        feedback=dependencies.build_feedback_log(),
         categories={},
         clock=dependencies.clock,
         new_id=dependencies.new_id,
@@ -159,5 +159,5 @@ def _answer_finisher(settings: ProfileSettings, dependencies: StageDependencies,
     check = SupportCheck(index=dependencies.index, form=form, unsupported=settings.unsupported)
     judge = None
     if settings.check != "off":
-        judge = dependencies.stages.build_judge(budget_s=settings.judge_budget_s, selective=settings.check == "auto")
+        judge = dependencies.build_judge(budget_s=settings.judge_budget_s, selective=settings.check == "auto")
     return AnswerFinisher(form=form, decline=settings.decline, check=check, judge=judge, remarks=dependencies.remarks)
