@@ -1,14 +1,12 @@
 """Files of other formats as Markdown with a title in front matter.
 
-All is done on the bytes given, nothing is fetched. A converter's libraries are imported when its first file comes.
+Only the given bytes are read, nothing is fetched. A converter's libraries are imported at its first file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from documents.errors import NoText, Unconvertible, Unreadable
 from documents.values import Converted, Decode
@@ -28,36 +26,34 @@ _KINDS = {
     "reStructuredText": ("from_rst", ".rst"),
     "Word document": ("from_docx", ".docx"),
 }
-_PLAIN = frozenset({"AsciiDoc", "CSV", "reStructuredText"})
-"""Text in whatever encoding; the others say theirs."""
-_PLACED = frozenset({"AsciiDoc", "reStructuredText"})
-"""What takes in other files of its folder."""
+_PLAIN_TEXT = frozenset({"AsciiDoc", "CSV", "reStructuredText"})  # the other formats state their encoding
+_WITH_OTHER_FILES = frozenset({"AsciiDoc", "reStructuredText"})
 
 _MAX_REASON_CHARS = 200
 _KIND_OF = {suffix: kind for kind, (_, *suffixes) in _KINDS.items() for suffix in suffixes}
 
 SUFFIXES = frozenset(_KIND_OF)
-"""What can be converted: lower case, with the dot."""
+"""The suffixes of the files that can be converted: lower case, with the dot."""
 
 
 def convert(data: bytes, suffix: str, *, decode: Decode, context: PageContext | None = None) -> Converted:
-    """The bytes of a file with that ``suffix`` (one of ``SUFFIXES``) as Markdown.
+    """Return a file's bytes as Markdown, by its ``suffix`` (one of ``SUFFIXES``).
 
-    ``decode`` is asked about formats of plain text. ``place`` is where the file is, for formats that take in others.
+    ``decode`` reads formats of plain text. ``context`` is the file's place, for formats that include other files.
 
     Raises:
-        NoText: there is nothing to read in it.
-        Unconvertible: it is too large, locked, or not what its suffix says.
-        Unreadable: it is damaged, or needs more than this machine has.
-        KeyError: no file with that suffix is converted.
+        NoText: the file holds no text.
+        Unconvertible: it is too large, locked, or not of the format that its suffix names.
+        Unreadable: it is damaged, or needs more memory than the machine has.
+        KeyError: files with that suffix are not converted.
     """
     kind = _KIND_OF[suffix]
     module, *_ = _KINDS[kind]
-    found: Callable[..., str | Converted] = import_module(f"{__name__}.{module}").convert
-    read = partial(found, decode=decode) if kind in _PLAIN else found
-    read = partial(read, context=context) if kind in _PLACED else read
+    options: dict[str, Any] = {"decode": decode} if kind in _PLAIN_TEXT else {}
+    if kind in _WITH_OTHER_FILES:
+        options["context"] = context
     try:
-        made = read(data)
+        converted: Converted = import_module(f"{__name__}.{module}").convert(data, **options)
     except (Unconvertible, NoText):
         raise
     except RecursionError as exc:
@@ -67,4 +63,4 @@ def convert(data: bytes, suffix: str, *, decode: Decode, context: PageContext | 
     except Exception as exc:  # damaged files raise anything in the libraries, and the other files must go on
         reason = " ".join(f"{type(exc).__name__}: {exc}".split())
         raise Unreadable(f"cannot be read as {kind}: {reason[:_MAX_REASON_CHARS]}") from exc
-    return made if isinstance(made, Converted) else Converted(made)
+    return converted

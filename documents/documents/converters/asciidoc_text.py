@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequenc
 from pathlib import PurePosixPath
 from posixpath import dirname, join, normpath
 
-from documents.converters.output import one_line
 from documents.markup.context import PageContext
 from documents.markup.extensions import decode_entities
 
@@ -26,11 +25,6 @@ _WRAPPED = re.compile(r"^:!?[\w-]+!?:[^\n]* \\\n(?:[^\n]* \\\n)*", re.MULTILINE)
 _MAX_DEPTH = 5  # of attributes in attributes
 _MAX_VALUE_CHARS = 10_000
 _CODE = re.compile(r"(`+)(.+?)\1")
-
-
-def _menu_path(match: re.Match[str]) -> str:
-    """``menu:File[Export > PDF]`` as ``File > Export > PDF``."""
-    return " > ".join(filter(None, (match[1], match[2].strip())))
 
 
 # Each is on 3 to 128 of 234 public pages (Pro Git, Spring Boot, Apache Tika, docling).
@@ -51,7 +45,10 @@ _RULES = tuple(
         (r"image::?[^\s\[\]]*\[([^\],=]*)(?:,[^\]]*)?\]", r"\1"),
         (r"image::?[^\s\[\]]*\[[^\]]*\]|(?:icon|anchor|indexterm2?):[^\s\[\]]*\[[^\]]*\]", ""),
         (r"(?:kbd|btn):\[((?:\\\]|[^\]\n])+)\]", r"\1"),
-        (r"menu:([^\s\[\]][^\[\]\n]{0,100})\[([^\]\n]*)\]", _menu_path),
+        (
+            r"menu:([^\s\[\]][^\[\]\n]{0,100})\[([^\]\n]*)\]",
+            lambda match: " > ".join(filter(None, (match[1], match[2].strip()))),
+        ),
         (r"\s*footnote:[\w-]*\[([^\]\n]+)\]", r" (\1)"),
         (r"(?<!\w)pass:[a-z,]*\[([^\[\]]{0,2000})\]", r"\1"),  # on 193 of Couchbase's 584 pages
         (r"footnote:[\w-]+\[\]", ""),  # another mark for a note that was said
@@ -63,12 +60,12 @@ _RULES = tuple(
 
 
 def split_lines(text: str) -> list[str]:
-    """The lines of ``text``, an attribute and its value on one."""
+    """Return the lines of ``text``, each attribute with its whole value on one line."""
     return _WRAPPED.sub(lambda match: re.sub(r" \\\n\s*", " ", match[0]), text).split("\n")
 
 
 def inline_markdown(text: str, attributes: Mapping[str, str]) -> str:
-    """``text``, one or more lines, as Markdown; code between backticks keeps its characters but for attributes."""
+    """Return one or more lines as Markdown; in code between backticks only attributes are replaced."""
     text = fill_attributes(text, attributes)
     parts: list[str] = []
     end = 0
@@ -86,18 +83,13 @@ def inline_markdown(text: str, attributes: Mapping[str, str]) -> str:
 
 
 def fill_attributes(text: str, attributes: Mapping[str, str]) -> str:
-    """``text`` with the values of attributes; one that is not known stays as it is."""
+    """Return ``text`` with the values of attributes; an unknown one stays as it is."""
     for _ in range(_MAX_DEPTH):
         before = text
         text = _ATTRIBUTE_REFERENCE.sub(lambda match: attributes.get(match[1], _BUILT_IN.get(match[1], match[0])), text)
         if text == before or len(text) > len(before) + _MAX_VALUE_CHARS:
             return before if len(text) > len(before) + _MAX_VALUE_CHARS else text
     return text
-
-
-def cell_markdown(text: str, attributes: Mapping[str, str]) -> str:
-    """A table's cell on one line."""
-    return one_line(inline_markdown(text, attributes))
 
 
 MAX_INCLUDE_DEPTH = 8
@@ -118,7 +110,7 @@ _VALUE = re.compile(r"(\w+)\s*=\s*(\"[^\"]*\"|[^,\]]*)")
 
 
 def include_files(lines: Sequence[str], attributes: MutableMapping[str, str], context: PageContext) -> list[str]:
-    """``lines`` with the files that they include, and with the titles of what they lead to without words."""
+    """Return ``lines`` with the files that they include, and with titles in links that have no words."""
     found = list(_Includer(context, dict(attributes)).run(lines, ()))
     titles = _Titles(context, dict(_captions_by_id(found)))
     return [_LINK.sub(titles.link, line) if "xref:" in line or "<<" in line else line for line in found]
@@ -130,7 +122,7 @@ class _Includer:
         self._attributes = attributes
 
     def run(self, lines: Iterable[str], within: tuple[str, ...]) -> Iterator[str]:
-        """``within``: the files that are being taken in, the innermost last."""
+        """Yield ``lines`` with their includes; ``within`` are the files being included, the innermost last."""
         for line in lines:
             if attribute := _ATTRIBUTE.match(line):
                 self._attributes[attribute[1]] = attribute[2] or ""
@@ -146,19 +138,19 @@ class _Includer:
         text = self._context.read_include(name) if name and len(within) < MAX_INCLUDE_DEPTH else None
         if text is None:
             return
-        options_given = {key: value.strip('"') for key, value in _VALUE.findall(options)}
-        lines = list(_select_lines(split_lines(text.replace("\r\n", "\n").rstrip("\n")), options_given))
-        offset = options_given.get("leveloffset", "").lstrip("+")
+        given = {key: value.strip('"') for key, value in _VALUE.findall(options)}
+        lines = list(_select_lines(split_lines(text.replace("\r\n", "\n").rstrip("\n")), given))
+        offset = given.get("leveloffset", "").lstrip("+")
         more = "=" * int(offset) if offset.isdecimal() and len(offset) == 1 else ""
-        is_document = not options_given.keys() & {"tag", "tags", "lines"} and self._is_document(name, lines)
+        is_document = not given.keys() & {"tag", "tags", "lines"} and self._is_document(name, lines)
         for line in self.run(lines, (*within, name)):
             if not is_document or _ATTRIBUTE.match(line):
                 yield more + line if more and _HEADING.match(line) else line
 
     def _is_document(self, name: str, lines: Sequence[str]) -> bool:
-        """Whether a file is a document beside this one, and has no place in it twice: Pro Git's chapters are.
+        """Return whether a file is a document beside this one, as Pro Git's chapters are: it is not included twice.
 
-        Antora says by its folders what is one. Where one file was given by itself there is none beside it.
+        Antora marks documents by their folders. A file that was given alone has no other document beside it.
         """
         if self._context.alone or self._context.kind == "antora":
             return False
@@ -173,7 +165,7 @@ class _Titles:
         self._own = own  # by id, and those of other pages by name
 
     def link(self, match: re.Match[str]) -> str:
-        """A link with the title of what it leads to; as it is where nobody knows."""
+        """Return a link with the title of its target; unchanged if the title is unknown."""
         if match[3]:
             title = self._own.get(match[3], "")
             return f"<<{match[3]},{title}>>" if title else match[0]
@@ -186,7 +178,7 @@ class _Titles:
 
 
 def _candidate_files(target: str, context: PageContext, family: str, within: Sequence[str]) -> Iterator[str]:
-    """Where the file that ``target`` names may be, from the page's folder or one above it."""
+    """Yield the paths that ``target`` may name, from the page's folder or one above it."""
     if "$" not in target and ":" not in target:
         yield normpath(join(dirname(within[-1]) if within else "", target))
         if family == "partial":
@@ -202,7 +194,7 @@ def _candidate_files(target: str, context: PageContext, family: str, within: Seq
 
 
 def _captions_by_id(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """The ids that a page states, each with the heading or the caption below it."""
+    """Yield each id of a page with the heading or caption below it."""
     waiting: list[str] = []
     for line in lines:
         if anchor := _ANCHOR.match(line):
@@ -214,16 +206,16 @@ def _captions_by_id(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
             waiting = []
 
 
-def _select_lines(lines: list[str], options_given: dict[str, str]) -> Iterator[str]:
-    """The lines that ``lines=``, ``tag=`` or ``tags=`` ask for, without those that mark tags."""
-    if numbers := options_given.get("lines"):
+def _select_lines(lines: list[str], given: dict[str, str]) -> Iterator[str]:
+    """Return the lines selected by ``lines=``, ``tag=`` or ``tags=``, without those that mark tags."""
+    if numbers := given.get("lines"):
         return _numbered_lines(lines, numbers)
-    names = re.split(r"[;,]", options_given.get("tag") or options_given.get("tags") or "")
+    names = re.split(r"[;,]", given.get("tag") or given.get("tags") or "")
     return _tagged_lines(lines, [name.strip() for name in names if name.strip()])
 
 
 def _numbered_lines(lines: list[str], numbers: str) -> Iterator[str]:
-    """The lines of ``numbers`` ("1..4;7;9..-1"), which count from 1; -1 is the last."""
+    """Yield the lines in ``numbers`` ("1..4;7;9..-1"), which count from 1; -1 is the last."""
     for first, dots, last in (run.partition("..") for run in re.split(r"[;,]", numbers)):
         if first.strip().isdecimal():
             end = (int(last) if last.lstrip("-").isdecimal() else len(lines)) if dots else int(first)
@@ -231,7 +223,7 @@ def _numbered_lines(lines: list[str], numbers: str) -> Iterator[str]:
 
 
 def _tagged_lines(lines: list[str], wanted: Sequence[str]) -> Iterator[str]:
-    """The lines within the tags ``wanted``, all when there are none."""
+    """Yield the lines within the ``wanted`` tags; with no tags, all lines."""
     open_tags: list[str] = []
     for line in lines:
         if mark := _TAGGED.search(line):

@@ -12,18 +12,17 @@ from collections.abc import Mapping, Sequence
 
 from documents import entries
 from documents.converters.asciidoc_text import (
-    cell_markdown,
     fill_attributes,
     include_files,
     inline_markdown,
     split_lines,
 )
-from documents.converters.output import Converted, Unconvertible, compose, converted, fence, literal
+from documents.converters.output import compose, fence, literal, one_line
 from documents.converters.tables import table
-from documents.errors import NoText
+from documents.errors import NoText, Unconvertible
 from documents.markup.context import PageContext
 from documents.sites.antora import find_attributes
-from documents.values import Decode
+from documents.values import Converted, Decode
 
 MAX_BYTES = 20 * 1024 * 1024
 MAX_DEPTH = 30
@@ -46,16 +45,18 @@ _DEFINITIONS = "::"
 _UNDERLINE = re.compile(r"(?:={2,}|-{2,}|~{2,}|\^{2,}|\+{2,})$")
 _UNDERLINES = "=-~^+"
 _TITLE = re.compile(r"\.(?![.\s])(.+)$")
+_SOURCE_LANGUAGE = re.compile(r"(?:source|,|listing)[^,]*,\s*([\w+#-]+)")
+_LANGUAGE_OPTION = re.compile(r"\blanguage=\"?([\w+#-]+)")
 _ADMONITIONS = frozenset({"NOTE", "TIP", "IMPORTANT", "WARNING", "CAUTION"})
 
 
-def convert(data: bytes, decode: Decode, context: PageContext | None = None) -> str | Converted:
-    """The text as Markdown. ``place`` is where the file is: without it no other file is read.
+def convert(data: bytes, decode: Decode, context: PageContext | None = None) -> Converted:
+    """Return the text as Markdown. Without ``context`` no other file is read.
 
     Raises:
-        Unconvertible: it is too large.
-        NoText: it holds none.
-        ValueError: it is no text.
+        Unconvertible: the file is too large.
+        NoText: it holds no text.
+        ValueError: it is not text.
     """
     if len(data) > MAX_BYTES:
         raise Unconvertible(f"has {len(data) >> 20} MiB; at most {MAX_BYTES >> 20} are read: split it")
@@ -67,11 +68,11 @@ def convert(data: bytes, decode: Decode, context: PageContext | None = None) -> 
             raise NoText("is the navigation of a site")
         lines = include_files(lines, attributes, context)
     body = "\n\n".join(_BlockReader(attributes, 0, set()).blocks(lines))
-    return converted(compose(body), (caveat,) if caveat else ())
+    return Converted(compose(body), (caveat,) if caveat else ())
 
 
 class _BlockReader:
-    """Reads blocks; ``attributes`` are those defined so far, in the whole document."""
+    """A reader of blocks; ``attributes`` are those defined so far in the whole document."""
 
     def __init__(self, attributes: dict[str, str], depth: int, ids: set[str]) -> None:
         if depth > MAX_DEPTH:
@@ -88,47 +89,47 @@ class _BlockReader:
         self._awaits_body = False  # a term stands there and nothing below it
 
     def blocks(self, lines: Sequence[str]) -> list[str]:
-        """The Markdown blocks of ``lines``."""
+        """Return the Markdown blocks of ``lines``."""
         at = 0
         while at < len(lines):
-            at = self._block(lines, at)
-        self._flush()
+            at = self._read_block(lines, at)
+        self._end_paragraph()
         self._end_lists()
         return self._out
 
-    def _block(self, lines: Sequence[str], at: int) -> int:
-        """Read what begins at a line; where the next begins."""
+    def _read_block(self, lines: Sequence[str], at: int) -> int:
+        """Read the block that begins at a line, and return the line at which the next begins."""
         line = lines[at].rstrip()
         if not self._paragraph and _is_underlined(line, lines[at + 1].rstrip() if at + 1 < len(lines) else ""):
-            self._heading("#" * (_UNDERLINES.index(lines[at + 1][0]) + 1), line)
+            self._add_heading("#" * (_UNDERLINES.index(lines[at + 1][0]) + 1), line)
             return at + 2
         if delimiter := _DELIMITER.match(line):
-            return self._delimited(lines, at, delimiter[1])
+            return self._read_delimited(lines, at, delimiter[1])
         if _TABLE.match(line):
-            return self._table(lines, at)
+            return self._read_table(lines, at)
         if line == "+":
-            self._flush()
+            self._end_paragraph()
             self._attached = True
         elif not line:
-            self._flush()
+            self._end_paragraph()
             self._attached = self._awaits_body
-        elif not self._special(line):
-            self._text(line)
+        elif not self._read_control_line(line):
+            self._read_text_line(line)
         return at + 1
 
-    def _special(self, line: str) -> bool:
-        """Take a line that is no text of a paragraph; whether it is one."""
+    def _read_control_line(self, line: str) -> bool:
+        """Read ``line`` unless it is a paragraph's text, and return whether it was read."""
         if attribute := _ATTRIBUTE.match(line):
             self._attributes[attribute[1].strip("!")] = self._attributes[attribute[1]] = attribute[2] or ""
         elif condition := _CONDITION.match(line):
             if condition[1]:
-                self._text(condition[1])
+                self._read_text_line(condition[1])
         elif _SILENT.match(line):
             pass
         elif (heading := _HEADING.match(line)) and not self._paragraph:
-            self._heading(heading[1], heading[2])
+            self._add_heading(heading[1], heading[2])
         elif (_BREAKS_OFF if self._paragraph else _BLOCK_ATTRIBUTES).match(line):
-            self._flush()
+            self._end_paragraph()
             self._style = f"{self._style},{line[1:-1]}" if self._style else line[1:-1]
         elif (title := _TITLE.match(line)) and not self._paragraph and not _ITEM.match(line):
             self._add(literal(inline_markdown(title[1], self._attributes)))
@@ -136,7 +137,7 @@ class _BlockReader:
             return False
         return True
 
-    def _heading(self, marks: str, text: str) -> None:
+    def _add_heading(self, marks: str, text: str) -> None:
         self._end_lists()
         anchor = _anchor(self._style)
         self._style = ""
@@ -144,22 +145,22 @@ class _BlockReader:
         anchor = anchor or ("" if len(marks) == 1 else _section_id(title, self._attributes, self._ids))
         self._add(f"{'#' * len(marks)} {title}{f' {{#{anchor}}}' if anchor else ''}")
 
-    def _text(self, line: str) -> None:
+    def _read_text_line(self, line: str) -> None:
         if item := _ITEM.match(line):
-            self._item(item[1], item[2])
+            self._add_item(item[1], item[2])
         elif (term := _TERM.match(line)) and "::" not in term[1]:
-            self._term(*term.groups())
+            self._add_term(*term.groups())
         elif self._paragraph or not line.startswith(" ") or self._stack:
             self._paragraph.append(line.strip())
         else:
             self._add(fence(line.strip()))  # an indented line is literal
 
-    def _term(self, text: str, marker: str, body: str | None) -> None:
-        """A term, with the beginning of its body: in a list of items an item, else of a list of its own."""
+    def _add_term(self, text: str, marker: str, body: str | None) -> None:
+        """Add a term and the beginning of its body: an item in a list of items, else an entry of a definition list."""
         if self._stack and (self._stack[0] != _DEFINITIONS or marker != _DEFINITIONS):
-            self._item(marker, f"{text}:")
+            self._add_item(marker, f"{text}:")
         else:
-            self._flush()
+            self._end_paragraph()
             self._out += [] if self._stack else [entries.BEGIN]
             self._stack[:] = [_DEFINITIONS]
             anchor = _anchor(self._style)
@@ -176,8 +177,8 @@ class _BlockReader:
         self._stack.clear()
         self._awaits_body = False
 
-    def _item(self, marker: str, text: str) -> None:
-        self._flush()
+    def _add_item(self, marker: str, text: str) -> None:
+        self._end_paragraph()
         kind = re.sub(r"\d+", "1", marker)
         if kind in self._stack:
             del self._stack[self._stack.index(kind) + 1 :]
@@ -187,7 +188,7 @@ class _BlockReader:
         bullet = "1. " if kind[0] in ".1" or kind.startswith("<") else "- "
         self._paragraph = [bullet + text]
 
-    def _flush(self) -> None:
+    def _end_paragraph(self) -> None:
         if not self._paragraph:
             return
         text, self._paragraph = "\n".join(self._paragraph), []
@@ -199,7 +200,7 @@ class _BlockReader:
         self._add(shown if item or quoted is None else _quote([shown], quoted), item=bool(item))
 
     def _add(self, block: str, *, item: bool = False) -> None:
-        """Add a block, within the open list item if it is attached to it."""
+        """Return add a block, within the open list item if it is attached to it."""
         if not item and not self._attached:
             self._end_lists()
         self._awaits_body = False
@@ -214,15 +215,16 @@ class _BlockReader:
                 self._out.append(shown)
             self._in_list = item
 
-    def _delimited(self, lines: Sequence[str], at: int, mark: str) -> int:
-        self._flush()
+    def _read_delimited(self, lines: Sequence[str], at: int, mark: str) -> int:
+        self._end_paragraph()
         close = "```" if mark.startswith("```") else mark
         end = next((n for n in range(at + 1, len(lines)) if lines[n].rstrip() == close), len(lines))
         inside, style, self._style = lines[at + 1 : end], self._style, ""
         if mark[0] in "-.`" and mark != "--":
             code = "\n".join(inside)
             shown = fill_attributes(code, self._attributes) if "subs=" in style else code
-            self._add(fence(shown, _language(style) or mark[3:].strip(".-`")))
+            language = _SOURCE_LANGUAGE.match(style) or _LANGUAGE_OPTION.search(style)
+            self._add(fence(shown, language[1] if language else mark[3:].strip(".-`")))
         elif mark[0] not in "/+":
             name = style.split(",")[0].split("%")[0].split(".")[0]
             parts = _BlockReader(self._attributes, self._depth + 1, self._ids).blocks(inside)
@@ -231,8 +233,8 @@ class _BlockReader:
             self._add(whole if quoted is None else _quote(parts, quoted))
         return end + 1
 
-    def _table(self, lines: Sequence[str], at: int) -> int:
-        self._flush()
+    def _read_table(self, lines: Sequence[str], at: int) -> int:
+        self._end_paragraph()
         mark = lines[at].strip()
         end = next((n for n in range(at + 1, len(lines)) if lines[n].strip() == mark), len(lines))
         style, self._style = fill_attributes(self._style, self._attributes), ""
@@ -241,7 +243,7 @@ class _BlockReader:
 
 
 def _is_underlined(line: str, following: str) -> bool:
-    """Whether ``line`` is a title in two lines: ``following`` is as long as it, one more or one less."""
+    """Return whether ``following`` underlines the title ``line``: their lengths differ by at most one."""
     is_line = _UNDERLINE.match(following) is not None and abs(len(line) - len(following)) <= 1
     return is_line and line[:1].isalnum() and not _ITEM.match(line)
 
@@ -250,18 +252,13 @@ def _anchor(style: str) -> str:
     return next((found for match in _ANCHOR.finditer(style) for found in match.groups() if found), "")
 
 
-def _language(style: str) -> str:
-    found = re.match(r"(?:source|,|listing)[^,]*,\s*([\w+#-]+)", style) or re.search(r"\blanguage=\"?([\w+#-]+)", style)
-    return found[1] if found else ""
-
-
 _NO_ID = re.compile(r"<[^>]+>|&(?:[a-z]+\d{0,2}|#\d{2,5}|#x[\da-f]{2,4});|[^ \w\-.]+")
 _EMPHASIS = re.compile(r"[*`_^~#](?=\w)|(?<=\w)[*`_^~#]")
 _GAPS = re.compile(r"[ .-]+")
 
 
 def _quotation_source(style: str) -> str | None:
-    """Who is quoted, and where from, by ``[quote, who, where]``; None where the block is no quotation."""
+    """Return the source in ``[quote, author, work]``; None if the block is not a quotation."""
     name, *options_given = (part.strip().strip("\"'") for part in style.split(","))
     if name.split(".")[0].split("#")[0] not in ("quote", "verse"):
         return None
@@ -269,13 +266,13 @@ def _quotation_source(style: str) -> str | None:
 
 
 def _quote(parts: Sequence[str], source: str) -> str:
-    """``parts`` as a quotation of Markdown, with its ``source`` below."""
+    """Return ``parts`` as a quotation, with its ``source`` below."""
     text = "\n\n".join([*parts, f"— {source}"] if source else parts)
     return "\n".join(f"> {line}".rstrip() for line in text.split("\n"))
 
 
 def _section_id(title: str, attributes: Mapping[str, str], taken: set[str]) -> str:
-    """The id of a section, as Asciidoctor makes it, and now among ``taken``; ``""`` where a document wants none."""
+    """Return a section's id as Asciidoctor makes it, and add it to ``taken``; ``""`` if ids are switched off."""
     if "sectids!" in attributes or "!sectids" in attributes:
         return ""
     prefix, gap = attributes.get("idprefix", "_"), attributes.get("idseparator", "_")[:1]
@@ -297,7 +294,7 @@ _REPEAT = re.compile(r"(\d+)\*")
 
 
 def _table_markdown(lines: Sequence[str], mark: str, style: str, attributes: Mapping[str, str]) -> str:
-    """The table between two lines that begin with ``mark``, with the block attributes ``style``, as Markdown."""
+    """Return the table between two lines that begin with ``mark``; ``style`` are its block attributes."""
     if mark in ",:":
         rows = [list(row) for row in csv.reader(lines, delimiter=mark) if row]
         width = max(map(len, rows), default=0)
@@ -315,7 +312,7 @@ def _table_markdown(lines: Sequence[str], mark: str, style: str, attributes: Map
 
 
 def _write_rows(rows: Sequence[Sequence[str]], attributes: Mapping[str, str]) -> str:
-    shown = [[cell_markdown(text, attributes).replace("\\|", "|") for text in row] for row in rows]
+    shown = [[one_line(inline_markdown(text, attributes)).replace("\\|", "|") for text in row] for row in rows]
     return table(shown[0], shown[1:]) if shown else ""
 
 
@@ -332,7 +329,7 @@ def _column_span(match: re.Match[str]) -> int:
 
 
 def _fill_grid(cells: Sequence[tuple[re.Match[str], str]], width: int) -> list[list[str]]:
-    """The grid, with a cell that spans several in each of them."""
+    """Return the rows of the table, with a spanning cell in each place that it covers."""
     grid: dict[tuple[int, int], str] = {}
     x = y = 0
     for match, text in cells:

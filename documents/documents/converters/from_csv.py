@@ -7,9 +7,10 @@ import io
 from collections import Counter
 from itertools import islice
 
-from documents.converters.output import Converted, Unconvertible, compose, converted
+from documents.converters.output import compose
 from documents.converters.tables import Budget, sheet_markdown
-from documents.values import Decode
+from documents.errors import Unconvertible
+from documents.values import Converted, Decode
 
 MAX_BYTES = 100 * 1024 * 1024
 MAX_CELL_CHARS = 1_000_000
@@ -19,12 +20,12 @@ _SAMPLE_ROWS = 100
 _SAMPLE_CHARS = 1 << 20
 
 
-def convert(data: bytes, decode: Decode) -> str | Converted:
-    """The rows as Markdown.
+def convert(data: bytes, decode: Decode) -> Converted:
+    """Return the rows as Markdown.
 
     Raises:
-        Unconvertible: it is too large, or empty.
-        ValueError: it is no text.
+        Unconvertible: the file is too large, or empty.
+        ValueError: it is not text.
     """
     if len(data) > MAX_BYTES:
         raise Unconvertible(f"has {len(data) >> 20} MiB; at most {MAX_BYTES >> 20} are read: split it")
@@ -32,11 +33,11 @@ def convert(data: bytes, decode: Decode) -> str | Converted:
     text = text.replace("\0", "")
     csv.field_size_limit(MAX_CELL_CHARS)
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text))
-    return converted(compose(sheet_markdown(list(Budget().bounded(rows)))), (caveat,) if caveat else ())
+    return Converted(compose(sheet_markdown(list(Budget().limit(rows)))), (caveat,) if caveat else ())
 
 
 def _delimiter(text: str) -> str:
-    """The one that cuts the most of the first rows into the same number of cells; of equals, into the most.
+    """Return the delimiter that splits most of the first rows into equally many cells, on a tie the most cells.
 
     ``csv.Sniffer`` takes letters for delimiters.
     """

@@ -14,7 +14,8 @@ from lxml import etree
 
 from documents.converters.from_html import markdown, parse
 from documents.converters.office import EQUATION, Equations, check_office, rewrite_parts
-from documents.converters.output import Converted, compose, converted
+from documents.converters.output import compose
+from documents.values import Converted
 
 MAX_XML_BYTES = 16 * 1024 * 1024
 """mammoth takes some 40 bytes of memory for each byte of XML; 16 MiB are more than a thousand pages."""
@@ -28,12 +29,12 @@ p[style-name^='TOC '] => !
 _NOTE_MARKS = "a[id^=footnote-ref], a[id^=endnote-ref], a[href^='#footnote-ref'], a[href^='#endnote-ref']"
 
 
-def convert(data: bytes) -> str | Converted:
-    """The document as Markdown; its title is that of its properties, else its first heading's.
+def convert(data: bytes) -> Converted:
+    """Return the document as Markdown, with its title from its properties, else from its first heading.
 
     Raises:
-        Unconvertible: it is encrypted, an old .doc, damaged, too large unpacked, has a DTD.
-        NoText: it holds none.
+        Unconvertible: the file is encrypted, an old .doc, damaged, too large unpacked, or has a DTD.
+        NoText: it holds no text.
     """
     title = check_office(data, suffix=".docx", max_xml_bytes=MAX_XML_BYTES)
     equations = Equations()
@@ -52,7 +53,7 @@ def convert(data: bytes) -> str | Converted:
     for picture in fragment.select("img[alt]"):
         if " " not in str(picture["alt"]).strip():  # a file's name
             picture.extract()
-    return converted(compose(markdown(fragment), title=title), equations.caveats)
+    return Converted(compose(markdown(fragment), title=title), equations.caveats)
 
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
@@ -65,7 +66,7 @@ _CHANGED_TAGS = (b"txbxContent", b"oMath", b"fldSimple", b":dir>", b":dir ", b":
 
 
 def prepare_parts(data: bytes, equations: Equations) -> bytes:
-    """The Word file ``data`` with its parts changed; the same bytes where there is nothing to change."""
+    """Return the Word file with its parts changed for mammoth, or the same bytes if nothing changes."""
     with ZipFile(io.BytesIO(data)) as archive:
         names = [name for name in archive.namelist() if name.endswith(".xml")]
         parts = {name: part for name in names if any(mark in (part := archive.read(name)) for mark in _CHANGED_TAGS)}
@@ -93,9 +94,9 @@ def _prepare_part(part: bytes, equations: Equations) -> bytes:
 
 
 def _move_text_box(box: Any) -> None:
-    """Put a text box where mammoth reads it: in a ``w:pict``, and of alternatives in the last one.
+    """Put a text box where mammoth reads it: in a ``w:pict``, in the last of several alternatives.
 
-    Word writes most text boxes twice, for programs of two ages.
+    Word writes most text boxes twice, for older and newer programs.
     """
     around = next(box.iterancestors(f"{_W}pict", f"{_W}drawing", f"{_MC}Fallback", f"{_MC}Choice"), None)
     if around is None or around.tag in (f"{_W}pict", f"{_MC}Fallback"):

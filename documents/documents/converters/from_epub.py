@@ -15,8 +15,9 @@ from bs4 import BeautifulSoup
 
 from documents.converters.from_html import page_markdown, parse
 from documents.converters.office import check_archive
-from documents.converters.output import Unconvertible, compose, literal, one_line, own_title
-from documents.errors import NoText
+from documents.converters.output import compose, literal, one_line, own_title
+from documents.errors import NoText, Unconvertible
+from documents.values import Converted
 
 MAX_TEXT_BYTES = 32 * 1024 * 1024
 
@@ -25,12 +26,12 @@ _RIGHTS = "META-INF/encryption.xml"
 _PAGES = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml")
 
 
-def convert(data: bytes) -> str:
-    """The book's pages; the table of contents that EPUB 3 has as a page of its own is left out.
+def convert(data: bytes) -> Converted:
+    """Return the book's pages as Markdown, without EPUB 3's page with the table of contents.
 
     Raises:
-        Unconvertible: it is damaged, too large, locked (DRM).
-        NoText: it holds none.
+        Unconvertible: the book is damaged, too large, or locked (DRM).
+        NoText: it holds no text.
     """
     try:
         with ZipFile(io.BytesIO(data)) as archive:
@@ -43,12 +44,12 @@ def convert(data: bytes) -> str:
         raise Unconvertible(f"is damaged or no EPUB: {exc}") from exc
     if not body.strip():
         raise NoText("holds no text")
-    title, about = (_said(package, "dc:title")[:1], _said(package, "dc:description"))
-    text = "\n\n".join([", ".join(_said(package, "dc:creator")), *map(literal, about), body])
-    return compose(text, title=own_title("".join(title)))
+    title, about = (_metadata(package, "dc:title")[:1], _metadata(package, "dc:description"))
+    text = "\n\n".join([", ".join(_metadata(package, "dc:creator")), *map(literal, about), body])
+    return Converted(compose(text, title=own_title("".join(title))))
 
 
-def _said(package: BeautifulSoup, name: str) -> list[str]:
+def _metadata(package: BeautifulSoup, name: str) -> list[str]:
     return [words for tag in package.find_all(name) if (words := one_line(parse(tag.get_text()).get_text(" ")))]
 
 
@@ -63,7 +64,7 @@ def _package_name(archive: ZipFile) -> str:
 
 
 def _pages(archive: ZipFile, package: BeautifulSoup, folder: str) -> Iterator[str]:
-    """The names of the pages in reading order."""
+    """Yield the names of the pages in reading order."""
     items = {str(item.get("id")): item for item in package.select("manifest > item")}
     names = set(archive.namelist())
     locked = _text(archive, _RIGHTS) if _RIGHTS in names else ""

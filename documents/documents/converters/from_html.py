@@ -17,6 +17,7 @@ from documents import entries
 from documents.converters.output import compose, fence, literal, one_line
 from documents.converters.tables import table
 from documents.markup.liquid import drop_template_tags
+from documents.values import Converted
 
 _PARSER = "html.parser"  # Python's own: it loads nothing, and knows no entities but HTML's
 _NO_TEXT = (
@@ -36,45 +37,38 @@ _CODE = ("code", "kbd", "pre", "samp", "script", "style", "tt")
 _ANCHOR = re.compile(r"[^\s{}]+")
 
 
-def convert(data: bytes) -> str:
-    """The page as Markdown; its title is ``<title>`` (without the site's name, if ``<h1>`` tells which part that is).
+def convert(data: bytes) -> Converted:
+    """Return the page as Markdown.
+
+    Its title is ``<title>``, without the site's name if ``<h1>`` shows which part that is.
 
     Raises:
-        Unconvertible: there is no text in it.
+        NoText: the page holds no text.
     """
-    page = _page(_TEMPLATE_TAG.sub(b"", data))
-    _drop_templates(page)
+    page = parse(_TEMPLATE_TAG.sub(b"", data))
+    for text in page.find_all(string=_TEMPLATE):
+        if not text.find_parent(_CODE):  # which shows the source of a template
+            text.replace_with(drop_template_tags(text, values=True))
     title, url = _page_title(page), _canonical_address(page)
-    return compose(markdown(_main_part(page), anchors=True), title=title, url=url)
+    return Converted(compose(markdown(_main_part(page), anchors=True), title=title, url=url))
 
 
 def page_markdown(data: bytes) -> str:
-    """The main part of a page that is one of many in a file; ``""`` when there is no text in it."""
-    return markdown(_main_part(_page(data)))
+    """Return the main part of one page of a book; ``""`` if it holds no text."""
+    return markdown(_main_part(parse(data)))
 
 
-def _page(data: bytes | str) -> BeautifulSoup:
+def parse(html: bytes | str) -> BeautifulSoup:
+    """Parse a page, or a fragment of HTML or simple XML."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", XMLParsedAsHTMLWarning)  # XHTML is read well enough
-        return BeautifulSoup(data, _PARSER)
-
-
-def _drop_templates(page: BeautifulSoup) -> None:
-    """Take tags and values of Liquid, Nunjucks or Jinja out of ``page``, but for its code: it is the source of one."""
-    for text in page.find_all(string=_TEMPLATE):
-        if not text.find_parent(_CODE):
-            text.replace_with(drop_template_tags(text, values=True))
-
-
-def parse(html: str) -> BeautifulSoup:
-    """A fragment of HTML or simple XML, of another converter."""
-    return _page(html)
+        return BeautifulSoup(html, _PARSER)
 
 
 def markdown(part: Tag, *, anchors: bool = False) -> str:
-    """``part`` as Markdown: headings as ``#``, tables with a header row, links and images by their words.
+    """Return ``part`` as Markdown: headings as ``#``, tables with a header row, links and images by their words.
 
-    ``anchors``: a heading's id stands behind it, as ``{#id}``. ``part`` is changed.
+    With ``anchors`` a heading's id stands behind it, as ``{#id}``. ``part`` is changed.
     """
     for link in part.select("h1 a, h2 a, h3 a, h4 a, h5 a, h6 a, dt a"):
         if not any(char.isalnum() for char in link.get_text()):
@@ -104,7 +98,7 @@ def _canonical_address(page: BeautifulSoup) -> str:
         return ""
 
 
-def _without_what_serves_the_page(page: BeautifulSoup) -> None:
+def _drop_furniture(page: BeautifulSoup) -> None:
     for tag in page.select(_NO_TEXT):
         tag.extract()
     for listing in page.select(_NUMBERED_CODE):
@@ -113,14 +107,14 @@ def _without_what_serves_the_page(page: BeautifulSoup) -> None:
     for node in page.find_all(string=lambda text: isinstance(text, PreformattedString) and not isinstance(text, CData)):
         node.extract()  # comments, <?php ... ?>, <!DOCTYPE ...>
     for button in page.select("button"):
-        if _is_read(button):
+        if _is_button_text(button):
             button.unwrap()
         else:
             button.extract()
 
 
 def _main_part(page: BeautifulSoup) -> Tag:
-    _without_what_serves_the_page(page)
+    _drop_furniture(page)
     mains = [main for main in page.select("main, [role=main]") if main.get_text(strip=True)]
     if len(mains) == 1:
         return mains[0]
@@ -132,11 +126,10 @@ def _main_part(page: BeautifulSoup) -> Tag:
     return page
 
 
-def _is_read(button: Tag) -> bool:
-    """Whether the words on a button are part of the text.
+def _is_button_text(button: Tag) -> bool:
+    """Return whether a button's words belong to the text.
 
-    They are in a sentence ("Click the [Start] button"), and where they are all of a heading, which opens what is below
-    it. Others only serve the page.
+    They do in a sentence ("Click the [Start] button"), and if they are a whole heading, which opens the text below it.
     """
     inner, beside = button, _has_words_beside(button)
     while inner.parent is not None and inner.parent.name in _INLINE:
@@ -154,7 +147,7 @@ def _has_words_beside(tag: Tag) -> bool:
 
 
 class _Converter(MarkdownConverter):
-    """markdownify with what an index needs: words, and blocks that are what they were."""
+    """markdownify, which here keeps words and blocks and drops links' addresses."""
 
     def __init__(self, *, anchors: bool) -> None:
         super().__init__(heading_style=ATX, bullets="-", escape_asterisks=False, escape_underscores=False)
@@ -224,12 +217,12 @@ def _in_line(text: str) -> str:
 
 
 def _is_code_name(text: str, anchor: str) -> bool:
-    """Whether a heading is a name of code: its id is itself, as Javadoc has it, where that of words is made of them."""
+    """Return whether a heading is a name of code: its text is its id, as in Javadoc."""
     return text == anchor or (anchor.startswith((f"{text}(", f"{text}-")) and anchor.endswith((")", "-")))
 
 
 def _anchor(heading: Tag) -> str:
-    """The address of a heading in its page: its id, or that of the section that it begins, as Sphinx writes it."""
+    """Return a heading's id, or, as Sphinx writes it, that of the section that the heading begins."""
     around = heading.parent
     begins = around is not None and around.name in ("section", "div") and around.find(_HEADING) is heading
     found = str(heading.get("id") or (around.get("id") if begins and around else "") or "")
@@ -241,10 +234,11 @@ _LISTS = ("ul", "ol")
 
 
 def unwrap_heading_lists(part: Tag) -> None:
-    """Make blocks of the lists in ``part`` that have a heading in an item, so that it is a heading of the page.
+    """Turn lists in ``part`` with a heading in an item into blocks, so that it becomes a heading of the page.
 
-    Old Javadoc has a section with its heading in each item. An empty ``<a id="...">`` before such a list is the address
-    of the heading that the list begins with.
+    Old Javadoc has a section with its heading in each item. An empty ``<a id="...">`` before such a list holds the id
+    of
+    its first heading.
     """
     for heading in part.find_all(_HEADINGS):
         for around in heading.find_parents(["li", *_LISTS]):
@@ -258,7 +252,7 @@ def unwrap_heading_lists(part: Tag) -> None:
 
 
 def close_definitions(part: Tag) -> None:
-    """Take terms and definitions out of the one before, whose end tag HTML lets writers leave out."""
+    """Move terms and definitions out of the one before, whose end tag HTML allows to omit."""
     for tag in part.find_all(["dt", "dd"]):
         while (around := tag.find_parent(["dt", "dd", "dl"])) is not None and around.name != "dl":
             for node in [tag, *tag.next_siblings][::-1]:
@@ -266,10 +260,11 @@ def close_definitions(part: Tag) -> None:
 
 
 def convert_div_grids(part: Tag) -> None:
-    """Make tables of the grids of ``<div>`` that Javadoc has had in their place since Java 16.
+    """Turn grids of ``<div>``, which Javadoc writes since Java 16, into tables.
 
-    On 120 pages of the JDK's own documentation, version 17, are 855, with 7,355 names and descriptions: all are then in
-    a row together, and 186 are without this.
+    120 pages of JDK 17's documentation have 855 with 7,355 names and descriptions: all are then together in a row, only
+    186
+    without this.
     """
     for grid in part.select("div.summary-table"):
         cells = grid.find_all("div", recursive=False)
@@ -299,7 +294,7 @@ _TABLE_PARTS = ("tbody", "thead", "tfoot", "tr", "td", "th", "caption")
 
 
 def unwrap_layout_tables(part: Tag) -> None:
-    """Make blocks of the cells of tables in ``part`` that are no table: those with a table in them, or one column."""
+    """Turn tables in ``part`` that only lay out a page, with a table inside or one column, into blocks."""
     tables = part.find_all("table")
     around = {id(one.find_parent("table")) for one in tables}
     parts: defaultdict[int, list[Tag]] = defaultdict(list)
@@ -314,10 +309,10 @@ def unwrap_layout_tables(part: Tag) -> None:
 
 
 def table_grid(table: Tag, words: Mapping[int, str]) -> tuple[list[str], list[list[str]]] | None:
-    """The header and the rows of ``table``, all of one length; ``words`` has each cell's by the tag's ``id()``.
+    """Return the header and the rows of ``table``, equally long; ``words`` has each cell's text by its tag's ``id()``.
 
-    A cell that spans several stands in each of them, so that each row can be read alone. The names in several header
-    rows are joined. Without a header row the first row is it.
+    A spanning cell stands in each place that it covers, so that each row can be read alone. The names in several header
+    rows are joined. Without a header row the first row is the header.
     """
     rows = _table_rows(table)
     cells: dict[tuple[int, int], str] = {}
@@ -346,13 +341,9 @@ def _table_rows(table: Tag) -> list[Sequence[Tag]]:
 
 def _header_rows(rows: Sequence[Sequence[Tag]]) -> int:
     count = 0
-    while count < len(rows) and _is_header_row(rows[count]):
+    while count < len(rows) and (rows[count][0].find_parent("thead") or all(cell.name == "th" for cell in rows[count])):
         count += 1
     return count if 0 < count < len(rows) else 1
-
-
-def _is_header_row(row: Sequence[Tag]) -> bool:
-    return row[0].find_parent("thead") is not None or all(cell.name == "th" for cell in row)
 
 
 def _span(cell: Tag, name: str) -> int:

@@ -1,4 +1,4 @@
-"""Jupyter notebooks to Markdown: text cells as they are, code in fences, what the code printed in short.
+"""Jupyter notebooks to Markdown: text cells as they are, code in fences, printed output shortened.
 
 A notebook is JSON of a few fields (nbformat 3 and 4): nbconvert would bring a server's libraries to read them.
 """
@@ -11,7 +11,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from documents.converters.from_html import markdown, parse
-from documents.converters.output import Unconvertible, compose, fence
+from documents.converters.output import compose, fence
+from documents.errors import Unconvertible
+from documents.values import Converted
 
 MAX_BYTES = 100 * 1024 * 1024
 MAX_OUTPUT_LINES = 20
@@ -23,11 +25,12 @@ _DATA_IMAGE = re.compile(r"!\[([^\]]*)\]\((?:data|attachment):[^)]*\)|\bdata:[\w
 _BARE_OBJECT = re.compile(r"<[^<>\n]*>")  # <Axes: xlabel='x'>: what is shown instead of a figure
 
 
-def convert(data: bytes) -> str:
-    """The cells in their order; raw cells, figures and what went to the error stream are left out.
+def convert(data: bytes) -> Converted:
+    """Return the cells in order, without raw cells, figures and the error stream.
 
     Raises:
-        Unconvertible: it is too large, no notebook, or empty.
+        Unconvertible: the file is too large, or not a notebook.
+        NoText: it holds no text.
     """
     if len(data) > MAX_BYTES:
         raise Unconvertible(f"has {len(data) >> 20} MiB; at most {MAX_BYTES >> 20} are read: clear its outputs")
@@ -38,8 +41,15 @@ def convert(data: bytes) -> str:
     cells = _cells(book)
     if cells is None:
         raise Unconvertible("is no notebook: it has no list of cells")
-    language = _language(book)
-    return compose("\n\n".join(part for cell in cells for part in _parts(cell, language) if part.strip()))
+    meta = book.get("metadata") or {}
+    language = (meta.get("language_info") or {}).get("name") or (meta.get("kernelspec") or {}).get("language")
+    return Converted(
+        compose(
+            "\n\n".join(
+                part for cell in cells for part in _parts(cell, str(language or "python").casefold()) if part.strip()
+            )
+        )
+    )
 
 
 def _cells(book: Any) -> list[Mapping[str, Any]] | None:
@@ -50,12 +60,6 @@ def _cells(book: Any) -> list[Mapping[str, Any]] | None:
     if not all(isinstance(group, list) for group in groups):
         return None
     return [cell for group in groups for cell in group or [] if isinstance(cell, dict)]
-
-
-def _language(book: Mapping[str, Any]) -> str:
-    meta = book.get("metadata") or {}
-    found = (meta.get("language_info") or {}).get("name") or (meta.get("kernelspec") or {}).get("language")
-    return str(found or "python").casefold()
 
 
 def _parts(cell: Mapping[str, Any], language: str) -> Iterator[str]:
@@ -100,7 +104,7 @@ def _short(text: str) -> str:
 
 
 def _text(value: Any) -> str:
-    """A field that is a string or a list of its lines."""
+    """Return a field that is a string or a list of lines."""
     if isinstance(value, list):
         return "".join(map(str, value))
     return value if isinstance(value, str) else ""

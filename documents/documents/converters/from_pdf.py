@@ -16,10 +16,12 @@ from typing import Any
 from pypdf import PageObject, PdfReader
 from pypdf.generic import DictionaryObject, IndirectObject
 
-from documents.converters.output import Converted, Unconvertible, compose, converted, literal, one_line, own_title
+from documents.converters.output import compose, literal, one_line, own_title
 from documents.converters.pdf_layout import Line, markdown
 from documents.converters.pdf_layout import title as title_of
 from documents.converters.tables import sheet_markdown
+from documents.errors import Unconvertible
+from documents.values import Converted
 
 _END = b"%%EOF"
 _NO_PASSWORD = ""  # of files that anybody may open, but not change
@@ -38,11 +40,11 @@ class _Piece:
     size: float
 
 
-def convert(data: bytes) -> str | Converted:
-    """The file's text as Markdown; its title is the largest heading's on its first page, or that of its properties.
+def convert(data: bytes) -> Converted:
+    """Return the file's text as Markdown, with its title from the first page's largest heading or its properties.
 
     Raises:
-        Unconvertible: it needs a password, has no pages, holds no text, or all that hold some are damaged.
+        Unconvertible: the file needs a password, has no pages, or has no readable page with text.
     """
     for library in ("pypdf", "pdfminer"):
         logging.getLogger(library).setLevel(logging.CRITICAL)  # what they make do with is no news to the user
@@ -65,17 +67,12 @@ def convert(data: bytes) -> str | Converted:
         raise Unconvertible(f"holds no text, as if it were scanned: {_OCR} first")
     own = own_title(_stated_title(reader))
     body = "\n\n".join([*([markdown(pages)] if any(pages) else []), *fields])
-    caveats = _damage_caveats(damaged, is_cut_short=is_cut_short)
-    return converted(compose(body, title=title_of(pages, own)), (*caveats, *_scan_caveats(found, read)))
-
-
-def _damage_caveats(damaged: Sequence[int], *, is_cut_short: bool) -> tuple[str, ...]:
-    pages = f"{_name_pages(damaged)} cannot be read: damaged" if damaged else ""
-    return tuple(filter(None, (pages, "is cut short: what stood behind is not read" if is_cut_short else "")))
+    caveats = _caveats(found, read, is_cut_short=is_cut_short)
+    return Converted(compose(body, title=title_of(pages, own)), caveats)
 
 
 def _pages(data: bytes, found: Sequence[PageObject]) -> list[tuple[Line, ...] | None]:
-    """The lines of each page; None for one that is damaged, which costs no other page."""
+    """Return the lines of each page; None for a damaged page, which costs no other page."""
     with_tables: list[int] = []
     for number, page in enumerate(found):
         with suppress(Exception):
@@ -94,7 +91,7 @@ def _pages(data: bytes, found: Sequence[PageObject]) -> list[tuple[Line, ...] | 
 
 
 def _page_objects(reader: PdfReader) -> list[PageObject]:
-    """The pages in order; where the tree that holds them is damaged those that are there, as the file has them."""
+    """Return the pages in order; if the page tree is damaged, the remaining pages in the file's order."""
     with suppress(Exception):
         if pages := list(reader.pages):
             return pages
@@ -117,7 +114,7 @@ def _stated_title(reader: PdfReader) -> str:
 
 
 def _page_lines(page: PageObject, number: int, tables: Sequence[_PdfTable]) -> Iterator[Line]:
-    """The lines of a page that hold text, in the order of the file, with each table where its first cell was."""
+    """Yield a page's lines with text, in the file's order, with each table where its first cell was."""
     pieces: list[_Piece] = []
 
     def visit(text: str, cm: Sequence[float], tm: Sequence[float], _font: object, size: float) -> None:
@@ -135,7 +132,7 @@ def _page_lines(page: PageObject, number: int, tables: Sequence[_PdfTable]) -> I
     placed: set[int] = set()
 
     def place(piece: _Piece) -> int:
-        return next((n for n, table in enumerate(whole) if table.holds(piece.left, piece.height)), -1)
+        return next((n for n, table in enumerate(whole) if table.contains(piece.left, piece.height)), -1)
 
     held = -1
     for found, group in groupby(pieces, key=lambda piece: place(piece) if piece.text.strip() else held):
@@ -148,7 +145,7 @@ def _page_lines(page: PageObject, number: int, tables: Sequence[_PdfTable]) -> I
 
 
 def _is_whole(table: _PdfTable, pieces: Sequence[_Piece]) -> bool:
-    inside = sum(_letters(piece.text) for piece in pieces if table.holds(piece.left, piece.height))
+    inside = sum(_letters(piece.text) for piece in pieces if table.contains(piece.left, piece.height))
     return 0 < inside * _MIN_TABLE_SHARE <= sum(_letters(cell) for row in table.rows for cell in row)
 
 
@@ -177,7 +174,7 @@ def _join_pieces(words: str, pieces: Sequence[_Piece], page: int) -> Line:
 
 
 def _count_columns(pieces: Sequence[_Piece]) -> int:
-    """How many parts of a line stand apart by more than two letters, by what letters are wide as a rule."""
+    """Count a line's parts that are more than two letters apart, by the usual width of letters."""
     filled = [piece for piece in pieces if piece.text.strip()]
     widths = (len(piece.text.strip()) * piece.size * _LETTER_WIDTH for piece in filled)
     return 1 + sum(
@@ -187,7 +184,7 @@ def _count_columns(pieces: Sequence[_Piece]) -> int:
 
 
 def _fields(reader: PdfReader) -> list[str]:
-    """What is filled in a form: its values are in no page's text."""
+    """Return the values filled in a form, which are in no page's text."""
     filled = []
     with suppress(Exception):
         for name, field in (reader.get_fields() or {}).items():
@@ -198,14 +195,20 @@ def _fields(reader: PdfReader) -> list[str]:
     return ["\n".join(filled)] if filled else []
 
 
-def _scan_caveats(found: Sequence[PageObject], pages: Sequence[Sequence[Line] | None]) -> tuple[str, ...]:
-    empty = [n for n, lines in enumerate(pages, 1) if lines == () and _has_picture(found[n - 1])]
-    verb = "holds" if len(empty) == 1 else "hold"
-    return (f"{_name_pages(empty)} {verb} no text, as if scanned: {_OCR}",) if empty else ()
+def _caveats(
+    found: Sequence[PageObject], pages: Sequence[Sequence[Line] | None], *, is_cut_short: bool
+) -> tuple[str, ...]:
+    damaged = [number for number, lines in enumerate(pages, 1) if lines is None]
+    scanned = [n for n, lines in enumerate(pages, 1) if lines == () and _has_picture(found[n - 1])]
+    caveats = [f"{_name_pages(damaged)} cannot be read: damaged"] if damaged else []
+    caveats += ["is cut short: what stood behind is not read"] if is_cut_short else []
+    verb = "holds" if len(scanned) == 1 else "hold"
+    caveats += [f"{_name_pages(scanned)} {verb} no text, as if scanned: {_OCR}"] if scanned else []
+    return tuple(caveats)
 
 
 def _name_pages(numbers: Sequence[int]) -> str:
-    """``page 3``, ``pages 1, 4-6``."""
+    """Return ``page 3`` or ``pages 1, 4-6``."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and runs[-1][-1] == number - 1:
@@ -245,29 +248,29 @@ type _Box = tuple[float, float, float, float]
 
 @dataclass(frozen=True, slots=True)
 class _PdfTable:
-    """A table on a page: ``left, bottom, right, top`` in points, its rows, and where its columns begin."""
+    """A table on a page: its box (left, bottom, right, top in points), its rows, and where its columns begin."""
 
     box: _Box
     rows: tuple[tuple[str, ...], ...]
     columns: tuple[int, ...]
 
-    def holds(self, left: float, height: float) -> bool:
-        """Whether a piece of text that begins there is in it."""
+    def contains(self, left: float, height: float) -> bool:
+        """Return whether text that begins there is in the table."""
         x0, y0, x1, y1 = self.box
         return x0 - 1 <= left <= x1 and y0 - 1 <= height <= y1
 
 
 def _may_have_tables(page: PageObject) -> bool:
-    """Whether there are lines on a page that may be a table's: pdfplumber takes 0.3 s for a page."""
+    """Return whether a page has lines that may be a table's: pdfplumber takes 0.3 s for a page."""
     contents = page.get_contents()
     data = contents.get_data() if contents is not None else b""
     return len(data) <= MAX_PAGE_BYTES and not page.rotation and len(_STROKE.findall(data)) >= _MIN_STROKES
 
 
 def _find_tables(data: bytes, numbers: Sequence[int]) -> dict[int, list[_PdfTable]]:
-    """The tables on the pages ``numbers`` (from 0), from top to bottom.
+    """Return the tables on the pages ``numbers`` (from 0), from top to bottom.
 
-    One that goes on from the page before, with columns at the same places, has its first row above it.
+    A table that continues one of the page before, with columns at the same places, gets its first row as header.
     """
     import pdfplumber  # takes a third of a second
 
@@ -303,7 +306,7 @@ def _page_tables(page: Any) -> Iterator[_PdfTable]:
 
 
 def _table_rows(table: Any) -> tuple[tuple[str, ...], ...]:
-    """The cells' words; a cell that spans several stands in each of them, so that each row can be read alone."""
+    """Return the cells' words; a spanning cell stands in each place that it covers, so that rows read alone."""
     words = {
         cell: (text or "").strip()
         for row, texts in zip(table.rows, table.extract(**_READING), strict=True)
@@ -324,7 +327,7 @@ def _table_rows(table: Any) -> tuple[tuple[str, ...], ...]:
 
 
 def _split_row(row: Sequence[str]) -> Sequence[Sequence[str]]:
-    """``row``, or its lines, when a rule is drawn only below every few of them: all cells then have as many."""
+    """Return ``row``, or its lines if all cells have equally many: a rule may stand only below every few lines."""
     parts = [cell.split("\n") for cell in row if cell]
     counts = {len(part) for part in parts}
     if len(parts) < len(row) or len(row) < _MIN_ALIKE or len(counts) != 1 or min(counts) < _MIN_ALIKE:

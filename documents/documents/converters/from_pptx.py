@@ -12,15 +12,18 @@ from pptx.enum.shapes import PP_PLACEHOLDER
 from pptx.oxml import parse_xml
 
 from documents.converters.office import EQUATION, Equations, check_office
-from documents.converters.output import Converted, Unconvertible, compose, converted, literal, one_line
+from documents.converters.output import compose, literal, one_line
 from documents.converters.tables import letter, table
+from documents.errors import Unconvertible
+from documents.values import Converted
 
 MAX_XML_BYTES = 64 * 1024 * 1024
 """Of all parts that are XML, which lxml holds in memory as trees."""
 
 _ROW_EMU = 300_000  # 8 mm: shapes that begin within it stand side by side
 _FURNITURE = (PP_PLACEHOLDER.SLIDE_NUMBER, PP_PLACEHOLDER.DATE, PP_PLACEHOLDER.FOOTER, PP_PLACEHOLDER.HEADER)
-_SHAPES_DEEP = 20
+_BODIES = (PP_PLACEHOLDER.BODY, PP_PLACEHOLDER.OBJECT)
+_MAX_SHAPE_DEPTH = 20
 _P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
 _SHAPES = frozenset(f"{_P}{name}" for name in ("sp", "pic", "graphicFrame", "grpSp", "cxnSp"))
 _MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
@@ -28,11 +31,11 @@ _MATH = "{http://schemas.microsoft.com/office/drawing/2010/main}m"
 _RUN = '<a:r xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"><a:t/></a:r>'
 
 
-def convert(data: bytes) -> str | Converted:
-    """The slides that are not hidden, in their order.
+def convert(data: bytes) -> Converted:
+    """Return the slides that are not hidden, in order.
 
     Raises:
-        Unconvertible: it is encrypted, an old .ppt, damaged, too large, has a DTD, or holds no text.
+        Unconvertible: the file is encrypted, an old .ppt, damaged, too large, has a DTD, or holds no text.
     """
     title = check_office(data, suffix=".pptx", max_xml_bytes=MAX_XML_BYTES)
     slides = list(enumerate(Presentation(io.BytesIO(data)).slides, 1))
@@ -44,11 +47,11 @@ def convert(data: bytes) -> str | Converted:
     if not parts:
         raise Unconvertible("holds no text on its slides, as if they were pictures: put it through OCR first")
     caveats = (f"has hidden slides, which are left out: {', '.join(hidden)}",) if hidden else ()
-    return converted(compose("\n\n".join(parts), title=title), (*caveats, *equations.caveats))
+    return Converted(compose("\n\n".join(parts), title=title), (*caveats, *equations.caveats))
 
 
 def _lay_open(slide: Any, equations: Equations) -> None:
-    """Put the first shapes of alternatives in their place, and text in that of equations: python-pptx sees neither."""
+    """Move the first shapes of alternatives, and equations' text, to where python-pptx sees them."""
     for alternatives in list(slide.iter(f"{_MC}AlternateContent")):
         shapes = next(
             (found for one in alternatives if (found := [shape for shape in one if shape.tag in _SHAPES])), []
@@ -75,13 +78,13 @@ def _slide(slide: Any, number: int) -> str:
 
 
 def _reading_order(shapes: Iterable[Any]) -> list[Any]:
-    """From top to bottom, side by side from left to right. A shape without a place of its own has its layout's."""
+    """Return shapes from top to bottom, then left to right; their layout gives a missing position."""
     return sorted(shapes, key=lambda shape: ((shape.top or 0) // _ROW_EMU, shape.left or 0))
 
 
 def _blocks(shape: Any, depth: int) -> Iterator[str]:
     if hasattr(shape, "shapes"):  # a group
-        if depth < _SHAPES_DEEP:
+        if depth < _MAX_SHAPE_DEPTH:
             for inner in _reading_order(shape.shapes):
                 yield from _blocks(inner, depth + 1)
     elif getattr(shape, "has_table", False):
@@ -92,18 +95,17 @@ def _blocks(shape: Any, depth: int) -> Iterator[str]:
             yield from _chart(shape.chart)
     elif shape.has_text_frame:
         if not (shape.is_placeholder and shape.placeholder_format.type in _FURNITURE):
-            yield _items(shape.text_frame) if _is_body(shape) else _plain(shape.text_frame)
+            is_body = shape.is_placeholder and shape.placeholder_format.type in _BODIES
+            yield _items(shape.text_frame) if is_body else _plain(shape.text_frame)
     else:
         yield from _diagram(shape)
-        yield _described(shape)
-
-
-def _is_body(shape: Any) -> bool:
-    return shape.is_placeholder and shape.placeholder_format.type in (PP_PLACEHOLDER.BODY, PP_PLACEHOLDER.OBJECT)
+        found = shape._element.xpath(".//p:cNvPr/@descr")
+        words = one_line(found[0]) if found else ""
+        yield literal(words) if " " in words else ""  # a word alone is a file's name
 
 
 def _rows(grid: Any) -> list[list[str]]:
-    """The cells; a merged one stands in each that it covers, for each row is to be read alone."""
+    """Return the cells; a merged one stands in each place that it covers, so that rows read alone."""
     cells = [list(row.cells) for row in grid.rows]
     words = [[one_line(cell.text_frame.text) for cell in row] for row in cells]
     for y, row in enumerate(cells):
@@ -115,7 +117,7 @@ def _rows(grid: Any) -> list[list[str]]:
 
 
 def _diagram(shape: Any) -> Iterator[str]:
-    """The words of a SmartArt picture, which are in a part of their own."""
+    """Yield the words of a SmartArt picture, which are in a separate part."""
     for key in shape._element.xpath(".//*[local-name()='relIds']/@*[local-name()='dm']"):
         points = parse_xml(shape.part.related_part(key).blob).xpath("//*[local-name()='pt']")
         words = (one_line("".join(point.xpath(".//*[local-name()='t']/text()"))) for point in points)
@@ -123,7 +125,7 @@ def _diagram(shape: Any) -> Iterator[str]:
 
 
 def _items(frame: Any) -> str:
-    """The paragraphs of a slide's body: a list, as the layout shows them, unless there is only one."""
+    """Return the paragraphs of a slide's body as the list that the layout shows; a single one as plain text."""
     found = [(paragraph.level, _words(paragraph)) for paragraph in frame.paragraphs]
     found = [(level, text) for level, text in found if text]
     if len(found) < 2:
@@ -142,35 +144,25 @@ def _plain(frame: Any) -> str:
 
 
 def _words(paragraph: Any) -> str:
-    """The text, ``""`` of one that is only the slide's number or the date."""
+    """Return the text, or ``""`` if it is only the slide's number or the date."""
     fields_alone = paragraph._p.xpath("./a:fld") and not paragraph._p.xpath("./a:r")
     return "" if fields_alone else one_line(paragraph.text)
 
 
 def _chart(chart: Any) -> Iterator[str]:
-    """A chart by its title and its numbers."""
+    """Yield a chart's title and its numbers."""
     if chart.has_title and chart.chart_title.has_text_frame:
         yield _plain(chart.chart_title.text_frame)
     for plot in chart.plots:
         series = [(one_line(str(line.name or "")), list(line.values)) for line in plot.series]
-        names = [one_line(str(name)) for name in plot.categories] or _places(plot)
+        names = [one_line(str(name)) for name in plot.categories] or list(
+            map(str, plot._element.xpath("(./c:ser)[1]/c:xVal//c:pt/c:v/text()"))
+        )
         if any(names) and series:
             header = ["", *(name or letter(index) for index, (name, _) in enumerate(series, 1))]
             yield table(header, [[name, *(_value(v, index) for _, v in series)] for index, name in enumerate(names)])
 
 
-def _places(plot: Any) -> list[str]:
-    """The numbers along the first axis of a plot of points, those of its first series."""
-    return list(map(str, plot._element.xpath("(./c:ser)[1]/c:xVal//c:pt/c:v/text()")))
-
-
 def _value(values: list[Any], index: int) -> str:
     value = values[index] if index < len(values) else None
     return "" if value is None else f"{value:.15g}" if isinstance(value, float) else str(value)
-
-
-def _described(shape: Any) -> str:
-    """The alternative text of a picture, unless it is a file's name."""
-    found = shape._element.xpath(".//p:cNvPr/@descr")
-    words = one_line(found[0]) if found else ""
-    return literal(words) if " " in words else ""

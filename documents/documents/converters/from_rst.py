@@ -17,11 +17,12 @@ from docutils.core import publish_doctree, publish_from_doctree
 
 from documents.converters import sphinx_entries, sphinx_markup
 from documents.converters.from_html import markdown, parse
-from documents.converters.output import Converted, Unconvertible, compose, converted
+from documents.converters.output import compose
 from documents.converters.sphinx_folder import Folder
+from documents.errors import Unconvertible
 from documents.markup.code import HiddenCode
 from documents.markup.context import PageContext
-from documents.values import Decode
+from documents.values import Converted, Decode
 
 MAX_BYTES = 5 * 1024 * 1024
 """docutils reads some 50 KB in a second."""
@@ -50,32 +51,30 @@ _OPTION = re.compile(r"\s*(?::[\w-]+:|\.\.\s)")
 _NOT_READ = "a.footnote-reference, a.citation-reference, span.backrefs, nav.contents, .fn-bracket, .system-message"
 
 
-def convert(data: bytes, decode: Decode, context: PageContext | None = None) -> str | Converted:
-    """The text as Markdown; its headings have their section's id, which Sphinx gives them too.
-
-    ``place`` is where the file is: without it no other file is read.
+def convert(data: bytes, decode: Decode, context: PageContext | None = None) -> Converted:
+    """Return the text as Markdown with its sections' ids. Without ``context`` no other file is read.
 
     Raises:
-        Unconvertible: it is too large.
-        NoText: it holds none.
-        ValueError: it is no text.
+        Unconvertible: the file is too large.
+        NoText: it holds no text.
+        ValueError: it is not text.
     """
     if len(data) > MAX_BYTES:
         raise Unconvertible(f"has {len(data) >> 20} MiB; at most {MAX_BYTES >> 20} are read: split it")
     text, caveat = decode(data)
-    with sphinx_markup.understood():
+    with sphinx_markup.accept_unknown_names():
         tree = publish_doctree(text, settings_overrides=settings(context))
-    return converted(compose(write_markdown(tree)), (caveat,) if caveat else ())
+    return Converted(compose(write_markdown(tree)), (caveat,) if caveat else ())
 
 
 def settings(context: PageContext | None) -> dict[str, Any]:
-    """How docutils reads one page, which may name the files around its ``place``."""
-    own = {"sphinx_names": sphinx_entries.Names(), "sphinx_folder": Folder(context), "sphinx_within": []}
+    """Return docutils' settings for one page, which may name the files in its ``context``."""
+    own = {"sphinx_names": sphinx_entries.EntryNames(), "sphinx_folder": Folder(context), "sphinx_within": []}
     return _SETTINGS | own | {"warning_stream": io.StringIO()}
 
 
 def write_markdown(tree: nodes.document) -> str:
-    """What a reader sees of ``tree``, which is changed, as Markdown with the ids of its sections."""
+    """Return ``tree`` as Markdown with the ids of its sections. ``tree`` is changed."""
     _tidy(tree)
     html = publish_from_doctree(tree, writer="html5", settings_overrides=_SETTINGS).decode()
     page = BeautifulSoup(html, "html.parser")
@@ -88,51 +87,44 @@ def write_markdown(tree: nodes.document) -> str:
 
 
 def _tidy(tree: nodes.document) -> None:
-    """Leave out what docutils says of the text, and what only serves Sphinx; keep what could not be read."""
+    """Remove docutils' messages and parts that only serve Sphinx, but keep source that could not be read."""
     for message in list(tree.findall(nodes.system_message)):
-        kept = list(message.findall(nodes.literal_block))
-        message.parent.replace(message, [nodes.paragraph("", line) for block in kept for line in _source_lines(block)])
+        lines = (line for block in message.findall(nodes.literal_block) for line in _source_lines(block))
+        message.parent.replace(message, [nodes.paragraph("", line) for line in lines])
     for image in tree.findall(nodes.image):
         image["alt"] = image.get("alt", "")  # else it is the address
-    for node in [*tree.findall(nodes.comment), *tree.findall(nodes.substitution_definition), *_leading_fields(tree)]:
+    # Sphinx shows no fields at the very beginning: ":orphan:", ":tocdepth: 2".
+    leading = [node for node in tree.children[:1] if isinstance(node, nodes.field_list)]
+    for node in [*tree.findall(nodes.comment), *tree.findall(nodes.substitution_definition), *leading]:
         node.parent.remove(node)
-    sphinx_entries.settle(tree)
+    sphinx_entries.place_entries(tree)
     for admonition in list(tree.findall(nodes.Element)):
         # nodes.admonition itself has a title of its own
         if isinstance(admonition, nodes.Admonition) and not isinstance(admonition, nodes.admonition):
-            admonition.parent.replace(admonition, nodes.container("", _label(admonition), *admonition.children))
+            label = nodes.paragraph("", f"{admonition.tagname.capitalize()}:")
+            admonition.parent.replace(admonition, nodes.container("", label, *admonition.children))
     for section in tree.findall(nodes.section):
         heading = section.next_node(nodes.title)
         title = nodes.make_id(heading.astext()) if heading else ""
         section["ids"].sort(key=lambda found, title=title: found != title)  # Sphinx has the title's first
 
 
-def _label(admonition: nodes.Element) -> nodes.paragraph:
-    return nodes.paragraph("", f"{admonition.tagname.capitalize()}:")
-
-
 def _source_lines(block: nodes.literal_block) -> Iterator[str]:
     return (line.strip() for line in block.astext().splitlines() if line.strip() and not _OPTION.match(line))
-
-
-def _leading_fields(tree: nodes.document) -> list[nodes.Node]:
-    """``:orphan:``, ``:tocdepth: 2`` at the very beginning: Sphinx shows none of them."""
-    first = tree.children[:1]
-    return first if first and isinstance(first[0], nodes.field_list) else []
 
 
 _SUBSTITUTION = re.compile(r"\{\{[ \t]*([\w-]+)[ \t]*\}\}")
 
 
 def read_myst(text: str, context: PageContext) -> str:
-    """What a reader sees of the MyST ``text``, without front matter, as Markdown with the ids of its sections."""
-    with sphinx_markup.understood():
+    """Return a MyST page (without front matter) as Markdown with the ids of its sections."""
+    with sphinx_markup.accept_unknown_names():
         made = sphinx_markup.parse_myst(_fill_substitutions(text, context), settings(context))
     return write_markdown(made)
 
 
 def _fill_substitutions(text: str, context: PageContext) -> str:
-    """``text`` with the substitutions that the page's front matter or ``conf.py`` has, if they are plain."""
+    """Return ``text`` with the plain substitutions of the page's front matter or ``conf.py``."""
     myst = context.page.get("myst")
     values = myst.get("substitutions") if isinstance(myst, Mapping) else None
     found = {**context.site, **(values if isinstance(values, Mapping) else {})}

@@ -16,8 +16,10 @@ from openpyxl import load_workbook
 from openpyxl.utils.cell import range_boundaries
 
 from documents.converters.office import check_office, count_elements, from_strict
-from documents.converters.output import Converted, Unconvertible, compose, converted, literal, one_line
+from documents.converters.output import compose, literal, one_line
 from documents.converters.tables import Budget, sheet_markdown
+from documents.errors import Unconvertible
+from documents.values import Converted
 
 MAX_XML_BYTES = 200 * 1024 * 1024
 MAX_ELEMENTS = {"worksheet": 8_000_000, "": 1_000_000}
@@ -33,11 +35,11 @@ type _Area = tuple[int, int, int, int]
 """First column and row, last column and row, from 1."""
 
 
-def convert(data: bytes) -> str | Converted:
-    """The sheets that are not hidden; formulas by the values that were saved with them.
+def convert(data: bytes) -> Converted:
+    """Return the sheets that are not hidden; formulas by the values that were saved with them.
 
     Raises:
-        Unconvertible: it is encrypted, an old .xls, damaged, too large, has a DTD, or holds nothing.
+        Unconvertible: the file is encrypted, an old .xls, damaged, too large, has a DTD, or holds no cells with text.
     """
     title = check_office(data, suffix=".xlsx", max_xml_bytes=MAX_XML_BYTES)
     count_elements(data, MAX_ELEMENTS)
@@ -59,11 +61,11 @@ def convert(data: bytes) -> str | Converted:
     text = "\n\n".join(f"## {name}\n\n{text}" for name, text in filled)
     hidden = [one_line(sheet.title) for sheet in book.worksheets if sheet not in shown]
     caveats = (f"has hidden sheets, which are left out: {', '.join(hidden)}",) if hidden else ()
-    return converted(compose(text, title=title), caveats)
+    return Converted(compose(text, title=title), caveats)
 
 
 def _sheet(sheet: Any, budget: Budget, archive: ZipFile) -> str:
-    cells = sheet_markdown(list(budget.bounded(_rows(sheet, budget))))
+    cells = sheet_markdown(list(budget.limit(_rows(sheet, budget))))
     return "\n\n".join(filter(None, (cells, text_boxes(archive, sheet._worksheet_path))))
 
 
@@ -76,7 +78,7 @@ def _rows(sheet: Any, budget: Budget) -> Iterator[list[str]]:
     areas = sorted(_merged(sheet), key=lambda area: area[1], reverse=True)
     values: dict[_Area, str] = {}
     for number, cells in enumerate(sheet.iter_rows(), 1):
-        budget.look(len(cells) + len(values))
+        budget.count_places(len(cells) + len(values))
         row = [_cell_text(cell) for cell in cells]
         while areas and areas[-1][1] <= number:
             area = areas.pop()
@@ -92,9 +94,9 @@ def _rows(sheet: Any, budget: Budget) -> Iterator[list[str]]:
 
 
 def _merged(sheet: Any) -> list[_Area]:
-    """The merged ranges: what stands in their first cell stands for all, for each row is to be read alone.
+    """Return the merged ranges, whose first cell's value is repeated so that rows can be read alone.
 
-    openpyxl tells them only for a sheet that is in memory as a whole, at 50 times its size.
+    openpyxl reports them only for a sheet that is wholly in memory, at 50 times its size.
     """
     with sheet._get_source() as part:
         xml = part.read()
@@ -118,7 +120,7 @@ def _cell_text(cell: Any) -> str:
 
 
 def _number(value: float, style: str) -> str:
-    """As its format shows it: the decimals and the percent sign; thousands are not parted."""
+    """Return ``value`` with the decimals and the percent sign of its format, without thousands separators."""
     pattern = _NOT_SHOWN.sub("", style.split(";", maxsplit=1)[0])
     percent = "%" in pattern
     number = value * 100 if percent else value
@@ -141,10 +143,14 @@ _DRAWING = "/drawing"
 
 
 def text_boxes(archive: ZipFile, sheet: str) -> str:
-    """The paragraphs of the text boxes on ``sheet``, a part's name, in the order of the file."""
+    """Return the paragraphs of the text boxes on a sheet (a part's name), in the file's order."""
     folder, name = posixpath.split(sheet)
     paragraphs = []
-    for target in _targets(archive, f"{folder}/_rels/{name}.rels"):
+    relations = _parse_part(archive, f"{folder}/_rels/{name}.rels")
+    for relation in () if relations is None else relations:
+        if not str(relation.get("Type")).endswith(_DRAWING):
+            continue
+        target = str(relation.get("Target"))
         drawing = _parse_part(archive, posixpath.normpath(posixpath.join("/", folder, target)).lstrip("/"))
         if drawing is None:
             continue
@@ -153,12 +159,6 @@ def text_boxes(archive: ZipFile, sheet: str) -> str:
                 words = ("".join(text.text or "" for text in line.iter(f"{_A}t")) for line in shape.iter(f"{_A}p"))
                 paragraphs += [literal(found) for line in words if (found := one_line(line))]
     return "\n\n".join(paragraphs)
-
-
-def _targets(archive: ZipFile, name: str) -> list[str]:
-    relations = _parse_part(archive, name)
-    found = [] if relations is None else list(relations)
-    return [str(one.get("Target")) for one in found if str(one.get("Type")).endswith(_DRAWING)]
 
 
 def _parse_part(archive: ZipFile, name: str) -> etree._Element | None:

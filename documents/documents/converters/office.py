@@ -15,7 +15,8 @@ from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile, ZipInfo
 
 from omml2latex import convert_omml
 
-from documents.converters.output import Unconvertible, own_title
+from documents.converters.output import own_title
+from documents.errors import Unconvertible
 
 MAX_UNPACKED_BYTES = 200 * 1024 * 1024
 
@@ -28,10 +29,10 @@ _PROBE_BYTES = 64 * 1024
 
 
 def check_office(data: bytes, *, suffix: str, max_xml_bytes: int) -> str:
-    """Look at an Office file; the title in its properties.
+    """Check an Office file, and return the title in its properties.
 
     Raises:
-        Unconvertible: it is encrypted, of the old kind, damaged, too large unpacked, or has a DTD.
+        Unconvertible: the file is encrypted, of the old kind, damaged, too large unpacked, or has a DTD.
     """
     if data.startswith(_OLD_OFFICE):
         old = suffix[:4]
@@ -51,7 +52,11 @@ def check_office(data: bytes, *, suffix: str, max_xml_bytes: int) -> str:
 
 
 def check_archive(archive: ZipFile) -> None:
-    """Refuse what is encrypted, or larger than ``MAX_UNPACKED_BYTES`` unpacked, with Unconvertible."""
+    """Check a zip file before it is unpacked.
+
+    Raises:
+        Unconvertible: an entry is encrypted, or the file is larger than ``MAX_UNPACKED_BYTES`` unpacked.
+    """
     entries = archive.infolist()
     # What a zip says of an entry's size holds: zipfile reads no byte more.
     unpacked = sum(entry.file_size for entry in entries)
@@ -62,12 +67,12 @@ def check_archive(archive: ZipFile) -> None:
 
 
 def count_elements(data: bytes, most: Mapping[str, int]) -> None:
-    """Count the XML elements before a library makes objects of them; reading stops where there are too many.
+    """Count the XML elements before a library makes objects of them.
 
-    ``most`` says how many all parts with a root of that name may have together, and ``""`` how many all others.
+    ``most`` limits the sum over all parts whose root has that name; ``""`` limits the sum over all others.
 
     Raises:
-        Unconvertible: there are more.
+        Unconvertible: there are more; reading stops there.
     """
     left = dict(most)
     with ZipFile(io.BytesIO(data)) as archive:
@@ -101,12 +106,12 @@ def _count_part_elements(archive: ZipFile, entry: ZipInfo, left: dict[str, int],
 
 
 def from_strict(data: bytes) -> bytes:
-    """An Office file of ISO's "strict" kind with the names of the other, which libraries know (ISO 29500-1 and -4)."""
+    """Convert an Office file of ISO's "strict" kind to the kind that libraries read (ISO 29500-1 and -4)."""
     return rewrite_parts(data, lambda _, part: _STRICT.sub(rb"http://schemas.openxmlformats.org/\1/2006/", part))
 
 
 def rewrite_parts(data: bytes, change: Callable[[str, bytes], bytes]) -> bytes:
-    """A zip file with what ``change`` makes of each part's name and bytes."""
+    """Return a zip file with each part's bytes replaced by ``change(name, bytes)``."""
     made = io.BytesIO()
     with ZipFile(io.BytesIO(data)) as archive, ZipFile(made, "w", ZIP_DEFLATED, compresslevel=1) as other:
         for entry in archive.infolist():
@@ -119,13 +124,13 @@ def _mib(size: int) -> int:
 
 
 class _RootFound(Exception):
-    """The root element has begun."""
+    """Raised at the root element, to end parsing."""
 
 
 def _is_xml(archive: ZipFile, entry: ZipInfo) -> bool:
-    """Whether ``entry``, whatever its name, is read as XML up to its root element.
+    """Return whether ``entry`` can be read as XML up to its root element.
 
-    No name is trusted, for mammoth follows the relations between parts.
+    Names are not trusted, because mammoth follows the relations between parts.
     """
 
     def root(_name: str, _attributes: object) -> None:
@@ -170,13 +175,13 @@ EQUATION = f"{_M}oMath"
 
 
 class Equations:
-    """Writes equations, and counts in ``unconverted`` those of which only the characters could be kept."""
+    """A writer of equations; ``unconverted`` counts those of which only the characters are kept."""
 
     def __init__(self) -> None:
         self.unconverted = 0
 
     def to_latex(self, equation: Any) -> str:
-        """``$LaTeX$`` in one line, else the characters that ``equation`` is written with."""
+        """Return ``$LaTeX$`` in one line, else the equation's characters."""
         try:
             latex = convert_omml(equation)
         except Exception:  # noqa: BLE001 - what strangers wrote may be anything, and one equation costs no document
@@ -188,7 +193,7 @@ class Equations:
 
     @property
     def caveats(self) -> tuple[str, ...]:
-        """What a reader should know of them."""
+        """A message about unconverted equations, if there are any."""
         if not self.unconverted:
             return ()
         return (f"has equations of which only the characters are read: {self.unconverted}",)

@@ -1,4 +1,4 @@
-"""What all converters put out: front matter with the title, and text that Markdown's block rules read as intended."""
+"""The output of all converters: front matter with the title, and text that Markdown reads as intended."""
 
 from __future__ import annotations
 
@@ -6,10 +6,7 @@ import json
 import re
 
 from documents.entries import settled
-from documents.errors import NoText, Unconvertible
-from documents.values import Converted
-
-__all__ = ["Converted", "Unconvertible", "compose", "converted", "fence", "literal", "one_line", "own_title"]
+from documents.errors import NoText
 
 MAX_TITLE_CHARS = 300
 
@@ -31,18 +28,13 @@ _NO_TITLE = re.compile(
 )
 
 
-def converted(text: str, caveats: tuple[str, ...]) -> str | Converted:
-    """``text`` alone when there is nothing else to say."""
-    return Converted(text, caveats) if caveats else text
-
-
 def compose(body: str, *, title: str = "", url: str = "") -> str:
-    """The Markdown of a document.
+    """Return the Markdown of a document.
 
-    There is front matter even without a title, for a text that begins with a ruler would be taken for some.
+    It always begins with front matter, because a text that begins with a ruler would be taken for some.
 
     Raises:
-        NoText: there is none in ``body``.
+        NoText: ``body`` holds no text.
     """
     text = _LONG_GAP.sub("\n\n", settled(_NO_TEXT.sub("", _BREAKS.sub("\n", body)))).strip("\n")
     if not text.strip():
@@ -54,18 +46,18 @@ def compose(body: str, *, title: str = "", url: str = "") -> str:
 
 
 def own_title(text: str) -> str:
-    """A title from a file's properties; ``""`` for what programs fill in there by themselves."""
+    """Return a title from a file's properties; ``""`` for one that a program filled in."""
     title = one_line(text)
     return "" if _NO_TITLE.fullmatch(title) else title
 
 
 def one_line(text: str) -> str:
-    """``text`` without line breaks and what does not print."""
+    """Return ``text`` without line breaks and unprintable characters."""
     return "".join(char for char in " ".join(text.split()) if char.isprintable()).strip()
 
 
 def fence(code: str, language: str = "") -> str:
-    """``code`` as a fenced block that no line of it can end; ``""`` when there is none."""
+    """Return ``code`` as a fenced block that none of its lines can end; ``""`` for empty code."""
     longest = max((len(run) for run in _BACKTICKS.findall(code)), default=2)
     marks = "`" * (longest + 1)
     code = code.strip("\n")
@@ -73,5 +65,5 @@ def fence(code: str, language: str = "") -> str:
 
 
 def literal(text: str) -> str:
-    """``text`` with a backslash where a line would begin a heading, a ruler, a fence or HTML up to an end tag."""
+    """Escape lines of ``text`` that would begin a heading, a ruler, a fence or HTML up to an end tag."""
     return _BLOCK_MARK.sub(r"\1\\\2", text)

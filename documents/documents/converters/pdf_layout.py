@@ -34,8 +34,7 @@ type _RunningKey = tuple[str, int, int]
 class Line:
     """A line of text. ``page`` counts from 0; its ``height`` on the page and its letters' ``size`` are in points.
 
-    ``columns``: how many parts it has that stand apart. A table stands as one line without text, with its Markdown in
-    ``table``.
+    ``columns`` counts its separate parts. A table is one line without text, with its Markdown in ``table``.
     """
 
     text: str
@@ -47,13 +46,13 @@ class Line:
 
 
 def body_size(lines: Sequence[Line]) -> float:
-    """The size of the letters of most of the text."""
+    """Return the size of most of the text's letters."""
     most = count_sizes(lines).most_common(1)
     return most[0][0] if most else 0.0
 
 
 def count_sizes(lines: Sequence[Line]) -> Counter[float]:
-    """How many characters each size of letters has."""
+    """Count the characters of each letter size."""
     found: Counter[float] = Counter()
     for line in lines:
         if not line.table:
@@ -62,21 +61,21 @@ def count_sizes(lines: Sequence[Line]) -> Counter[float]:
 
 
 def usual_gap(lines: Sequence[Line]) -> float:
-    """The most frequent distance from line to line on a page; infinite when nothing is known."""
+    """Return the most frequent distance between lines of a page; infinite if unknown."""
     gaps = Counter(round(2 * gap) / 2 for before, line in pairwise(lines) if (gap := gap_between(before, line)) > 0)
     return gaps.most_common(1)[0][0] if gaps else math.inf
 
 
 def gap_between(before: Line, line: Line) -> float:
-    """How far below ``before`` a line is, in points; 0 or less: it is not below, or nothing is known."""
+    """Return the points that ``line`` is below ``before``; 0 or less if it is not below, or unknown."""
     return before.height - line.height if before.page == line.page else 0.0
 
 
 def drop_running_lines(pages: Sequence[Sequence[Line]]) -> Iterator[Line]:
-    """The lines of ``pages`` without page numbers and what runs along.
+    """Yield the lines of ``pages`` without page numbers, running headers and running footers.
 
-    That is: it stands apart at the same height of several pages, in no larger letters than the text's, and says the
-    same but for a number that goes with the pages. A page is never left empty.
+    A running line stands apart at the same height of several pages, in letters no larger than the text's, with the same
+    words except for a number that counts with the pages. A page is never left empty.
     """
     lines = [line for page in pages for line in page]
     largest = HEADING_SCALE * body_size(lines)
@@ -101,7 +100,7 @@ def drop_running_lines(pages: Sequence[Sequence[Line]]) -> Iterator[Line]:
 
 
 def _count_running(page: Sequence[Line], runs: Callable[[Line], bool], apart: float) -> int:
-    """How many lines at the beginning of ``page`` run along and stand apart from what follows."""
+    """Count the running lines at the beginning of ``page`` that stand apart from the next line."""
     for count in range(min(EDGE_LINES, len(page) - 1), 0, -1):
         distance = abs(page[count - 1].height - page[count].height)
         if distance > apart and all(runs(line) for line in page[:count]):
@@ -133,7 +132,7 @@ _FIRST_WORD = re.compile(r"[^\W\d_]+")
 
 
 def markdown(pages: Sequence[Sequence[Line]]) -> str:
-    """The text of ``pages``, of which at least one has a line, as one Markdown text."""
+    """Return the lines of ``pages``, at least one, as Markdown."""
     lines = [line for line in drop_running_lines(pages) if not _LEADER.search(line.text)]
     levels = _heading_levels(lines)
     joiner = _Joiner(lines)
@@ -156,9 +155,9 @@ def markdown(pages: Sequence[Sequence[Line]]) -> str:
 
 
 def title(pages: Sequence[Sequence[Line]], own: str) -> str:
-    """The title: ``own``, of the file's properties, if the first page says the same; else the largest heading there.
+    """Return the title: ``own``, from the properties, if the first page has it too, else the largest heading there.
 
-    What is in the properties is often of the file that this one was made from.
+    The properties are often those of the file that this one was made from.
     """
     first = next((page for page in pages if page), ())
     if own and _letters(own) in _letters("".join(line.text for line in first)):
@@ -179,9 +178,9 @@ def _letters(text: str) -> str:
 
 
 def _heading_levels(lines: Sequence[Line]) -> dict[float, int]:
-    """The heading level of each size of letters that headings have.
+    """Return the heading level of each letter size that headings have.
 
-    ``#`` for one at the very beginning that is larger than all others, ``##`` and below for the rest.
+    ``#`` for a heading at the very beginning that is larger than all others, ``##`` and below for the rest.
     """
     counts = count_sizes(lines)
     limit = MAX_HEADING_SHARE * counts.total()
@@ -193,7 +192,7 @@ def _heading_levels(lines: Sequence[Line]) -> dict[float, int]:
 
 
 class _Joiner:
-    """Joins lines to paragraphs, with what is usual in the whole text."""
+    """A joiner of lines to paragraphs, by the usual line length and distance of the whole text."""
 
     def __init__(self, lines: Sequence[Line]) -> None:
         lengths = sorted(len(line.text) for line in lines)
@@ -202,7 +201,7 @@ class _Joiner:
         self._compounds = {word.casefold() for line in lines for word in _COMPOUND.findall(line.text)}
 
     def paragraphs(self, lines: Sequence[Line]) -> Iterator[str]:
-        """The paragraphs and list items of ``lines``, as Markdown."""
+        """Yield the paragraphs and list items of ``lines``, as Markdown."""
         text = lines[0].text
         for before, line in pairwise(lines):
             if self._begins(before, line):

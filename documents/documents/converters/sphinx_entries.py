@@ -1,6 +1,6 @@
 """Sphinx's object descriptions (``.. py:data::``, ``.. option::``, ``.. confval::``) as sections with Sphinx's ids.
 
-A section is what makes a heading of the name, so that what is said of an entry is below it and has an address.
+A section makes a heading of the entry's name, so that its text is found below it and has an address.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _ID_ENDS = re.compile(r"^[-0-9._]+|-+$")
 
 
 @dataclass(slots=True)
-class Names:
-    """What the names in a document belong to at one place of it; Sphinx's ``ref_context``."""
+class EntryNames:
+    """The module, program and classes that entries belong to at one place of a document; Sphinx's ``ref_context``."""
 
     domain: str = "py"
     module: str = ""
@@ -43,8 +43,8 @@ class Names:
     classes: list[str] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
 
-    def take(self, directive: str, argument: str) -> None:
-        """What ``.. module::``, ``.. program::`` and ``.. default-domain::`` say of the entries below them."""
+    def note(self, directive: str, argument: str) -> None:
+        """Note ``.. module::``, ``.. program::`` or ``.. default-domain::`` for the entries below it."""
         match directive.removeprefix("py:"):
             case "module" | "currentmodule" | "automodule":
                 self.module = "" if argument == "None" else argument
@@ -56,56 +56,56 @@ class Names:
                 self.domain = argument
 
     def anchor(self, domain: str, kind: str, signature: str, *, module: str | None = None) -> str:
-        """The id that Sphinx gives an entry; ``""`` where it has none, another entry has it, or nobody knows."""
-        found = self._id(domain, kind, signature, self.module if module is None else module)
+        """Return the id that Sphinx gives an entry; ``""`` for no, a used, or an unknown id."""
+        found = self._entry_id(domain, kind, signature, self.module if module is None else module)
         if found in self.used:
             return ""
         self.used.add(found)
         return found
 
-    def around(self, domain: str, kind: str, signature: str) -> str:
-        """What the names of entries in this one begin with; ``""``: nothing of it."""
+    def prefix(self, domain: str, kind: str, signature: str) -> str:
+        """Return the prefix for the names of entries inside this one; ``""`` for none."""
         if domain == "rst" and (match := _RST_NAME.match(signature)):
             return match[1]
         return self.qualified(signature) if kind in ("class", "exception") else ""
 
     def qualified(self, signature: str) -> str:
-        """The name of ``signature`` with those of the classes around it."""
-        name, around = _first(_PYTHON_NAME.match(signature)), self.classes[-1] if self.classes else ""
+        """Return the name in ``signature``, prefixed with its class."""
+        name, around = _name_in(_PYTHON_NAME.match(signature)), self.classes[-1] if self.classes else ""
         return name if not around or not name or name.startswith(f"{around}.") else f"{around}.{name}"
 
-    def _id(self, domain: str, kind: str, signature: str, module: str) -> str:
+    def _entry_id(self, domain: str, kind: str, signature: str, module: str) -> str:
         if kind in ("describe", "object") or domain == "cpp":  # whose ids are mangled names
             return ""
         if domain in ("py", "js"):
             name = self.qualified(signature)
-            return _id("", f"{module}.{name}" if module and name else name)
+            return _make_id("", f"{module}.{name}" if module and name else name)
         if domain == "c":
-            name = _first(_C_NAME.search(signature))
-            return _id("", f"c.{name}") if name else ""
+            name = _name_in(_C_NAME.search(signature))
+            return _make_id("", f"c.{name}") if name else ""
         if domain == "rst":
             around = f"directive-option-{self.classes[-1]}" if kind == "option" and self.classes else kind
-            return _id(around, _first(_RST_NAME.match(signature)))
+            return _make_id(around, _name_in(_RST_NAME.match(signature)))
         if kind in ("option", "cmdoption", "django-admin-option"):
-            name = _first(_OPTION_NAME.match(signature))
+            name = _name_in(_OPTION_NAME.match(signature))
             kinds = ("cmdoption", self.program, "" if name[:1] in "-/" else "arg")
-            return _id("-".join(filter(None, kinds)), name)
-        return _id(kind, re.split(r"[\s(]", signature)[0] if kind in _PROJECTS else signature)
+            return _make_id("-".join(filter(None, kinds)), name)
+        return _make_id(kind, re.split(r"[\s(]", signature)[0] if kind in _PROJECTS else signature)
 
 
-def _first(match: re.Match[str] | None) -> str:
+def _name_in(match: re.Match[str] | None) -> str:
     return match[1] if match else ""
 
 
-def _id(prefix: str, name: str) -> str:
-    """Sphinx's ``make_id``: unlike docutils it keeps capitals, dots and underscores."""
+def _make_id(prefix: str, name: str) -> str:
+    """Return Sphinx's ``make_id``, which unlike docutils' keeps capitals, dots and underscores."""
     text = f"{prefix}-{name}" if prefix else name
     made = _ID_ENDS.sub("", _NO_ID.sub("-", " ".join(text.split())))
     return "" if made == prefix else made
 
 
-def kind_of(directive: str, argument: str, names: Names) -> tuple[str, str] | None:
-    """The domain and the kind of the entry that ``directive`` describes; None when it describes none."""
+def entry_kind(directive: str, argument: str, names: EntryNames) -> tuple[str, str] | None:
+    """Return the domain and the kind of the entry that ``directive`` describes; None if it describes none."""
     domain, _, kind = directive.rpartition(":")
     kind = kind.removeprefix("auto") if not domain and kind != "auto" else kind
     if kind in _SHOWS_NOTHING or not argument:
@@ -119,38 +119,40 @@ def kind_of(directive: str, argument: str, names: Names) -> tuple[str, str] | No
     return ("std", directive) if _CODE_NAME.match(argument) and not directive.startswith("auto") else None
 
 
-def signatures(argument: str) -> list[str]:
-    """The lines of a directive's argument; a backslash at a line's end takes in the next one."""
+def split_signatures(argument: str) -> list[str]:
+    """Return the lines of a directive's argument; a backslash at a line's end joins the next one."""
     joined = re.sub(r"\\\n\s*", " ", argument)
     return [re.sub(r"\\(.)", r"\1", line).strip() for line in joined.splitlines() if line.strip()]
 
 
-def entry(said: list[str], anchor: str, *, adopts: bool) -> nodes.section:
-    """A section for an entry with these signatures; ``adopts``: text behind it is about it, if it has none itself."""
-    heading = ", ".join(said)
+def entry_section(signatures: list[str], anchor: str, *, adopts: bool) -> nodes.section:
+    """Return an entry's section; an empty one that ``adopts`` takes the text behind it."""
+    heading = ", ".join(signatures)
     long = len(heading) > MAX_HEADING_CHARS
-    short = said[0] if len(said[0]) <= MAX_HEADING_CHARS else re.split(r"[(\[=]|: ", said[0])[0].strip()
+    short = (
+        signatures[0] if len(signatures[0]) <= MAX_HEADING_CHARS else re.split(r"[(\[=]|: ", signatures[0])[0].strip()
+    )
     shown = short[:MAX_HEADING_CHARS] if long else heading
     section = nodes.section("", nodes.title("", "", nodes.literal("", shown)), ids=[anchor] if anchor else [])
-    section["entry"], section["adopts"], section["said"] = True, adopts, said
+    section["entry"], section["adopts"], section["signatures"] = True, adopts, signatures
     if long:
-        section += _lines(said)
+        section += _signature_paragraphs(signatures)
     return section
 
 
-def _lines(said: list[str]) -> list[nodes.Node]:
-    return [nodes.paragraph("", "", nodes.literal("", line)) for line in said]
+def _signature_paragraphs(signatures: list[str]) -> list[nodes.Node]:
+    return [nodes.paragraph("", "", nodes.literal("", line)) for line in signatures]
 
 
-def settle(tree: nodes.document) -> None:
-    """Put every entry where its heading says the right thing of what is below it, and of what follows it."""
+def place_entries(tree: nodes.document) -> None:
+    """Move every entry to a place where its heading fits the text below it and the text after it."""
     for section in list(_entries(tree)):
         if not _below_headings(section):
             _as_definition(section)
         elif len(section) == 1:
-            _without_text(section)
+            _fill_entry(section)
     for section in list(_entries(tree)):
-        _end(section)
+        _end_entry(section)
 
 
 def _entries(tree: nodes.document) -> Iterator[nodes.section]:
@@ -165,29 +167,34 @@ def _below_headings(section: nodes.section) -> bool:
 
 
 def _as_definition(section: nodes.section) -> None:
-    """In a list, a table or a note there is no place for a heading."""
+    """Turn an entry into a definition in lists, tables and notes, which cannot hold a heading."""
     term = nodes.term("", "", *section[0].children)
     item = nodes.definition_list_item("", term, nodes.definition("", *section.children[1:]))
     section.parent.replace(section, nodes.definition_list("", item))
 
 
-def _without_text(section: nodes.section) -> None:
-    """Django writes the text behind its entry, Celery a heading; others are names and nothing else."""
+def _fill_entry(section: nodes.section) -> None:
+    """Give an empty entry the text behind it, as in Django, or the next heading, as in Celery, else keep its names."""
     beyond = section.findall(include_self=False, descend=False, siblings=True, ascend=True)
     following = next((node for node in beyond if not isinstance(node, nodes.Invisible)), None)
     if isinstance(following, nodes.section) and not following.get("entry"):
         section.parent.remove(section)
         if section[0].astext().casefold() not in following[0].astext().casefold():
-            following[1:1] = _lines(section["said"])
-    elif following is None or following.parent is not section.parent or not section["adopts"] or _is_section(following):
-        section.parent.replace(section, _lines(section["said"]))
+            following[1:1] = _signature_paragraphs(section["signatures"])
+    elif (
+        following is None
+        or following.parent is not section.parent
+        or not section["adopts"]
+        or isinstance(following, nodes.section)
+    ):
+        section.parent.replace(section, _signature_paragraphs(section["signatures"]))
     else:
-        section.extend(_taken_from(section))
+        section.extend(_take_following(section))
 
 
-def _end(section: nodes.section) -> None:
-    """Text behind an entry belongs to the section around it: that one's heading stands above it once more."""
-    parent, prose = section.parent, _taken_from(section)
+def _end_entry(section: nodes.section) -> None:
+    """Put text behind an entry under a repeated heading of the section around it, which it belongs to."""
+    parent, prose = section.parent, _take_following(section)
     if not prose:
         return
     place = parent.index(section) + 1
@@ -202,11 +209,11 @@ def _end(section: nodes.section) -> None:
     parent.parent.insert(parent.parent.index(parent) + 1, again)
 
 
-def _taken_from(section: nodes.section) -> list[nodes.Node]:
-    """The nodes between ``section`` and the next one, which are taken out; none when nothing in them is seen."""
+def _take_following(section: nodes.section) -> list[nodes.Node]:
+    """Remove and return the nodes between ``section`` and the next one; none if none is visible."""
     parent = section.parent
     first = parent.index(section) + 1
-    last = next((n for n in range(first, len(parent)) if _is_section(parent[n])), len(parent))
+    last = next((n for n in range(first, len(parent)) if isinstance(parent[n], nodes.section)), len(parent))
     if all(isinstance(node, nodes.Invisible) for node in parent.children[first:last]):
         return []
     return _cut(parent, first, last)
@@ -216,7 +223,3 @@ def _cut(parent: nodes.Element, first: int, last: int | None = None) -> list[nod
     taken = parent.children[first:last]
     del parent[first:last]
     return taken
-
-
-def _is_section(node: nodes.Node) -> bool:
-    return isinstance(node, nodes.section)

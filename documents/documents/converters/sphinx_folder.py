@@ -35,39 +35,36 @@ _ALWAYS = {"genindex": "Index", "modindex": "Module Index", "search": "Search Pa
 
 @dataclass(frozen=True)
 class Folder:
-    """What a page may know of the files around it; nothing where its place is not known."""
+    """The files around a page; without ``context`` all are unknown."""
 
     context: PageContext | None = None
 
     def title(self, document: str) -> str:
-        """The title of the document that a page names (``../guide/x``, ``/usage/x``); ``""``: unknown."""
-        titles, _ = self._known
+        """Return the title of a document (``../guide/x``, ``/usage/x``); ``""`` if unknown."""
+        titles, _ = self._titles_and_labels
         return next((titles[path] for path in self._paths(document) if path in titles), "")
 
     def label(self, name: str) -> str:
-        """The title of what the label ``name`` stands above; ``""``: unknown."""
-        _, labels = self._known
+        """Return the title below the label ``name``; ``""`` if unknown."""
+        _, labels = self._titles_and_labels
         name = _key(name)
         return labels.get(name) or _ALWAYS.get(name, "")
 
     def matching(self, pattern: str) -> list[str]:
-        """The documents that a pattern of a ``toctree`` stands for, as paths that ``title`` takes, in order."""
-        titles, _ = self._known
+        """Return the documents that match a ``toctree``'s pattern, as paths that ``title`` reads, sorted."""
+        titles, _ = self._titles_and_labels
         wanted = next(iter(self._paths(pattern)), "")
         parts = wanted.count("/")
         return [f"/{path}" for path in sorted(titles) if path.count("/") == parts and fnmatch(path, wanted)]
 
     def included(self, reference: str, within: Sequence[str]) -> str:
-        """The text of a file that a page takes in, ``""`` where there is none to have.
-
-        ``within``: the files that are being taken in around it, none of which is taken in again.
-        """
+        """Return an included file's text; ``""`` if it cannot be read or is ``within`` itself, the files around it."""
         if self.context is None or reference in within or len(within) > MAX_INCLUDE_DEPTH:
             return ""
         return (self.context.read_include(reference) or "").replace("\r\n", "\n")
 
     def _paths(self, document: str) -> Iterator[str]:
-        """``document`` as paths in the folder without suffix: from the page's own folder, else from one above it."""
+        """Yield ``document`` as paths without suffix: from the page's folder, else from one above it."""
         if self.context is None:
             return
         folder = Path(os.path.relpath(self.context.file.parent, self.context.root)).as_posix()
@@ -80,7 +77,7 @@ class Folder:
             yield normpath("/".join([*above[:length], wanted.lstrip("/")]))
 
     @cached_property
-    def _known(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    def _titles_and_labels(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
         if self.context is None:
             return {}, {}
         note_look("titles", self.context.root)
@@ -88,12 +85,12 @@ class Folder:
 
 
 def state_of_titles(root: Path) -> str:
-    """Equal where the documents in ``root`` have the same titles and labels."""
+    """Return a hash of the titles and labels of the documents in ``root``."""
     return hashlib.sha256(repr(_titles(root.as_posix(), tuple(_files(root)))).encode(errors="replace")).hexdigest()
 
 
 def _files(root: Path) -> Iterator[tuple[str, int]]:
-    """The documents in ``root`` and when each was written, so that what is remembered of them holds."""
+    """Yield the documents in ``root`` with their modification time, the key of the cached titles."""
     count = 0
     for folder, folders, names in os.walk(root):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
@@ -109,7 +106,7 @@ def _files(root: Path) -> Iterator[tuple[str, int]]:
 
 @lru_cache(maxsize=4)
 def _titles(root: str, files: tuple[tuple[str, int], ...]) -> tuple[Mapping[str, str], Mapping[str, str]]:
-    """The titles of the documents by path without suffix, and of what labels stand above by label."""
+    """Return titles by document (path without suffix), and titles by label."""
     titles: dict[str, str] = {}
     labels: dict[str, str] = {}
     for path, _ in files:
@@ -142,7 +139,7 @@ def _labels(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def _heading(lines: Sequence[str], at: int) -> str:
-    """The title that begins at a line, in words; ``""`` for none."""
+    """Return the words of the title that begins at a line; ``""`` for none."""
     if match := _ATX.match(lines[at]):
         return _words(match[1])
     over = bool(_UNDERLINE.match(lines[at]))
@@ -153,7 +150,7 @@ def _heading(lines: Sequence[str], at: int) -> str:
 
 
 def _caption(lines: Sequence[str], at: int) -> str:
-    """The title of the table or the caption of the figure that begins at a line."""
+    """Return the title of the table, or the caption of the figure, that begins at a line."""
     if match := _TITLED.match(lines[at]):
         return _words(match[1])
     if not _FIGURE.match(lines[at]):
@@ -163,7 +160,7 @@ def _caption(lines: Sequence[str], at: int) -> str:
 
 
 def _words(title: str) -> str:
-    """A title without marks: roles and code by their words."""
+    """Return a title without marks: roles and code by their words."""
     plain = _MARKED.sub(lambda match: next(filter(None, match.groups()), ""), title)
     return re.sub(r"\\\s|\\(\S)|[`*]+", r"\1", plain).strip()
 
@@ -173,7 +170,7 @@ def _key(label: str) -> str:
 
 
 def select_lines(text: str, options: Mapping[str, str]) -> str:
-    """The lines of ``text`` that the ``options`` of the directive ask for; all where they make no sense."""
+    """Return the lines of ``text`` that a directive's ``options`` select; all lines if they select none."""
     lines = text.split("\n")
     if name := options.get("pyobject"):
         lines = _object_lines(text, name)
@@ -188,7 +185,7 @@ def select_lines(text: str, options: Mapping[str, str]) -> str:
 
 
 def _find_line(lines: list[str], wanted: str | None, beyond: int) -> int | None:
-    """Where the first line with ``wanted`` in it is, or the one ``beyond`` it."""
+    """Return the index of the first line with ``wanted`` in it, plus ``beyond``."""
     if not wanted:
         return None
     return next((at + beyond for at, line in enumerate(lines) if wanted in line), None)
@@ -210,7 +207,7 @@ def _line_numbers(text: str, count: int) -> Iterator[int]:
 
 
 def _object_lines(text: str, name: str) -> list[str]:
-    """The lines of the Python class or function ``name`` (``Class.method``)."""
+    """Return the lines of the Python class or function ``name`` (``Class.method``)."""
     try:
         body = ast.parse(text).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -1,4 +1,4 @@
-"""Directives and roles that docutils does not know, above all Sphinx's: their words are kept, whatever they are.
+"""Directives and roles that docutils does not know, above all Sphinx's: their words are kept.
 
 Sphinx itself would have to run the project's ``conf.py`` to know them all. In 248 files of nine public projects 531 of
 995 directives are unknown to docutils, and 1,880 of 1,896 roles.
@@ -69,8 +69,8 @@ _EXTENSIONS = (
 )  # fmt: skip
 
 
-class _Options(dict[str, Callable[[str], str]]):
-    """Every option is accepted, and none of them shown."""
+class _AnyOptions(dict[str, Callable[[str], str]]):
+    """Options of any name, none of which is shown."""
 
     def __missing__(self, _: str) -> Callable[[str], str]:
         return lambda value: value or ""
@@ -79,43 +79,44 @@ class _Options(dict[str, Callable[[str], str]]):
         return True
 
 
-class _Any(Directive):
-    """A directive that docutils does not know: its argument as a paragraph, what is below it as text."""
+class _UnknownDirective(Directive):
+    """A directive that docutils does not know: its argument becomes a paragraph, its content text."""
 
     optional_arguments = 1
     final_argument_whitespace = True
     has_content = True
-    option_spec: ClassVar[Any] = _Options()
+    option_spec: ClassVar[Any] = _AnyOptions()
 
     def run(self) -> list[nodes.Node]:
         name = self.name.casefold()
         argument = self.arguments[0].strip() if self.arguments else ""
-        names: sphinx_entries.Names = self.state.document.settings.sphinx_names
-        names.take(name, argument)
+        names: sphinx_entries.EntryNames = self.state.document.settings.sphinx_names
+        names.note(name, argument)
         if name in _SILENT:
             return []
         if name in _OTHER_FILES:
             return self._of_files(name, argument)
         if name in _LITERAL:
-            return self._code(argument)
-        if name not in _SHOWN and (kind := sphinx_entries.kind_of(name, argument, names)):
-            return [self._entry(*kind, sphinx_entries.signatures(argument), names)]
+            text = "\n".join(self.content)
+            return [nodes.literal_block(text, text)] if text else []
+        if name not in _SHOWN and (kind := sphinx_entries.entry_kind(name, argument, names)):
+            return [self._entry(*kind, sphinx_entries.split_signatures(argument), names)]
         shown = [] if name in _BARE else self._argument(name, argument)
         box = nodes.container("", *shown)
         self.state.nested_parse(self.content, self.content_offset, box, match_titles=True)
         return box.children
 
-    def _entry(self, domain: str, kind: str, said: list[str], names: sphinx_entries.Names) -> nodes.section:
+    def _entry(self, domain: str, kind: str, signatures: list[str], names: sphinx_entries.EntryNames) -> nodes.section:
         hidden = self.options.keys() & {"no-index", "noindex"}
-        anchor = "" if hidden else names.anchor(domain, kind, said[0], module=self.options.get("module"))
-        section = sphinx_entries.entry(said, anchor, adopts=not self.name.startswith("auto"))
+        anchor = "" if hidden else names.anchor(domain, kind, signatures[0], module=self.options.get("module"))
+        section = sphinx_entries.entry_section(signatures, anchor, adopts=not self.name.startswith("auto"))
         facts = ((option, self.options.get(option, "").strip()) for option in ("type", "default", "value"))
         shown = [
             f"{option.capitalize()}: {value if domain == 'std' else f'``{value}``'}" for option, value in facts if value
         ]
         if shown:  # with the name, for a quotation is a sentence of its own
-            section += self._paragraph(", ".join([*(f"``{name}``" for name in said), *shown]))
-        inner = names.around(domain, kind, said[0])
+            section += self._paragraph(", ".join([*(f"``{name}``" for name in signatures), *shown]))
+        inner = names.prefix(domain, kind, signatures[0])
         names.classes += [inner] if inner else []
         self.state.nested_parse(self.content, self.content_offset, section)
         del names.classes[len(names.classes) - bool(inner) :]
@@ -135,7 +136,9 @@ class _Any(Directive):
             return [*caption, nodes.literal_block(text, text)]
         is_markdown = argument.endswith((".md", ".markdown"))
         if not isinstance(self.state_machine, StateMachine):
-            return self._in_markdown(argument, text if is_markdown or "parser" not in self.options else _as_rst(text))
+            if "parser" in self.options and not is_markdown:
+                text = f"{_FENCE}{{eval-rst}}\n{text}\n{_FENCE}"
+            return self._in_markdown(argument, text)
         if is_markdown:
             inside = {**vars(settings), "sphinx_within": [*within, argument]}
             return parse_myst(text, inside).children
@@ -152,7 +155,7 @@ class _Any(Directive):
         return box.children
 
     def _contents(self, folder: Folder, entries: Sequence[str]) -> list[nodes.Node]:
-        """The titles of the documents that a tree of contents names, each as an item of a list."""
+        """Return a list of the titles of the documents that a tree of contents names."""
         listed = nodes.bullet_list()
         for entry in filter(None, (entry.strip() for entry in entries)):
             titled = _TARGETED.fullmatch(entry)
@@ -163,15 +166,11 @@ class _Any(Directive):
         caption = self.options.get("caption", "")
         return [*([self._paragraph(caption)] if caption and len(listed) else []), *([listed] if len(listed) else [])]
 
-    def _code(self, argument: str) -> list[nodes.Node]:
-        text = "\n".join(self.content)
-        return [nodes.literal_block(text, text)] if text else []
-
     def _argument(self, name: str, argument: str) -> list[nodes.Node]:
         if name in _CHANGES:
             version, *rest = argument.split(None, 1) or [""]
-            said = f": {rest[0]}" if rest else ":" if self.content else "."
-            return [self._paragraph(f"{_CHANGES[name]} {version}{said}")]
+            ending = f": {rest[0]}" if rest else ":" if self.content else "."
+            return [self._paragraph(f"{_CHANGES[name]} {version}{ending}")]
         if name in _LABELS:
             return [self._paragraph(f"{_LABELS[name]}: {argument}".strip())]
         if not argument:
@@ -185,8 +184,8 @@ class _Any(Directive):
         return nodes.paragraph(text, "", *inline)
 
 
-class _Code(CodeBlock):
-    option_spec: ClassVar[Any] = _Options()
+class _CodeDirective(CodeBlock):
+    option_spec: ClassVar[Any] = _AnyOptions()
     optional_arguments = 1
 
     def run(self) -> list[nodes.Node]:
@@ -196,10 +195,10 @@ class _Code(CodeBlock):
         return [*shown, nodes.literal_block(text, text)] if text else []
 
 
-def _role(
+def _unknown_role(
     name: str, _raw: str, text: str, _line: int, inliner: Any, _options: Any = None, _content: Sequence[str] = ()
 ) -> tuple[list[nodes.Node], list[nodes.Node]]:
-    """The title of a reference, else its target: ``:ref:`Words <label>```, ``:class:`~package.Name```."""
+    """Return a reference's title, else its target: ``:ref:`Words <label>```, ``:class:`~package.Name```."""
     text = nodes.unescape(text)
     titled = _TARGETED.fullmatch(text)
     if titled:
@@ -215,28 +214,24 @@ def _role(
     return [nodes.inline("", short.strip("/")) if words else nodes.literal("", short)], []
 
 
-def _as_rst(text: str) -> str:
-    return f"{_FENCE}{{eval-rst}}\n{text}\n{_FENCE}"
-
-
 @contextmanager
-def understood() -> Iterator[None]:
-    """Within it docutils finds something for every name, as Sphinx does it: in place of its look-up functions."""
+def accept_unknown_names() -> Iterator[None]:
+    """Make docutils accept every directive and role within this block, by replacing its look-up functions."""
     find_directive, find_role = directives.directive, roles.role
 
     def directive(name: str, language: Any, document: Any) -> Any:
         if name.casefold() in ("code", "code-block", "sourcecode"):
-            return _Code, []
+            return _CodeDirective, []
         if name.casefold() in _SILENT | _OTHER_FILES or ":" in name or name == "class":  # Sphinx's, not docutils' own
-            return _Any, []
+            return _UnknownDirective, []
         found, messages = find_directive(name, language, document)
-        return (found, messages) if found else (_Any, [])
+        return (found, messages) if found else (_UnknownDirective, [])
 
     def role(name: str, language: Any, lineno: int, reporter: Any) -> Any:
         if name.casefold() in ("pep", "rfc"):
-            return _role, []
+            return _unknown_role, []
         found, messages = find_role(name, language, lineno, reporter)
-        return (found, messages) if found else (_role, [])
+        return (found, messages) if found else (_unknown_role, [])
 
     places: Any = directives, roles
     places[0].directive, places[1].role = directive, role
@@ -247,7 +242,7 @@ def understood() -> Iterator[None]:
 
 
 def parse_myst(text: str, settings: Mapping[str, Any]) -> nodes.document:
-    """What docutils makes of ``text``, read as ``settings`` say."""
+    """Return docutils' tree of the MyST ``text``."""
     from myst_parser.parsers.docutils_ import Parser  # takes a third of a second
 
     own = {
@@ -263,7 +258,7 @@ def parse_myst(text: str, settings: Mapping[str, Any]) -> nodes.document:
 
 
 def _name_links(made: nodes.document, folder: Folder) -> None:
-    """A link without words has the title of what it leads to."""
+    """Give links without words the title of their target."""
     for link in made.findall(nodes.reference):
         target = str(link.get("refuri", ""))
         if link.children and link.astext() != target:

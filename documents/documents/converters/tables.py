@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from documents.converters.output import Unconvertible, literal, one_line
+from documents.converters.output import literal, one_line
+from documents.errors import Unconvertible
 
 MAX_TABLE_COLUMNS = 8
 MAX_TABLE_LINE_CHARS = 300
@@ -28,16 +29,17 @@ type Row = Sequence[str]
 
 
 def table(header: Row, rows: Sequence[Row]) -> str:
-    """``rows`` as a Markdown table below ``header``, all of one length, the cells as Markdown without line breaks."""
+    """Return a Markdown table. All rows are as long as ``header``; cells are Markdown without line breaks."""
     lines = [header, ["---"] * len(header), *rows]
-    return "\n".join(_line(row) for row in lines)
+    return "\n".join(f"| {' | '.join(_BARE_PIPE.sub(r'\|', cell) for cell in row)} |" for row in lines)
 
 
 def records(header: Row, rows: Sequence[Row]) -> str:
-    """``rows`` of plain text cells as a table, or what a wide one becomes; a column without a name has its letter.
+    """Return rows of plain text cells as a table, or as records or several tables if it is wide.
 
-    That is an item for each row that names its columns and leaves out the empty ones (``Name: Ada; Age: 36``). Where
-    the names would be much of it, it is a table for each few columns, with those that tell the row in each.
+    A record is an item that names its columns and leaves out the empty ones (``Name: Ada; Age: 36``). If the names
+    would be
+    much of the text, each few columns become a table, with the key columns in each. An unnamed column gets its letter.
     """
     names = [one_line(name) or letter(index) for index, name in enumerate(header)]
     cells = [[one_line(cell) for cell in row] for row in rows]
@@ -45,8 +47,12 @@ def records(header: Row, rows: Sequence[Row]) -> str:
         return table(names, cells)
     filled = [(name, cell) for row in cells for name, cell in zip(names, row, strict=True) if cell]
     if sum(len(name) for name, _ in filled) <= MAX_NAMES_SHARE * sum(len(cell) for _, cell in filled):
-        return "\n".join(f"- {'; '.join(_named(names, row))}" for row in cells if any(row))
+        return "\n".join(f"- {'; '.join(_record(names, row))}" for row in cells if any(row))
     return "\n\n".join(_tables(names, cells))
+
+
+def _record(names: Row, row: Row) -> Iterator[str]:
+    return (f"{name}: {cell}" for name, cell in zip(names, row, strict=True) if cell)
 
 
 def _tables(names: Row, rows: Sequence[Row]) -> Iterator[str]:
@@ -63,7 +69,7 @@ def _tables(names: Row, rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _keys(rows: Sequence[Row]) -> int:
-    """How many of the first columns tell a row: up to the first with short words that differ from row to row."""
+    """Count the first columns that identify a row: up to the first with short words that differ from row to row."""
     for index in range(min(_MAX_KEYS, len(rows[0]))):
         if _usual_chars([[row[index]] for row in rows]) > _MAX_KEY_CHARS:
             break
@@ -74,7 +80,7 @@ def _keys(rows: Sequence[Row]) -> int:
 
 
 def _groups(names: Row, rows: Sequence[Row], keys: int) -> Iterator[list[int]]:
-    """The other columns, in order, so many at a time as make a table that is not wide."""
+    """Yield the other columns in order, in groups that make tables that are not wide."""
     usual = [_usual_chars([[row[index]] for row in rows]) for index in range(len(names))]
 
     def is_wide(columns: list[int]) -> bool:
@@ -91,7 +97,7 @@ def _groups(names: Row, rows: Sequence[Row], keys: int) -> Iterator[list[int]]:
 
 
 def letter(index: int) -> str:
-    """The name that a sheet gives a column, from 0: ``Column A``."""
+    """Return a column's name in a sheet, from 0: ``Column A``."""
     name = ""
     index += 1
     while index:
@@ -100,16 +106,8 @@ def letter(index: int) -> str:
     return f"Column {name}"
 
 
-def _line(row: Row) -> str:
-    return f"| {' | '.join(_BARE_PIPE.sub(r'\|', cell) for cell in row)} |"
-
-
-def _named(names: Row, row: Row) -> Iterator[str]:
-    return (f"{name}: {cell}" for name, cell in zip(names, row, strict=True) if cell)
-
-
 def _usual_chars(rows: Sequence[Row]) -> int:
-    """How long nine of ten lines are at most."""
+    """Return the 90th percentile of the lines' lengths."""
     lengths = sorted(sum(map(len, row)) for row in rows)
     return lengths[9 * (len(lengths) - 1) // 10] if lengths else 0
 
@@ -128,7 +126,7 @@ _MAX_HEADER_ROWS = 3
 
 
 def sheet_markdown(rows: Sequence[Row]) -> str:
-    """The sheet as Markdown, ``""`` when it is empty. Rows may differ in length."""
+    """Return the sheet as Markdown, ``""`` if it is empty. Rows may differ in length."""
     kept = [row for row in rows if any(cell.strip() for cell in row)]
     if not kept:
         return ""
@@ -151,21 +149,21 @@ def _drop_empty_columns(rows: Sequence[Row]) -> list[list[str]]:
 
 @dataclass
 class Budget:
-    """What may still be read of one file, all its sheets together."""
+    """The limits left for one file, all its sheets together."""
 
     cells: int = MAX_CELLS
     chars: int = MAX_CHARS
     rows: int = MAX_ROWS
     places: int = MAX_PLACES
 
-    def bounded(self, rows: Iterator[list[str]]) -> Iterator[list[str]]:
-        """``rows`` that hold something, without the empty cells at their ends.
+    def limit(self, rows: Iterator[list[str]]) -> Iterator[list[str]]:
+        """Yield the rows with text, without the empty cells at their ends.
 
         Raises:
-            Unconvertible: there are too many cells, places or characters; no further row is then read.
+            Unconvertible: there are too many cells, places or characters; no further row is read then.
         """
         for row in rows:
-            self.look(len(row))
+            self.count_places(len(row))
             self.rows -= 1
             if self.rows < 0:
                 raise Unconvertible(f"has more than {MAX_ROWS:,} rows, empty ones too: delete those or split it")
@@ -180,15 +178,19 @@ class Budget:
             if row:
                 yield row
 
-    def look(self, places: int) -> None:
-        """Count ``places`` that are looked at, filled or not; Unconvertible when there were too many."""
+    def count_places(self, places: int) -> None:
+        """Count the cells looked at, filled or empty.
+
+        Raises:
+            Unconvertible: there are too many.
+        """
         self.places -= places
         if self.places < 0:
             raise Unconvertible(f"spans more than {MAX_PLACES:,} cells, empty ones too: delete empty rows and columns")
 
 
 def _header_row(grid: Sequence[Row]) -> int:
-    """The first row that goes as far as the table below: what is above it has fewer cells, as a title does."""
+    """Return the first row as wide as the table below; a title above it has fewer cells."""
     widths = sorted(sum(map(bool, row)) for row in grid)
     usual = widths[len(widths) // 2]
     for index, row in enumerate(grid[:_MAX_HEADER_ROW]):
@@ -198,10 +200,10 @@ def _header_row(grid: Sequence[Row]) -> int:
 
 
 def _header(grid: Sequence[Row]) -> tuple[Row, int]:
-    """The names of the columns, and the row at which the records begin.
+    """Return the names of the columns, and the row at which the records begin.
 
-    A row with a number in it is no header: the columns then have their letters. One that says the same twice, as merged
-    cells do, goes on in the row below.
+    A row with a number is not a header: the columns then have letters. A row with repeated names, as merged cells have,
+    continues in the row below.
     """
     row = grid[0]
     if _has_number(row) or len(grid) == 1:

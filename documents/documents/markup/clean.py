@@ -24,11 +24,12 @@ _VUE_VALUE = re.compile(r"\{\{(?P<value>[^{}\n]*)\}\}")
 
 
 def as_read(text: str, *, context: PageContext) -> str:
-    """The Markdown ``text`` (without front matter) as a reader of the rendered page sees it, as Markdown.
+    """Return a page's Markdown (without front matter) as a reader of the rendered page sees it.
 
-    Code stays byte for byte, but for what the site's own generator runs in code: includes, shortcodes, and Liquid where
-    the site or the page is Jekyll's. Headings keep explicit anchors (``## Title {#anchor}``). A text without any such
-    markup comes back as it is, but for runs of empty lines. Never raises for what a text says.
+    Code stays byte for byte, except where the site's own generator runs in code: includes, shortcodes, and Liquid if
+    the
+    site or the page uses Jekyll. Headings keep explicit anchors (``## Title {#anchor}``). A text without such markup is
+    returned as it is, except for runs of empty lines. Never raises for any text.
     """
     text = _NONCHARACTERS.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
     text = expand_erb(text, context) if is_erb(context) else text
@@ -46,7 +47,7 @@ def as_read(text: str, *, context: PageContext) -> str:
 
 
 def _expand_templates(text: str, context: PageContext, *, mdx: bool) -> str:
-    """``text`` as the templates in it leave it."""
+    """Return ``text`` with the templates of its kind of site expanded."""
     kind = context.kind
     if kind in ("", "mkdocs") and "{{" in text:
         hidden = HiddenCode()

@@ -25,18 +25,18 @@ _NOT_WRAPPERS = frozenset(
 
 
 class HiddenCode:
-    """The pieces of a text that are hidden behind marks."""
+    """Pieces of a text that are replaced by marks."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
 
     def mark(self, piece: str) -> str:
-        """A mark that stands for ``piece``."""
+        """Hide ``piece`` and return its mark."""
         self._pieces.append(piece)
         return f"{_OPEN}{len(self._pieces) - 1}{_CLOSE}"
 
     def restore(self, text: str) -> str:
-        """``text`` with the pieces in their places, also those that are in other pieces."""
+        """Return ``text`` with all pieces restored, nested ones too."""
         for _ in range(5):
             if _OPEN not in text:
                 break
@@ -44,11 +44,11 @@ class HiddenCode:
         return text
 
     def restore_inline(self, text: str) -> str:
-        """The same for a line that has to stay one, as a table's row: a block of code becomes code in the line."""
+        """Restore pieces in a line that must stay one, such as a table's row: a block of code becomes inline code."""
         return _HIDDEN.sub(lambda match: _flatten_block(self.restore(match[0])), text)
 
     def hide(self, text: str, *, mdx: bool = False) -> str:
-        """``text`` with a mark for each fence, indented block of code and piece of code in a line."""
+        """Replace each fence, indented block of code and inline code by a mark."""
         lines = text.split("\n")
         tokens = (_MDX_BLOCKS if mdx else _BLOCKS).parse(text)
         out: list[str] = []
@@ -81,7 +81,7 @@ class HiddenCode:
 
 
 def code_lines(text: str) -> set[int]:
-    """The numbers (from 0) of the lines of ``text`` that are indented code, not within an HTML element."""
+    """Return the line numbers (from 0) of indented code that is not within an HTML element."""
     if _INDENTED.search(text) is None:
         return set()
     tokens = _BLOCKS.parse(text)
@@ -96,7 +96,7 @@ def code_lines(text: str) -> set[int]:
 
 
 def _code_parts(tokens: list[Token], lines: list[str]) -> Iterator[tuple[int, int, bool]]:
-    """The lines of each part that code is in: (first, end, whether all of it is code)."""
+    """Yield each part with code: (first line, end line, whether all of it is code)."""
     depth = lists = 0
     for token in tokens:
         first, end = token.map or (0, 0)
@@ -117,7 +117,7 @@ def _code_parts(tokens: list[Token], lines: list[str]) -> Iterator[tuple[int, in
 
 
 def _balance(html: str, names: frozenset[str] = frozenset()) -> int:
-    """How many more elements (of ``names``, or all that wrap blocks) ``html`` opens than it closes."""
+    """Count the elements (of ``names``, or all that wrap blocks) that ``html`` opens and does not close."""
     tags = [tag for tag in _TAG.findall(html) if not tag[2] and _is_wrapper(tag[1].lower(), names)]
     return sum(-1 if closing else 1 for closing, *_ in tags)
 

@@ -51,7 +51,7 @@ _ADMONITIONS = frozenset(_TYPES.split())
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """A block from line ``first`` up to the line before ``end``; what is in it is from ``inner`` to ``inner_end``."""
+    """A block from line ``first`` to the line before ``end``; its content is from ``inner`` to ``inner_end``."""
 
     first: int
     inner: int
@@ -64,7 +64,7 @@ class _Block:
 
 
 def unwrap_containers(text: str, *, mdx: bool = False, depth: int = MAX_DEPTH) -> str:
-    """``text`` with what is in such blocks as Markdown of the level around them."""
+    """Replace named blocks by their title and content, as Markdown of the level around them."""
     lines = text.split("\n")
     blocks = _find_blocks(lines, set() if mdx else code_lines(text))
     out: list[str] = []
@@ -103,7 +103,7 @@ def _indent_lines(parts: list[str], indent: str) -> list[str]:
 
 
 def _list_indent(lines: list[str], number: int) -> str:
-    """The blanks before line ``number`` if it belongs to an item of a list, else none."""
+    """Return the blanks before line ``number`` if it belongs to a list item, else ``""``."""
     width = len(lines[number]) - len(lines[number].lstrip())
     for line in reversed(lines[max(number - _LOOK_BACK_LINES, 0) : number] if width else []):
         if line.strip() and len(line) - len(line.lstrip()) < width:
@@ -112,7 +112,7 @@ def _list_indent(lines: list[str], number: int) -> str:
 
 
 def _find_blocks(lines: list[str], code: set[int]) -> list[_Block]:
-    """All blocks, those in others with them, by their first line; ``code``: lines that begin none."""
+    """Return all blocks, nested ones too, by first line. Lines of ``code`` begin no block."""
     found: list[_Block] = []
     waiting: dict[str, list[int]] = {}
     fence = ""
@@ -134,7 +134,7 @@ def _find_blocks(lines: list[str], code: set[int]) -> list[_Block]:
 
 
 def _note_pair(lines: list[str], number: int, waiting: dict[str, list[int]], found: list[_Block]) -> None:
-    """Note what ``lines[number]`` opens, or the block that it closes."""
+    """Note the block that line ``number`` opens, or add the block that it closes."""
     line = lines[number]
     if closer := _CLOSER.match(line):
         if waiting.get(closer[1]):
@@ -175,7 +175,7 @@ def _callout_block(lines: list[str], number: int, match: re.Match[str]) -> _Bloc
 
 
 def _title(line: str) -> str:
-    """The words that the first line of a block shows, as Markdown."""
+    """Return the visible words of a block's first line, as Markdown."""
     opener = _COLONS.match(line) or _SLASHES.match(line)
     if opener is None:
         return ""
@@ -199,7 +199,7 @@ _MAX_YAML_CHARS = 20_000
 
 
 def _split_yaml(inner: str) -> tuple[str, str]:
-    """What is in a block without the YAML at its beginning, and the words of that YAML that a reader sees."""
+    """Split a block into its content and the visible words of the YAML at its beginning."""
     match = _YAML.match(inner)
     if match is None:
         return inner, ""
@@ -207,7 +207,7 @@ def _split_yaml(inner: str) -> tuple[str, str]:
 
 
 def _drop_slot_names(inner: str) -> str:
-    """``inner`` without the lines that name a slot; what is in the slots stays."""
+    """Remove the lines that name a slot, and keep the slots' content."""
     if _SLOT.search(inner) is None:
         return inner
     hidden = HiddenCode()

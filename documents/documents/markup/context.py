@@ -22,7 +22,7 @@ _LOOKS: ContextVar[set[str] | None] = ContextVar("looks", default=None)
 
 @contextmanager
 def record_looks() -> Iterator[set[str]]:
-    """The looks of all that is read within this block, in this thread."""
+    """Yield a set that collects all looks within this block, in this thread."""
     looks: set[str] = set()
     token = _LOOKS.set(looks)
     try:
@@ -32,14 +32,14 @@ def record_looks() -> Iterator[set[str]]:
 
 
 def note_look(kind: str, place: Path) -> None:
-    """Note a look; ``kind`` is file, pages, folder or titles."""
+    """Record a look; ``kind`` is file, pages, folder or titles."""
     looks = _LOOKS.get()
     if looks is not None:
         looks.add(f"{kind}:{place}")
 
 
 def look_state(noted_look: str) -> str:
-    """What there is to see now: equal where it is the same; ``""`` where there is nothing."""
+    """Return the current state of a look: equal strings mean unchanged; ``""`` if nothing exists."""
     kind, _, place = noted_look.partition(":")
     path = Path(place)
     if kind == "folder":
@@ -56,7 +56,7 @@ def look_state(noted_look: str) -> str:
 
 
 def pages_below(root: Path) -> Iterator[str]:
-    """The paths of Markdown files in ``root``, hidden folders aside, in a fixed order."""
+    """Yield the paths of Markdown files in ``root`` in a fixed order, without hidden folders."""
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(files):
@@ -65,7 +65,7 @@ def pages_below(root: Path) -> Iterator[str]:
 
 
 MAX_INCLUDED_BYTES = 1_000_000
-MAX_TAKEN_IN_CHARS = 5_000_000
+MAX_INCLUDED_CHARS = 5_000_000
 """Characters that one page takes in altogether, those of included files with them: a few lines could say gigabytes."""
 
 MAX_BEGINNING_CHARS = 8_000
@@ -79,25 +79,25 @@ _LEAST_CHARS = 1000  # what a file counts at least
 
 @dataclass(slots=True)
 class _Allowance:
-    """How many characters a page may still take in."""
+    """The characters that a page may still include."""
 
-    chars: int = MAX_TAKEN_IN_CHARS
+    chars: int = MAX_INCLUDED_CHARS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageContext:
-    """Where a page stands. Everything is plain data, so it can be sent to another process.
+    """A page's file, folder and site. Everything is plain data, so that it can be sent to another process.
 
     Attributes:
         file: the page's own file.
-        root: the folder that was given to ingest. Nothing outside of it is ever read.
-        kind: the site generator found beside the documents (hugo, jekyll, mkdocs, docusaurus, mdbook, nuxt, vitepress,
-            sphinx, antora, astro); ``""`` where none is known.
+        root: the folder that was given to ingest. No file outside of it is ever read.
+        kind: the site generator (hugo, jekyll, mkdocs, docusaurus, mdbook, nuxt, vitepress, sphinx, antora, astro)
+            found beside the documents; ``""`` if unknown.
         page: the page's front matter.
-        site: the site's configuration, as its file has it. May be empty.
-        alone: whether the file was given by itself, and not the folder that it is in.
-        allowance: what is left of ``MAX_TAKEN_IN_CHARS``.
-        notes: paths in ``root`` by name, filled when a wiki's link is first met.
+        site: the site's configuration, as in its file. May be empty.
+        alone: whether the file was given alone, without its folder.
+        allowance: the rest of ``MAX_INCLUDED_CHARS``.
+        notes: paths in ``root`` by name, filled at the first link of a wiki.
     """
 
     file: Path
@@ -111,12 +111,12 @@ class PageContext:
 
     @property
     def is_vault(self) -> bool:
-        """Whether ``root`` is Obsidian's."""
+        """Whether ``root`` is a vault of Obsidian."""
         note_look("folder", self.root / ".obsidian")
         return (self.root / ".obsidian").is_dir()
 
     def value(self, name: str) -> str:
-        """What ``name`` (as ``page.title``, ``site.data.ruby.version``) stands for; ``""`` for no or no plain value."""
+        """Return the plain value of ``name`` (``page.title``, ``site.data.ruby.version``); ``""`` if there is none."""
         first, _, rest = name.partition(".")
         found: object = {"page": self.page, "frontMatter": self.page, "$frontmatter": self.page, "site": self.site}.get(
             first
@@ -126,23 +126,29 @@ class PageContext:
         return str(found) if rest and isinstance(found, str | int | float) and not isinstance(found, bool) else ""
 
     def param(self, name: str) -> str:
-        """Hugo's ``param``: the page's own value, else the site's."""
+        """Return Hugo's ``param``: the page's value, else the site's."""
         return self.value(f"page.params.{name}") or self.value(f"page.{name}") or self.value(f"site.params.{name}")
 
     def read_include(self, reference: str) -> str | None:
-        """The text of the file that ``reference`` names, seen from the page's folder or one above it, in ``root``.
+        """Return the text of the file ``reference`` in the page's folder or one above it, within ``root``.
 
-        ``None`` when there is none, when it lies outside of ``root`` (links are followed first) or is hidden there, is
-        larger than ``MAX_INCLUDED_BYTES`` or what is left of the allowance, is no UTF-8 or is the page itself.
+        None if there is no such file, if it is outside of ``root`` (after following links) or hidden, larger than
+        ``MAX_INCLUDED_BYTES`` or the rest of the allowance, not UTF-8, or the page itself.
         """
         try:
             file = self._file(reference)
-            return self._allowed(_read_text(file)) if file else None
+            if file is None or file.stat().st_size > MAX_INCLUDED_BYTES:
+                return None
+            text = file.read_text(encoding="utf-8-sig")
         except (OSError, ValueError, RuntimeError):  # RuntimeError: a link that leads to itself
             return None
+        if len(text) > self.allowance.chars:
+            return None
+        self.allowance.chars -= max(len(text), _LEAST_CHARS)
+        return text
 
     def read_beginning(self, reference: str) -> str:
-        """What the file that ``reference`` names begins with, where its title is; ``""`` for no such file."""
+        """Return the beginning of the file ``reference``, with its title; ``""`` if there is no such file."""
         try:
             file = self._file(reference)
             with file.open(encoding="utf-8-sig", errors="replace") if file else io.StringIO() as text:
@@ -164,9 +170,9 @@ class PageContext:
         return None
 
     def note_path(self, name: str) -> str | None:
-        """The path in ``root`` of the wiki's page ``name``, wherever it is, as Obsidian finds it; ``None`` for none.
+        """Return the path in ``root`` of a wiki's page ``name``, found as Obsidian finds it; None if there is none.
 
-        ``name`` may have folders before it and ``.md`` behind it; GitHub's wikis have hyphens for its blanks.
+        ``name`` may have folders before it and ``.md`` behind it; GitHub's wikis have hyphens in place of blanks.
         """
         note_look("pages", self.root)
         if not self.notes:
@@ -174,15 +180,9 @@ class PageContext:
         wanted = PurePosixPath(_note_key(name))
         return self.notes.get(wanted.as_posix()) or self.notes.get(wanted.name)
 
-    def _allowed(self, text: str | None) -> str | None:
-        if text is None or len(text) > self.allowance.chars:
-            return None
-        self.allowance.chars -= max(len(text), _LEAST_CHARS)
-        return text
-
 
 def _note_paths(root: Path) -> dict[str, str]:
-    """The paths of Markdown files in ``root``, by path and by name; of equal names the first counts."""
+    """Return the paths of Markdown files in ``root``, by path and by name; the first of equal names counts."""
     found: dict[str, str] = {"": ""}
     for path in islice(pages_below(root), MAX_NOTES):
         found[_note_key(path)] = path
@@ -195,9 +195,5 @@ def _note_key(name: str) -> str:
 
 
 def _is_visible(file: Path, root: Path) -> bool:
-    """Whether ``file`` is in ``root`` and not hidden there: ``.git/config`` may hold a password."""
+    """Return whether ``file`` is in ``root`` and not hidden: ``.git/config`` may hold a password."""
     return file.is_relative_to(root) and not any(part.startswith(".") for part in file.relative_to(root).parts)
-
-
-def _read_text(file: Path) -> str | None:
-    return None if file.stat().st_size > MAX_INCLUDED_BYTES else file.read_text(encoding="utf-8-sig")

@@ -35,7 +35,7 @@ _ICON = re.compile(r":(?:material|octicons|fontawesome|simple)-[\w-]+:")  # 55 o
 
 
 def drop_attributes(text: str) -> str:
-    """``text`` without attribute lists, icons and MDC's marks; ``## Heading {#anchor}`` keeps its anchor."""
+    """Remove attribute lists, icons and MDC's marks; ``## Heading {#anchor}`` keeps its anchor."""
     text = _BELOW_HEADING.sub(_move_anchor, text)
     text = _MDC_BREAK.sub(REMOVED, _ICON.sub(REMOVED, _MDC.sub(_write_mdc, text)))
     text = _SPAN_END.sub(r"\1", text)
@@ -44,7 +44,7 @@ def drop_attributes(text: str) -> str:
 
 
 def _move_anchor(match: re.Match[str]) -> str:
-    """The anchor in the line below a heading goes to the heading's end."""
+    """Move the anchor in the line below a heading to the heading's end."""
     anchor = _ANCHOR.search(match[2])
     heading, newline, ruler = match[1].partition("\n")
     return f"{heading} {{#{anchor[1]}}}{newline}{ruler}" if anchor else match[1]
@@ -89,7 +89,7 @@ _DEFINITION_FENCE = re.compile(r"\s*(?:[:~][ \t]+)?(`{3,}|~{3,})")
 
 
 def mark_definitions(text: str) -> str:
-    """``text`` with marks for ``documents.entries`` in place of its lists of definitions."""
+    """Replace definition lists by marks for ``documents.entries``."""
     lines = text.split("\n")
     return "\n".join(_mark_lines(lines)) if any(map(_BODY.match, lines)) else text
 
@@ -118,7 +118,7 @@ def _mark_lines(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _read_bodies(lines: Sequence[str], at: int) -> tuple[list[str], int]:
-    """All definitions from ``at`` on, and where they end."""
+    """Return all definitions from line ``at`` on, and the line at which they end."""
     found: list[str] = []
     while at < len(lines) and (not lines[at].strip() or _BODY.match(lines[at])):
         body, at = _read_body(lines, at)
@@ -127,7 +127,7 @@ def _read_bodies(lines: Sequence[str], at: int) -> tuple[list[str], int]:
 
 
 def _find_terms(lines: Sequence[str], at: int) -> Sequence[str]:
-    """The lines from ``at`` on that are terms: a short paragraph above a definition; with a line between it is one."""
+    """Return the term lines from ``at`` on: a short paragraph above a definition; a blank line may follow one term."""
     end = at
     while end < len(lines) and end - at <= MAX_TERMS and _TERM.match(lines[end]) and not _BODY.match(lines[end]):
         end += 1
@@ -138,7 +138,7 @@ def _find_terms(lines: Sequence[str], at: int) -> Sequence[str]:
 
 
 def _read_body(lines: Sequence[str], at: int) -> tuple[list[str], int]:
-    """A definition, or the empty line before one, without its indentation; and where it ends."""
+    """Return a definition without its indentation, or the empty line before one, and the line at which it ends."""
     first = _BODY.match(lines[at])
     if not first:
         return [""], at + 1
@@ -172,7 +172,7 @@ _ATX = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t#]*$")
 
 
 def expand_wiki_links(text: str, context: PageContext) -> str:
-    """``text`` with the words of its links, and with the notes that stand in it; without comments and block ids."""
+    """Replace links by their words and embeds by notes; remove comments and block ids."""
     if "[[" not in text and not context.is_vault:
         return text
     return _expand_wiki(text, context, MAX_NOTE_DEPTH)
@@ -210,7 +210,7 @@ def _embed_note(match: re.Match[str], context: PageContext, depth: int, words: s
 
 
 def _fit_in_line(taken: str, match: re.Match[str]) -> str:
-    """``taken`` as blocks of its own, within the item or quotation around it, or as words of the line."""
+    """Return ``taken`` as separate blocks, within the item or quotation around it, or as words of the line."""
     before = match.string[: match.start()].rpartition("\n")[2]
     if not before:
         return f"\n\n{taken}\n\n"
@@ -219,13 +219,13 @@ def _fit_in_line(taken: str, match: re.Match[str]) -> str:
 
 
 def _link_name(page: str, part: str) -> str:
-    """``Note > Heading``, as Obsidian shows a link without words of its own; ids of blocks are not shown."""
+    """Return ``Note > Heading``, as Obsidian shows a link without words; ids of blocks are not shown."""
     name = PurePosixPath(page.strip()).name.removesuffix(".md")
     return " > ".join(filter(None, (name, *(word.strip() for word in part.split("#") if not word.startswith("^")))))
 
 
 def _note_part(text: str, part: str) -> str:
-    """The section or block of ``text`` that is asked for; all of it where there is no such part."""
+    """Return the named section or block of ``text``; all of it if there is no such part."""
     lines = text.split("\n")
     if part.startswith("^"):
         return _note_block(lines, part) or text
@@ -239,7 +239,7 @@ def _note_part(text: str, part: str) -> str:
 
 
 def _note_block(lines: list[str], mark: str) -> str:
-    """The item or paragraph that ends with ``mark``, or that stands above a line with nothing else."""
+    """Return the item or paragraph that ends with ``mark``, or that stands above a line with only the mark."""
     for number, line in enumerate(lines):
         if line.rstrip().endswith(mark):
             if line.lstrip().startswith(("-", "*", "+")):
@@ -250,7 +250,7 @@ def _note_block(lines: list[str], mark: str) -> str:
 
 
 def _heading_key(heading: str) -> str:
-    """A heading's words as links to it have them: in any case, without marks."""
+    """Return a heading's words as links compare them: case-folded, without marks."""
     return " ".join(re.findall(r"\w+", heading)).casefold()
 
 
@@ -259,7 +259,7 @@ _MARKDOWN_MARKS = frozenset("\\`*_[]<|#")
 
 
 def decode_entities(prose: str) -> str:
-    """``prose``, a text without its code, with characters. Those that Markdown would read as marks have a backslash."""
+    """Replace entities in ``prose`` (text without code) by characters, with a backslash before Markdown's marks."""
     return _ENTITY.sub(_decode_entity, prose) if "&" in prose else prose
 
 

@@ -62,12 +62,12 @@ class _Writer:
 
 
 def drop_comments(text: str) -> str:
-    """``text`` without comments and declarations."""
+    """Remove comments and declarations."""
     return apply_edits(text, (edit for begin, end in _COMMENTS for edit in _removals(text, begin, end)))
 
 
 def _removals(text: str, begin: str, end: str) -> Iterator[Edit]:
-    """What ``begin`` opens, up to ``end``; where there is none, it is text."""
+    """Yield the removal of each part from ``begin`` to ``end``; an unclosed one stays as text."""
     start = text.find(begin)
     while start >= 0 and (stop := text.find(end, start + len(begin))) >= 0:
         yield Edit(start, stop + len(end))
@@ -75,10 +75,11 @@ def _removals(text: str, begin: str, end: str) -> Iterator[Edit]:
 
 
 def convert_html(text: str, hidden: HiddenCode, *, components: bool) -> str:
-    """``text``, the code in which is hidden, with Markdown instead of HTML.
+    """Replace HTML in ``text``, whose code is hidden, by Markdown.
 
-    With ``components`` every capitalised or hyphenated name is a component. Without, it is one if it has parameters, or
-    is closed; else it is text.
+    With ``components`` every capitalised or hyphenated name is a component. Without, only one with parameters or an end
+    tag
+    is a component; any other is text.
     """
     state = _Writer(text, hidden)
     tags = [tag for tag in _TAG.finditer(text) if text[tag.start() - 1 : tag.start()] != "\\"]
@@ -116,7 +117,7 @@ def _edits(state: _Writer, tags: list[re.Match[str]]) -> Iterator[Edit]:
 
 
 def _widen(text: str, tag: re.Match[str], end: int, shown_text: str) -> Edit:
-    """The edit, with the blanks before a tag that a line begins with: four of them would make what follows code."""
+    """Return the edit with the blanks before a tag at a line's beginning: four of them would begin code."""
     start = tag.start()
     line = line_start(text, start)
     blanks = start - line
@@ -129,7 +130,7 @@ def _widen(text: str, tag: re.Match[str], end: int, shown_text: str) -> Edit:
 
 
 def _pair_ends(tags: list[re.Match[str]]) -> dict[int, int]:
-    """For each tag that is closed, the number of the tag that closes it."""
+    """Return the number of the closing tag by the number of each tag that is closed."""
     waiting: dict[str, list[int]] = {}
     ends: dict[int, int] = {}
     for number, tag in enumerate(tags):
@@ -142,7 +143,7 @@ def _pair_ends(tags: list[re.Match[str]]) -> dict[int, int]:
 
 
 def _write_element(state: _Writer, name: str, tag: re.Match[str], inner: str) -> str:
-    """An element with all that is in it."""
+    """Return an element with its content as Markdown."""
     if name in UNSEEN:
         return ""
     if name == "table":
@@ -173,7 +174,7 @@ def _write_tag(state: _Writer, name: str, tag: re.Match[str]) -> str:
 
 
 def _write_emphasis(text: str, tag: re.Match[str], mark: str) -> str:
-    """Emphasis, where the word is next to it; else nothing, for the marks would be read as such."""
+    """Return the mark of emphasis beside a word, else ``""``: there it would be read as text."""
     beside = text[tag.start() - 1 : tag.start()] if tag["close"] else text[tag.end() : tag.end() + 1]
     return mark if beside and not beside.isspace() and beside not in "*<>" else ""
 
@@ -209,7 +210,7 @@ def _write_link(state: _Writer, tag: re.Match[str]) -> str:
 
 
 def _ends_heading(text: str, tag: re.Match[str]) -> bool:
-    """Whether ``tag`` is an empty element at the end of a ``#`` heading: anchors on 1,568 pages of docs_aws."""
+    """Return whether ``tag`` is an empty element that ends a ``#`` heading, as on 1,568 pages of docs_aws."""
     line = line_start(text, tag.start())
     return text.startswith("#", line) and text[tag.end() : tag.end() + 5].rstrip() == "</a>"
 
@@ -257,7 +258,7 @@ _WRITERS: dict[str, Callable[[_Writer, re.Match[str]], str]] = {
 
 
 def _write_table(source: str, hidden: HiddenCode) -> str:
-    """The Markdown of ``source``, a whole ``<table>``; its code is put back, in the line."""
+    """Return a whole ``<table>`` as Markdown, with its code restored in the line."""
     page = BeautifulSoup(source, "html.parser")
     top = page.find("table")
     if not isinstance(top, Tag):

@@ -36,7 +36,7 @@ _LINES = re.compile(r"ln\[(\d*):(\d*)\]")
 
 
 def include_files(text: str, context: PageContext) -> str:
-    """Return ``text`` with the files that it includes."""
+    """Replace includes by the text of their files."""
     return _include(_BOOK_TITLE.sub(REMOVED, text), context, MAX_INCLUDE_DEPTH)
 
 
@@ -61,7 +61,7 @@ def _included_text(match: re.Match[str], context: PageContext, depth: int) -> st
 
 
 def _select_part(text: str, part: str, lines: str) -> str:
-    """The anchor or the lines of ``text`` that are asked for, without the comments that mark anchors."""
+    """Return the selected anchor or lines of ``text``, without the comments that mark anchors."""
     numbers = _LINES.search(lines)
     first, _, last = ":".join(numbers.groups()).partition(":") if numbers else part.partition(":")
     if (first or last) and all(not number or (number.isdecimal() and len(number) < 9) for number in (first, last)):
@@ -71,7 +71,7 @@ def _select_part(text: str, part: str, lines: str) -> str:
 
 
 def _anchored_part(text: str, name: str) -> str:
-    """What is between the comments that mark the anchor ``name`` (a pattern)."""
+    """Return the text between the comments that mark the anchor ``name`` (a pattern)."""
     start = re.search(rf"^.*(?:ANCHOR:\s*{name}|\[start:\s*{name}\]).*\n", text, re.MULTILINE)
     stop = re.search(rf"^.*(?:ANCHOR_END:\s*{name}|\[end:\s*{name}\]).*", text, re.MULTILINE)
     return text[start.end() : stop.start() if stop else len(text)] if start else ""
@@ -88,12 +88,12 @@ _YAML_FRONT_MATTER = re.compile(r"\A---\n.*?^---[ \t]*\n", re.DOTALL | re.MULTIL
 
 
 def is_erb(context: PageContext) -> bool:
-    """Whether the page is such a template, by its file's name."""
+    """Return whether the page is a template of Ruby, by its file's name."""
     return context.file.suffix.lower() == ".erb"
 
 
 def expand_erb(text: str, context: PageContext, depth: int = MAX_PARTIAL_DEPTH) -> str:
-    """``text`` with partials taken in, links and texts of calls in place of the calls, and all other tags gone.
+    """Include partials, replace calls by their links and texts, and remove all other tags.
 
     Ruby runs before Markdown is read, in code as well.
     """
@@ -113,7 +113,7 @@ def expand_erb(text: str, context: PageContext, depth: int = MAX_PARTIAL_DEPTH) 
 
 
 def _read_partial(name: str, context: PageContext) -> str | None:
-    """The text of a partial, whose file may begin with ``_`` and have the suffixes of a template."""
+    """Return the text of a partial, whose file may begin with ``_`` and have a template's suffixes."""
     place = PurePosixPath(name)
     for stem in (place, place.with_name(f"_{place.name}")):
         for suffix in PARTIAL_SUFFIXES:

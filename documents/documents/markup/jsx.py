@@ -30,9 +30,9 @@ MAX_EXPRESSION_CHARS = 20_000
 
 
 def drop_modules(text: str) -> str:
-    """``text`` without ``import`` and ``export`` statements at the beginning of a paragraph; code in it is not hidden.
+    """Remove ``import`` and ``export`` at the beginning of paragraphs; code in ``text`` is not hidden.
 
-    MDX reads them before Markdown, so that a fence in a string of theirs is none.
+    MDX reads them before Markdown, so that a fence in one of their strings does not count.
     """
     return apply_edits(text, _module_edits(text))
 
@@ -53,15 +53,15 @@ def _module_edits(text: str) -> Iterator[Edit]:
 
 
 def _begins_paragraph(text: str, start: int) -> bool:
-    """Whether a paragraph begins at ``start``, or what stands behind a comment."""
+    """Return whether a paragraph begins at ``start``, possibly behind a comment."""
     before = text[max(start - 5, 0) : start]
     return not before[-2:].strip() or before.rstrip().endswith("-->")
 
 
 def _end_of_statement(text: str, start: int) -> int:
-    """The end of the paragraph that ``start`` is in, and of the next ones while brackets are open.
+    """Return the end of the paragraph at ``start``, and of the next ones while brackets are open.
 
-    Brackets that never close end it where a paragraph ends with a bracket at the margin, else with the first paragraph.
+    Brackets that never close end it at a paragraph that ends with a bracket at the margin, else at the first paragraph.
     """
     code = _UNCOUNTED.sub(lambda match: " " * len(match[0]), text[start : start + MAX_EXPRESSION_CHARS])
     depth, at, margin, first = 0, 0, 0, 0
@@ -77,7 +77,7 @@ def _end_of_statement(text: str, start: int) -> int:
 
 
 def expand_expressions(text: str, context: PageContext) -> str:
-    """``text`` with each ``{...}`` as what it says: a text, a value of the front matter, or nothing."""
+    """Replace each ``{...}`` by its text, its value in the front matter, or nothing."""
     return apply_edits(text, _expression_edits(text, context))
 
 
@@ -98,7 +98,7 @@ def _expression_edits(text: str, context: PageContext) -> Iterator[Edit]:
 
 
 def _braces(text: str) -> Iterator[tuple[int, int]]:
-    """The outermost pairs of braces; one that is not closed, or is escaped, is none."""
+    """Yield the outermost pairs of braces, without unclosed and escaped ones."""
     opened: list[int] = []
     pairs: list[tuple[int, int]] = []
     for match in re.finditer(r"\\?[{}]", text):

@@ -47,20 +47,19 @@ _EVIDENCE = re.compile(
 
 
 def is_liquid(prose: str) -> bool:
-    """Whether a page is a Liquid template, by ``prose``: its text without its code."""
+    """Return whether a page is a Liquid template, by ``prose``, its text without code."""
     return _EVIDENCE.search(prose) is not None
 
 
 def expand_liquid(text: str, context: PageContext) -> str:
-    """``text`` with each tag and value as what it shows."""
+    """Replace each tag and value by the text that it shows."""
     return apply_edits(text, _liquid_edits(text, context))
 
 
 def drop_template_tags(prose: str, *, values: bool) -> str:
-    """``prose`` without tags, where it is not known to be Liquid (Jinja's look the same).
+    """Remove tags from ``prose`` that may be Liquid's or Jinja's, which look the same.
 
-    Values (``{{ name }}``) stay as they are, except in addresses, in pages with loops and conditions, and if ``values``
-    go.
+    Values (``{{ name }}``) go only in addresses, in pages with loops and conditions, and with ``values``.
     """
     gone = [Edit(*tag.span()) for tag in _TAG.finditer(prose)]
     values = values or _LOOP.search(prose) is not None
@@ -84,7 +83,7 @@ def _liquid_edits(text: str, context: PageContext) -> Iterator[Edit]:
 
 
 def _closing_tags(text: str) -> dict[str, list[re.Match[str]]]:
-    """The closing tags by the name that they close, the first one last."""
+    """Return the closing tags by the name that they close, last one first."""
     ends: dict[str, list[re.Match[str]]] = {}
     for tag in _TAG.finditer(text):
         if tag["name"].startswith("end"):
@@ -97,7 +96,7 @@ def _closing_tags(text: str) -> dict[str, list[re.Match[str]]]:
 def _tag_edits(
     text: str, match: re.Match[str], ends: dict[str, list[re.Match[str]]], context: PageContext
 ) -> tuple[int, list[Edit]]:
-    """Up to where ``match`` and what belongs to it reach, and the edits."""
+    """Return the end of ``match`` and its dependent text, and their edits."""
     name, rest = match["name"], match["rest"].strip()
     closers = ends.get(name, [])
     while closers and closers[-1].start() < match.end():
@@ -132,9 +131,9 @@ def _expand_tag(name: str, rest: str, context: PageContext) -> str:
 
 
 def _visible_argument(text: str, match: re.Match[str]) -> str:
-    """The last quoted word of a site's own tag among words (``ask {% slack_channel "dev" %}``), or its address.
+    """Return the last quoted word of an unknown tag among words (``ask {% slack_channel "dev" %}``), or its address.
 
-    914 places in docs_handbook.
+    There are 914 in docs_handbook.
     """
     name = match["name"]
     quoted = [] if name in _CONTROL or name.startswith("end") else _QUOTED.findall(match["rest"])
@@ -168,7 +167,7 @@ _VISIBLE_NAMES = frozenset({*HEADS, *TEXTS, "html", "titletext", "legend"})
 
 
 def expand_macro_calls(prose: str) -> str:
-    """``prose``, a text without its code, with the words that such calls show."""
+    """Replace macro calls in ``prose``, a text without code, by their visible words."""
     edits: list[Edit] = []
     for call in _CALL.finditer(prose):
         if edits and call.start() < edits[-1].end:
@@ -180,7 +179,7 @@ def expand_macro_calls(prose: str) -> str:
 
 
 def _call_rows(text: str, start: int) -> tuple[list[tuple[str, list[str]]], int]:
-    """What is said together, each with the bracket that ends it, and where the call's bracket closes (0: nowhere)."""
+    """Return the texts of a call in rows, each with its closing bracket, and the call's end (0 if not closed)."""
     rows: list[tuple[str, list[str]]] = []
     opened: list[int] = []  # how many of ``said`` there were at each bracket
     said: list[str] = []

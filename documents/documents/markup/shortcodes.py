@@ -31,7 +31,7 @@ class _Tag:
 
 
 def expand_shortcodes(text: str, context: PageContext) -> str:
-    """``text`` with each shortcode as what it shows; escaped ones (``{{</* x */>}}``) are shown as they are written."""
+    """Replace each shortcode by the text that it shows; escaped ones (``{{</* x */>}}``) become literal."""
     tags = list(_tags(text))
     partner = _pairs(tags)
     edits: list[Edit] = []
@@ -55,16 +55,8 @@ def _tags(text: str) -> Iterator[_Tag]:
         done = end + 3
         inside = text[opener.end() : end].strip()
         if inside.startswith("/*") and inside.endswith("*/"):
-            yield _Tag(
-                opener.start(),
-                done,
-                "",
-                False,
-                True,
-                {},
-                [],
-                text[opener.start() : done].replace("/*", "", 1)[:-5] + text[done - 3 : done],
-            )
+            literal = text[opener.start() : done].replace("/*", "", 1)[:-5] + text[done - 3 : done]
+            yield _Tag(opener.start(), done, name="", closes=False, leaf=True, named={}, others=[], literal=literal)
         elif match := _INSIDE.fullmatch(inside):
             rest = match["rest"].rstrip()
             named, others = parse_parameters(rest.removesuffix("/"))
@@ -72,7 +64,7 @@ def _tags(text: str) -> Iterator[_Tag]:
 
 
 def _pairs(tags: list[_Tag]) -> dict[int, int]:
-    """For each tag of a pair the number of the other one."""
+    """Return the number of the other tag by the number of each paired tag."""
     waiting: dict[str, list[int]] = {}
     partner: dict[int, int] = {}
     for number, tag in enumerate(tags):
@@ -100,13 +92,13 @@ def _expand(text: str, tag: _Tag, other: _Tag | None, context: PageContext) -> s
 
 
 def _named_parameters(tag: _Tag) -> dict[str, str]:
-    """A tab's ``name`` is its title, or its first word."""
+    """Return the named parameters, and a tab's ``name`` or first word as its title."""
     title = tag.named.get("name") or (tag.others[0] if tag.others else "")
     return {"title": title, **tag.named} if tag.name == "tab" and title else tag.named
 
 
 def _fence_line(text: str, tag: _Tag, other: _Tag) -> str:
-    """The line that begins or ends a block of code; ``""`` where the pair is no code, or holds a fence itself."""
+    """Return the first or last line of a code block; ``""`` if the pair is not code or holds a fence."""
     opener = other if tag.closes else tag
     inner = text[opener.end : (tag if tag.closes else other).start]
     language = opener.named.get("lang") or opener.named.get("codelang") or ""
@@ -121,7 +113,7 @@ def _fence_line(text: str, tag: _Tag, other: _Tag) -> str:
 
 
 def _is_code(text: str, opener: _Tag, language: str) -> bool:
-    """Whether the inner text of a shortcode is code: Docsy's tabs are, unless ``text=true`` or ``{{% %}}``."""
+    """Return whether a shortcode's inner text is code: Docsy's tabs are, except with ``text=true`` or ``{{% %}}``."""
     if opener.name == "tab":
         pane = text.rfind("{{< tabpane", 0, opener.start)
         in_pane = pane >= 0 and "text=" not in text[pane : text.find("}}", pane)]
@@ -130,7 +122,7 @@ def _is_code(text: str, opener: _Tag, language: str) -> bool:
 
 
 def _visible_positional(text: str, tag: _Tag) -> str:
-    """What a shortcode without named words shows: its address in a link, its words in a sentence, else nothing."""
+    """Return a shortcode's positional word that is visible: an address in a link, or words in a sentence."""
     if not tag.others:
         return ""
     last = tag.others[-1]

@@ -16,7 +16,7 @@ _REMOVED_RUN = re.compile(f"{REMOVED}{{2,}}")
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Characters ``start`` to ``end`` become ``text``."""
+    """A replacement of the characters ``start`` to ``end`` by ``text``."""
 
     start: int
     end: int
@@ -24,9 +24,9 @@ class Edit:
 
 
 def apply_edits(text: str, edits: Iterable[Edit]) -> str:
-    """``text`` with all ``edits`` made, in order of their start; one that begins inside of an earlier one is left out.
+    """Apply ``edits`` in order of their start, without those that begin inside of an earlier one.
 
-    Of a line that is left with nothing but list or table marks nothing remains.
+    A line that is left with only list or table marks is removed.
     """
     parts, done = [], 0
     for edit in sorted(edits, key=lambda edit: (edit.start, -edit.end)):
@@ -37,7 +37,7 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
 
 
 def tidy(text: str) -> str:
-    """``text`` without the marks of what went, and what only stood around it."""
+    """Remove the ``REMOVED`` marks, with the empty lines and doubled blanks that they leave."""
     if REMOVED not in text:
         return text
     text = _EMPTIED_LINE.sub(
@@ -53,20 +53,20 @@ _LINE_MARKS = " \t-*+>|:."
 
 
 def line_start(text: str, at: int) -> int:
-    """Where the line of ``at`` begins, or ``_LOOK_BACK_LINE_CHARS`` before it: lines can be megabytes long."""
+    """Return the start of the line of ``at``, at most ``_LOOK_BACK_LINE_CHARS`` before: lines can be megabytes long."""
     first = max(at - _LOOK_BACK_LINE_CHARS, 0)
     return max(text.rfind("\n", first, at) + 1, first)
 
 
 def is_in_address(text: str, start: int) -> bool:
-    """Whether what begins at ``start`` is part of a link's address."""
+    """Return whether the text at ``start`` is part of a link's address."""
     return _IN_ADDRESS.search(_before(text, start)) is not None
 
 
 def is_among_words(text: str, start: int, end: int, *, lines: int = 1) -> bool:
-    """Whether there is anything but marks on the line, before ``start`` or from ``end`` on.
+    """Return whether the line has more than marks before ``start`` or from ``end`` on.
 
-    With 3 ``lines`` the ones above and below count too: a tag may begin a line in the middle of a sentence.
+    With 3 ``lines`` those above and below count too, because a tag may begin a line in the middle of a sentence.
     """
     stop = text.find("\n", end, end + _LOOK_BACK_CHARS)
     stop = stop if stop >= 0 else min(end + _LOOK_BACK_CHARS, len(text))
@@ -92,7 +92,7 @@ _WORD = re.compile(r"[^\W\d_]")
 
 
 def parse_parameters(source: str) -> tuple[dict[str, str], list[str]]:
-    """The named parameters (names in lower case) and the others, without their quotation marks."""
+    """Return the named parameters (names in lower case) and the positional ones, unquoted."""
     named: dict[str, str] = {}
     others: list[str] = []
     for match in _PARAMETER.finditer(source):
@@ -105,26 +105,26 @@ def parse_parameters(source: str) -> tuple[dict[str, str], list[str]]:
 
 
 def unquote(value: str) -> str:
-    """``value`` without the quotation marks around it."""
+    """Remove the quotation marks around ``value``."""
     if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'`":
         return re.sub(r"\\([\"'`\\])", r"\1", value[1:-1])
     return value
 
 
 def visible_title(named: Mapping[str, str]) -> str:
-    """The title that a reader sees, ``""`` for none."""
+    """Return the visible title among the parameters, ``""`` for none."""
     return next((text for name in HEADS if (text := _visible(named.get(name, "")))), "")
 
 
 def _visible_texts(named: Mapping[str, str]) -> str:
-    """The other words that a reader sees, each once; ``""`` for none."""
+    """Return the other visible texts, each once; ``""`` for none."""
     found = dict.fromkeys(text for name in TEXTS if (text := _visible(named.get(name, ""))))
     found.pop(visible_title(named), None)
     return "\n\n".join(found)
 
 
 def visible_words(named: Mapping[str, str]) -> str:
-    """All that a reader sees of the parameters, the title in bold; ``""`` for nothing."""
+    """Return all visible words of the parameters, the title in bold; ``""`` for none."""
     title, text = visible_title(named), _visible_texts(named)
     return "\n\n".join(part for part in (f"**{title}**" if title else "", text) if part)
 

@@ -150,15 +150,15 @@ def test_rows_are_counted_while_they_come() -> None:
 
     budget = Budget(rows=1000)
     with pytest.raises(Unconvertible, match="has more than 3,000,000 rows, empty ones too"):
-        list(budget.bounded(rows()))
+        list(budget.limit(rows()))
     assert taken == 1001
 
 
 def test_all_sheets_share_one_budget() -> None:
     budget = Budget(cells=5)
-    assert list(budget.bounded(iter([["a", "b", "c", ""]]))) == [["a", "b", "c"]]
+    assert list(budget.limit(iter([["a", "b", "c", ""]]))) == [["a", "b", "c"]]
     with pytest.raises(Unconvertible, match="holds more than 2,000,000 cells: split it"):
-        list(budget.bounded(iter([["a", "b", "c"]])))
+        list(budget.limit(iter([["a", "b", "c"]])))
 
 
 def test_a_long_header_is_not_written_in_each_of_many_rows() -> None:
