@@ -237,8 +237,7 @@ def unwrap_heading_lists(part: Tag) -> None:
     """Turn lists in ``part`` with a heading in an item into blocks, so that it becomes a heading of the page.
 
     Old Javadoc has a section with its heading in each item. An empty ``<a id="...">`` before such a list holds the id
-    of
-    its first heading.
+    of its first heading.
     """
     for heading in part.find_all(_HEADINGS):
         for around in heading.find_parents(["li", *_LISTS]):
@@ -263,8 +262,7 @@ def convert_div_grids(part: Tag) -> None:
     """Turn grids of ``<div>``, which Javadoc writes since Java 16, into tables.
 
     120 pages of JDK 17's documentation have 855 with 7,355 names and descriptions: all are then together in a row, only
-    186
-    without this.
+    186 without this.
     """
     for grid in part.select("div.summary-table"):
         cells = grid.find_all("div", recursive=False)

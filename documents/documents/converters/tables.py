@@ -38,8 +38,8 @@ def records(header: Row, rows: Sequence[Row]) -> str:
     """Return rows of plain text cells as a table, or as records or several tables if it is wide.
 
     A record is an item that names its columns and leaves out the empty ones (``Name: Ada; Age: 36``). If the names
-    would be
-    much of the text, each few columns become a table, with the key columns in each. An unnamed column gets its letter.
+    would be much of the text, each few columns become a table, with the key columns in each. An unnamed column gets its
+    letter.
     """
     names = [one_line(name) or letter(index) for index, name in enumerate(header)]
     cells = [[one_line(cell) for cell in row] for row in rows]
@@ -121,6 +121,7 @@ MAX_PLACES = 20_000_000
 """Cells with the empty ones between and beside them: a sheet that has only its last column filled is mostly those."""
 
 _NUMERIC = re.compile(r"[-+(]?[$€£¥]?\s?\d[\d.,'\s]*\s?[%$€£¥]?\)?|\d{4}-\d\d-\d\d.*|\d{1,2}[/.]\d{1,2}[/.]\d{2,4}.*")
+_YEAR = re.compile(r"(?:19|20)\d\d")
 _MAX_HEADER_ROW = 10  # a header further down is none
 _MAX_HEADER_ROWS = 3
 
@@ -216,16 +217,12 @@ def _header(grid: Sequence[Row]) -> tuple[Row, int]:
 
 
 def _has_number(row: Row) -> bool:
-    return any(_NUMERIC.fullmatch(cell) for cell in row if not _year(cell))
+    return any(_NUMERIC.fullmatch(cell) for cell in row if not _YEAR.fullmatch(cell))
 
 
 def _repeats(row: Row) -> bool:
     filled = [cell for cell in row if cell]
     return len(set(filled)) < len(filled)
-
-
-def _year(cell: str) -> bool:
-    return len(cell) == 4 and cell.isdigit() and cell[:2] in ("19", "20")
 
 
 def _join_cells(row: Row) -> str:

@@ -27,9 +27,8 @@ def as_read(text: str, *, context: PageContext) -> str:
     """Return a page's Markdown (without front matter) as a reader of the rendered page sees it.
 
     Code stays byte for byte, except where the site's own generator runs in code: includes, shortcodes, and Liquid if
-    the
-    site or the page uses Jekyll. Headings keep explicit anchors (``## Title {#anchor}``). A text without such markup is
-    returned as it is, except for runs of empty lines. Never raises for any text.
+    the site or the page uses Jekyll. Headings keep explicit anchors (``## Title {#anchor}``). A text without such
+    markup is returned as it is, except for runs of empty lines. Never raises for any text.
     """
     text = _NONCHARACTERS.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
     text = expand_erb(text, context) if is_erb(context) else text

@@ -128,7 +128,7 @@ def _is_wrapper(name: str, names: frozenset[str]) -> bool:
 
 def _is_escaped(text: str, at: int) -> bool:
     before = _ESCAPES.search(text[max(at - 20, 0) : at])
-    return bool(before) and len(before[0]) % 2 == 1 if before else False
+    return before is not None and len(before[0]) % 2 == 1
 
 
 def _flatten_block(code: str) -> str:

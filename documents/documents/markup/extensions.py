@@ -25,7 +25,6 @@ _ANCHOR = re.compile(r"(?:^|[\s:{])#([^\s{}\"']+)")
 _BELOW_HEADING = re.compile(
     r"^( {0,3}#{1,6}[ \t][^\n]*|[^\n]+\n {0,3}(?:=+|-+)[ \t]*)\n[ \t]*(\{:[^{}\n]*\})[ \t]*$", re.MULTILINE
 )
-_SPAN = re.compile(r"(?<![!\]\\])\[([^\[\]\n]*)\](?=\{[ \t]*[.#:\w])")
 _SPAN_END = re.compile(rf"(?<![!\]\\])\[([^\[\]\n]*)\](?:{_LIST.pattern}|{_COLON_LIST.pattern})")
 # MDC's `:name[text]{...}`: 26 of 60 pages in docs_nuxt_content.
 _MDC = re.compile(r"(?<![\w:`/])::?[a-z][\w-]*(?:\[(?P<text>[^\[\]\n]*)\](?:\{[^{}\n]*\})?|\{(?P<props>[^{}\n]*)\})")
@@ -40,7 +39,12 @@ def drop_attributes(text: str) -> str:
     text = _MDC_BREAK.sub(REMOVED, _ICON.sub(REMOVED, _MDC.sub(_write_mdc, text)))
     text = _SPAN_END.sub(r"\1", text)
     text = _HEADING.sub(lambda match: _clean_heading(match[0]), text)
-    return tidy("\n".join(line if _HEADING.match(line) else _clean_line(line) for line in text.split("\n")))
+    return tidy(
+        "\n".join(
+            line if _HEADING.match(line) else _LIST.sub(_drop_list, _COLON_LIST.sub(REMOVED, line))
+            for line in text.split("\n")
+        )
+    )
 
 
 def _move_anchor(match: re.Match[str]) -> str:
@@ -56,12 +60,6 @@ def _clean_heading(line: str) -> str:
         anchor = anchor or next(iter(_ANCHOR.findall(found)), "")
     bare = _LIST.sub("", _COLON_LIST.sub("", line))
     return line if bare == line else bare.rstrip() + (f" {{#{anchor}}}" if anchor else "")
-
-
-def _clean_line(line: str) -> str:
-    if "{" not in line:
-        return line
-    return _LIST.sub(_drop_list, _COLON_LIST.sub(REMOVED, line))
 
 
 def _drop_list(match: re.Match[str]) -> str:

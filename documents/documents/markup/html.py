@@ -17,29 +17,21 @@ from documents.converters.from_html import markdown
 from documents.markup.code import HiddenCode
 from documents.markup.tags import Edit, apply_edits, line_start, parse_parameters, visible_words
 
-_UNSEEN = "script style svg noscript iframe object canvas head math"
-_BLOCK = """
+_BLOCK_NAMES = """
     address article aside blockquote body center details dialog div dl fieldset figcaption figure footer form header
     html main nav ol p picture section ul video audio hgroup menu template frameset
 """
-_INLINE = """
+_INLINE_NAMES = """
     a abbr acronym area base basefont big button caption cite col colgroup data datalist del dfn font h1 h2 h3 h4 h5 h6
     input ins kbd label legend li link mark meta meter nobr optgroup option output param progress q rp rt ruby s samp
     select slot small source span strike sub summary sup table tbody td textarea tfoot th thead time title tr track tt u
     var wbr br hr img dd dt code pre b strong i em
 """
-UNSEEN = frozenset(_UNSEEN.split())
-"""Elements that go with all that is in them."""
-
-BLOCKS = frozenset(_BLOCK.split())
-"""Elements that begin a paragraph of their own."""
-
-INLINE = frozenset(_INLINE.split())
-"""The others."""
-
-KNOWN = UNSEEN | BLOCKS | INLINE
+_UNSEEN = frozenset({"script", "style", "svg", "noscript", "iframe", "object", "canvas", "head", "math"})
+_BLOCKS = frozenset(_BLOCK_NAMES.split())
+_INLINE = frozenset(_INLINE_NAMES.split())
+_KNOWN = _UNSEEN | _BLOCKS | _INLINE
 """The elements of HTML. Another name in angle brackets is a component, or text (``<your name>``)."""
-
 
 _TAG = re.compile(
     r"<(?P<close>/?)(?P<name>[A-Za-z][\w:.-]*)"
@@ -50,7 +42,7 @@ _COMMENTS = (("<!--", "-->"), ("<!DOCTYPE", ">"), ("<?", "?>"))
 _MAX_LIST_DEPTH = 8
 
 _MARKS = {"b": "**", "strong": "**", "i": "*", "em": "*"}
-_WHOLE = ("table", "pre", "code", "h1", "h2", "h3", "h4", "h5", "h6", *UNSEEN)
+_WHOLE = ("table", "pre", "code", "h1", "h2", "h3", "h4", "h5", "h6", *_UNSEEN)
 
 
 @dataclass(slots=True)
@@ -78,8 +70,7 @@ def convert_html(text: str, hidden: HiddenCode, *, components: bool) -> str:
     """Replace HTML in ``text``, whose code is hidden, by Markdown.
 
     With ``components`` every capitalised or hyphenated name is a component. Without, only one with parameters or an end
-    tag
-    is a component; any other is text.
+    tag is a component; any other is text.
     """
     state = _Writer(text, hidden)
     tags = [tag for tag in _TAG.finditer(text) if text[tag.start() - 1 : tag.start()] != "\\"]
@@ -93,7 +84,7 @@ def convert_html(text: str, hidden: HiddenCode, *, components: bool) -> str:
 
 def _is_markup(tag: re.Match[str], closed: set[str], components: bool) -> bool:
     name = tag["name"]
-    if name.lower() in KNOWN and (name.islower() or name.isupper()):
+    if name.lower() in _KNOWN and (name.islower() or name.isupper()):
         return True
     if not (name[0].isupper() or "-" in name or "." in name):
         return False
@@ -106,7 +97,7 @@ def _edits(state: _Writer, tags: list[re.Match[str]]) -> Iterator[Edit]:
     for number, tag in enumerate(tags):
         if number <= skip:
             continue
-        name = tag["name"].lower() if tag["name"].lower() in KNOWN else tag["name"]
+        name = tag["name"].lower() if tag["name"].lower() in _KNOWN else tag["name"]
         last = ends.get(number)
         if name in _WHOLE and last is not None:
             skip = last
@@ -121,7 +112,7 @@ def _widen(text: str, tag: re.Match[str], end: int, shown_text: str) -> Edit:
     start = tag.start()
     line = line_start(text, start)
     blanks = start - line
-    in_block = tag["name"] in BLOCKS or tag["name"] not in KNOWN
+    in_block = tag["name"] in _BLOCKS or tag["name"] not in _KNOWN
     if blanks > 3 and in_block and not text[line:start].strip():
         start = line
     if text.startswith(">", line):  # a quotation stays one
@@ -144,7 +135,7 @@ def _pair_ends(tags: list[re.Match[str]]) -> dict[int, int]:
 
 def _write_element(state: _Writer, name: str, tag: re.Match[str], inner: str) -> str:
     """Return an element with its content as Markdown."""
-    if name in UNSEEN:
+    if name in _UNSEEN:
         return ""
     if name == "table":
         return _write_table(f"<table>{inner}</table>", state.hidden)
@@ -166,9 +157,10 @@ def _write_tag(state: _Writer, name: str, tag: re.Match[str]) -> str:
         return _write_emphasis(state.text, tag, _MARKS[name])
     if name in _WRITERS:
         return _WRITERS[name](state, tag)
-    if name in BLOCKS:
-        return "\n\n" if not _beside_blank(state.text, tag) else ""
-    if name in INLINE:
+    if name in _BLOCKS:
+        around = state.text[max(tag.start() - 1, 0) : tag.start()], state.text[tag.end() : tag.end() + 1]
+        return "" if all(char in ("\n", "") for char in around) else "\n\n"
+    if name in _INLINE:
         return ""
     return "" if tag["close"] else _write_component(tag)
 
@@ -177,10 +169,6 @@ def _write_emphasis(text: str, tag: re.Match[str], mark: str) -> str:
     """Return the mark of emphasis beside a word, else ``""``: there it would be read as text."""
     beside = text[tag.start() - 1 : tag.start()] if tag["close"] else text[tag.end() : tag.end() + 1]
     return mark if beside and not beside.isspace() and beside not in "*<>" else ""
-
-
-def _beside_blank(text: str, tag: re.Match[str]) -> bool:
-    return text[max(tag.start() - 1, 0) : tag.start()] in ("\n", "") and text[tag.end() : tag.end() + 1] in ("\n", "")
 
 
 def _write_component(tag: re.Match[str]) -> str:

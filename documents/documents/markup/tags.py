@@ -40,9 +40,8 @@ def tidy(text: str) -> str:
     """Remove the ``REMOVED`` marks, with the empty lines and doubled blanks that they leave."""
     if REMOVED not in text:
         return text
-    text = _EMPTIED_LINE.sub(
-        "", _REMOVED_RUN.sub(REMOVED, text)
-    )  # a run is one: looked at mark by mark, it takes its square
+    text = _REMOVED_RUN.sub(REMOVED, text)  # mark by mark, a run takes quadratic time
+    text = _EMPTIED_LINE.sub("", text)
     return _REMOVED_BETWEEN_BLANKS.sub("", text).replace(REMOVED, "")
 
 
@@ -116,17 +115,11 @@ def visible_title(named: Mapping[str, str]) -> str:
     return next((text for name in HEADS if (text := _visible(named.get(name, "")))), "")
 
 
-def _visible_texts(named: Mapping[str, str]) -> str:
-    """Return the other visible texts, each once; ``""`` for none."""
-    found = dict.fromkeys(text for name in TEXTS if (text := _visible(named.get(name, ""))))
-    found.pop(visible_title(named), None)
-    return "\n\n".join(found)
-
-
 def visible_words(named: Mapping[str, str]) -> str:
     """Return all visible words of the parameters, the title in bold; ``""`` for none."""
-    title, text = visible_title(named), _visible_texts(named)
-    return "\n\n".join(part for part in (f"**{title}**" if title else "", text) if part)
+    title = visible_title(named)
+    texts = dict.fromkeys(text for name in TEXTS if (text := _visible(named.get(name, ""))) and text != title)
+    return "\n\n".join([f"**{title}**", *texts] if title else texts)
 
 
 def _visible(value: str) -> str:
