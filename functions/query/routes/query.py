@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from aws_lambda_powertools.metrics import MetricUnit
 
 from rag.http import replies, requests
-from rag.http.schema import FeedbackReply
-from rag.values.answer import Reference
+from rag.http.schema import FeedbackReply, FeedbackRequest, QueryReply, QueryRequest, QuestionRequest
+from rag.values.answer import Answer, Reference
 from rag.values.request import ClaimChecked, Delta, Event, PassagesEvent, Patch, Status
 from routes.call import HEADERS, Call, Response, json_response
 from routes.streams import EVENT_STREAM, EventFormat, answer_in_events, server_sent_event
@@ -28,21 +28,21 @@ def post_query(call: Call) -> Response:
     """Answer one question, in server-sent events if the caller accepts them."""
     if EVENT_STREAM in call.header("accept").lower():
         return _post_query_for_events(call)
-    question, rendered = requests.parse_rendered_query(call.json_text())
-    answer = call.answer(question, protocol=PROTOCOL)
-    return json_response(HTTPStatus.OK, replies.rendered_reply(answer) if rendered else replies.query_reply(answer))
+    request = requests.parse_request(QueryRequest, call.json_text())
+    answer = call.answer(requests.read_question(request), protocol=PROTOCOL)
+    return json_response(HTTPStatus.OK, _answer_reply(answer, rendered=request.rendered is True))
 
 
 def post_question(call: Call) -> Response:
     """Answer one question of a help desk's client."""
-    question, debug = requests.parse_question(call.json_text())
-    answer = call.answer(question, protocol=PROTOCOL)
-    return json_response(HTTPStatus.OK, replies.question_reply(answer, debug=debug))
+    request = requests.parse_request(QuestionRequest, call.json_text())
+    answer = call.answer(requests.read_question(request), protocol=PROTOCOL)
+    return json_response(HTTPStatus.OK, replies.question_reply(answer, debug=request.debug is True))
 
 
 def post_feedback(call: Call) -> Response:
     """Store a vote on a response."""
-    vote = requests.parse_feedback(call.json_text())
+    vote = requests.parse_request(FeedbackRequest, call.json_text())
     call.service.vote(vote.response_id, helpful=vote.helpful, comment=vote.comment)
     add_metric("FeedbackReceived", MetricUnit.Count, 1)
     return json_response(HTTPStatus.ACCEPTED, FeedbackReply(response_id=vote.response_id))
@@ -73,8 +73,9 @@ def _post_query_for_events(call: Call) -> Response:
 
     def parse() -> Question:
         nonlocal rendered
-        question, rendered = requests.parse_rendered_query(call.json_text())
-        return question
+        request = requests.parse_request(QueryRequest, call.json_text())
+        rendered = request.rendered is True
+        return requests.read_question(request)
 
     def refusal(failure: HttpFailure) -> Response:
         body = server_sent_event(failure.body, "error").decode()
@@ -83,13 +84,15 @@ def _post_query_for_events(call: Call) -> Response:
     events = EventFormat(
         begin=b"",
         encode=lambda event: _encode(event, rendered=rendered),
-        end=lambda answer, _: server_sent_event(
-            replies.rendered_reply(answer) if rendered else replies.query_reply(answer), "answer"
-        ),
+        end=lambda answer, _: server_sent_event(_answer_reply(answer, rendered=rendered), "answer"),
         failure=lambda failure: server_sent_event(failure.body, "error"),
         refusal=refusal,
     )
     return answer_in_events(call, parse, events, protocol=PROTOCOL)
+
+
+def _answer_reply(answer: Answer, *, rendered: bool) -> QueryReply:
+    return replies.rendered_reply(answer) if rendered else replies.query_reply(answer)
 
 
 def _encode(event: Event, *, rendered: bool) -> bytes:

@@ -7,7 +7,7 @@ import json
 from pydantic import ValidationError
 
 from rag.errors import BadRequest, InvalidParameter, InvalidQuery
-from rag.http.schema import FeedbackRequest, Options, QueryRequest, QuestionRequest, Request
+from rag.http.schema import QueryRequest, QuestionRequest, Request
 from rag.text.template import replace_surrogates
 from rag.values.question import Question
 
@@ -35,30 +35,19 @@ class UnsupportedMediaType(BadRequest):
 
 
 def parse_query(body: str | bytes | None) -> Question:
-    """Return the question in the body of ``POST /api/query``; raises what ``parse_rendered_query`` raises."""
-    return parse_rendered_query(body)[0]
+    """Return the question in the body of ``POST /api/query``; raises as ``parse_request``."""
+    return read_question(parse_request(QueryRequest, body))
 
 
-def parse_rendered_query(body: str | bytes | None) -> tuple[Question, bool]:
-    """Return the question in the body of ``POST /api/query``, and whether it asks for a tree of nodes too.
-
-    Raises:
-        InvalidJson: not a JSON object in UTF-8.
-        InvalidQuery: ``query`` is missing or not a string.
-        InvalidParameter: another field is wrong; the message names it and the accepted values.
-    """
-    request = _parse(QueryRequest, body)
-    return _question(request.query, request), request.rendered is True
-
-
-def parse_question(body: str | bytes | None) -> tuple[Question, bool]:
-    """Return the question in the body of ``POST /v1/query``, and whether it asks for debugging metadata.
-
-    Raises:
-        InvalidJson, InvalidQuery, InvalidParameter: as ``parse_rendered_query``, for the field ``question``.
-    """
-    request = _parse(QuestionRequest, body)
-    return _question(request.question, request), request.debug is True
+def read_question(request: QueryRequest | QuestionRequest) -> Question:
+    """Return the question of a request, with its options."""
+    return Question(
+        text=request.query if isinstance(request, QueryRequest) else request.question,
+        session_id=request.session_id,
+        top_k=request.top_k,
+        threshold=request.threshold,
+        filters=request.filters or {},
+    )
 
 
 def parse_chunk_question(text: str | None) -> str | None:
@@ -89,21 +78,18 @@ def parse_session(text: str) -> str:
     Raises:
         InvalidParameter: it cannot.
     """
-    _parse(QueryRequest, json.dumps({"query": "", "sessionId": text}))
+    parse_request(QueryRequest, json.dumps({"query": "", "sessionId": text}))
     return text
 
 
-def parse_feedback(body: str | bytes | None) -> FeedbackRequest:
-    """Return the vote in the body of ``POST /api/feedback``.
+def parse_request[M: Request](model: type[M], body: str | bytes | None) -> M:
+    """Return the request in ``body``.
 
     Raises:
         InvalidJson: not a JSON object in UTF-8.
-        InvalidParameter: a field is missing or wrong; the message names it and the accepted values.
+        InvalidQuery: ``query`` or ``question`` is missing or not a string.
+        InvalidParameter: another field is wrong; the message names it and the accepted values.
     """
-    return _parse(FeedbackRequest, body)
-
-
-def _parse[M: Request](model: type[M], body: str | bytes | None) -> M:
     fields = model.model_fields
     try:
         text = body.decode("utf-8") if isinstance(body, bytes) else body
@@ -118,16 +104,6 @@ def _parse[M: Request](model: type[M], body: str | bytes | None) -> M:
             raise InvalidQuery from exc
         field = fields[wrong[0]]
         raise InvalidParameter(f"{field.alias} must be {field.description}") from exc
-
-
-def _question(text: str, options: Options) -> Question:
-    return Question(
-        text=text,
-        session_id=options.session_id,
-        top_k=options.top_k,
-        threshold=options.threshold,
-        filters=options.filters or {},
-    )
 
 
 def _reject_constant(name: str) -> float:
