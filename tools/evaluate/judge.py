@@ -7,7 +7,7 @@ import string
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from evaluate.question_files import chunk_names
@@ -95,22 +95,23 @@ def _judge_result(
     labelled: LabelledQuestion, result: RunResult, ranks: Mapping[str, float], usd: Cost
 ) -> JudgedQuestion:
     calls, read, written = (result.llm.get(name, 0) for name in ("calls", "promptTokens", "completionTokens"))
-    known: dict[str, Any] = {
-        "question": labelled.question,
-        "expected": labelled.expected,
-        "gold": labelled.answer,
-        "answerable": labelled.answerable,
-        "calls": calls,
-        "prompt_tokens": read,
-        "completion_tokens": written,
-    }
+    judged = JudgedQuestion(
+        question=labelled.question,
+        expected=labelled.expected,
+        gold=labelled.answer,
+        answerable=labelled.answerable,
+        failed=result.failed,
+        calls=calls,
+        prompt_tokens=read,
+        completion_tokens=written,
+    )
     if result.failed:
-        return JudgedQuestion(**known, failed=result.failed)
+        return judged
     reply, metadata = result.reply, result.reply["metadata"]
     timings = dict(metadata["timings"])
     text = strip_marks(reply["answer"], (citation["raw"] for citation in reply["citations"]))
-    return JudgedQuestion(
-        **known,
+    return replace(
+        judged,
         **_judge_answer(labelled, result, text),
         **_count_support(reply),
         said=text,

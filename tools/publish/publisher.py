@@ -6,7 +6,7 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -92,9 +92,14 @@ class Outcome:
 
     def fields(self) -> dict[str, Any]:
         """Return the result as JSON."""
-        facts = {"version": self.facts.version, "documents": self.facts.documents, "chunks": self.facts.chunks}
-        return {"stack": self.stack, "key": self.key, "former": self.former, "published": self.published, **facts,
-                "ingest": dict(self.report) or None}  # fmt: skip
+        return {
+            "stack": self.stack,
+            "key": self.key,
+            "former": self.former,
+            "published": self.published,
+            **asdict(self.facts),
+            "ingest": dict(self.report) or None,
+        }
 
 
 def publish(target: Target, build: Build, tell: Tell) -> Outcome:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import zipfile
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -63,7 +63,7 @@ class VersionBucket:
 
     def put(self, key: str, archive: Path, facts: Facts) -> None:
         """Upload a version, unless it is there already."""
-        metadata = {"version": facts.version, "documents": str(facts.documents), "chunks": str(facts.chunks)}
+        metadata = {name: str(value) for name, value in asdict(facts).items()}
         try:
             with archive.open("rb") as body:
                 self.client.put_object(Bucket=self.name, Key=key, Body=body, IfNoneMatch="*", Metadata=metadata)

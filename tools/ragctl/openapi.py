@@ -103,9 +103,8 @@ def _code_samples(method: str, url: str, operation: dict[str, Any]) -> list[dict
         "});\nconsole.log(await reply.json());",
         **operation.pop("samples", {}),
     }
-    languages = {"Python": "Python", "JavaScript": "JavaScript"}
     return [
-        {"lang": languages.get(label, "Shell"), "label": label, "source": source}
+        {"lang": "Shell" if label.startswith("curl") else label, "label": label, "source": source}
         for label, source in sources.items()
         if source
     ]

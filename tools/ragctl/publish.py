@@ -140,9 +140,7 @@ def _print_versions(target: Target, *, as_json: bool) -> None:
         {
             "key": one.key,
             "published": one.at.isoformat(timespec="seconds"),
-            "version": one.facts.version,
-            "documents": one.facts.documents,
-            "chunks": one.facts.chunks,
+            **asdict(one.facts),
             "answers": one.key == target.key,
         }
         for one in versions

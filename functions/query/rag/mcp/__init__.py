@@ -1,1 +1,1 @@
-"""The Model Context Protocol: messages in, messages out, whatever carries them."""
+"""The Model Context Protocol: the replies to its messages, for any transport."""
