@@ -13,7 +13,7 @@ from markdown_it.token import Token
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-FOLDERS = (ROOT / ".github", ROOT / "documents", DOCS)
+FOLDERS = (ROOT / ".github", ROOT / "documents", ROOT / "tests", DOCS)
 PAGES = sorted([*ROOT.glob("*.md"), *(page for folder in FOLDERS for page in folder.rglob("*.md"))])
 READER = MarkdownIt("gfm-like", {"linkify": False})
 
