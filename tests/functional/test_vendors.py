@@ -84,7 +84,7 @@ def test_another_vendor_of_stores_is_a_file_and_a_row(add: Callable[[str, str, s
     first = api.ask(IN_SCOPE, sessionId="s" * 22).json
     assert (first["refused"], first["metadata"]["skipped"]) == (False, [])
     service = api.app.service
-    (turn,) = service.stores.stores.memory.recall("s" * 22, limit=5)
+    (turn,) = service.stores.memory.recall("s" * 22, limit=5)
     assert turn.question == IN_SCOPE
     service.warm()
     service.renew()

@@ -69,7 +69,7 @@ def vote(event: Path) -> None:
         at=time.time(),
     )
     assert app.service.stores, "STORE_PATH is not set"
-    app.service.stores.stores.feedback.record(known)
+    app.service.stores.feedback.record(known)
     reply: Any = app.lambda_handler(request, CONTEXT)
     assert reply["statusCode"] == 202, reply
 

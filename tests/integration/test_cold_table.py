@@ -75,8 +75,8 @@ def test_the_first_question_of_no_environment_parses_a_bundle_or_opens_a_connect
             made.renew()
             table.calls.clear()
             with made.guard.question():
-                assert made.stores.memory.recall("s" * 22, limit=5) == ()
-                assert made.stores.cache.get("key") is None
+                assert made.memory.recall("s" * 22, limit=5) == ()
+                assert made.cache.get("key") is None
             assert table.calls == ["GetItem", "Query", "GetItem"], "the first is that of the restore"
             assert (len(parsed), table.connections) == (1, restored), "once in all, and one a restore"
 
@@ -90,7 +90,7 @@ def test_a_certificate_that_is_not_the_table_s_is_refused(trusted: Path, fault: 
         made = before_a_snapshot(table.url)
         made.renew()
         with pytest.raises(StoreOutOfReach):
-            made.stores.memory.recall("s" * 22, limit=5)
+            made.memory.recall("s" * 22, limit=5)
         assert table.calls == []
 
 

@@ -237,7 +237,7 @@ def build_application(settings: Settings) -> Application:
         index=index,
         writer=writer,
         window=window,
-        stores=stores.stores if stores else None,
+        stores=stores,
         chat=chat,
         deciding_chat=chats.decision_model,
         prompt=prompts.load,

@@ -20,10 +20,9 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class OpenStores:
-    """The stores, and the parts that a snapshot renews: table, cache of this process, guard."""
+class OpenStores(Stores):
+    """The stores with the parts that a snapshot renews: table, cache of this process, guard."""
 
-    stores: Stores
     cache: LayeredCache
     table: Table
     guard: StoreGuard
@@ -65,4 +64,4 @@ def build_stores(settings: Settings) -> OpenStores | None:
     guard = StoreGuard(settings.store_wait_s, vote_s=settings.request_deadline_s, prepare=table.warm)
     cache = LayeredCache(TableAnswerCache(table, guard))  # not guarded itself: its own layer needs no time limit
     feedback = TableFeedback(table, guard, votes_per_hour=settings.feedback_per_hour)
-    return OpenStores(Stores(cache, TableMemory(table, guard), feedback), cache, table, guard)
+    return OpenStores(cache, TableMemory(table, guard), feedback, table, guard)

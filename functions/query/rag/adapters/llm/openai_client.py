@@ -19,13 +19,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from rag.adapters.llm.backoff import RetryPolicy, backoff_s, retry_after_s
-from rag.adapters.llm.openai_wire import (
-    TimedOut,
-    Transient,
-    classify_error,
-    names_context_window,
-    refused_parameter,
-)
+from rag.adapters.llm.openai_wire import TimedOut, Transient, classify_error, names_context_window, refused_parameter
 from rag.adapters.time_limit import stream_within
 from rag.errors import ContextTooLong, LlmDenied, LlmFailed, LlmUnavailable, ParameterRefused
 
