@@ -1,8 +1,8 @@
-// The first section of a card: an answer while it comes, and when it is there.
+// The first section of a card: an answer, while it streams and when it is complete.
 
 import { copy } from "./copy.js";
 import { at, button, element } from "./dom.js";
-import { MEANING, children, reachable, update } from "./rendered.js";
+import { MEANING, children, allowFocus, update } from "./rendered.js";
 import { Chips } from "./sources.js";
 import { say } from "./strings.js";
 import { isQuoted, level, pill, sentence } from "./trust.js";
@@ -11,29 +11,29 @@ const STAGES = { searching: say("searching"), writing: say("writingStage"), chec
 const BROKE_OFF = { length: say("length"), interrupted: say("interrupted"), stopped: say("stoppedHere") };
 const TITLES = 3;
 const LETTER = /[\p{L}\p{N}]/gu;
-const PATIENCE = 100; // ms: words are shown as they are written when no patch comes with them
+const PATIENCE = 100; // ms: without a patch by then, the text is shown without formatting
 
 export class Answer {
   constructor(question) {
     this.chips = new Chips(question);
-    this.blocks = []; // the nodes of each
+    this.blocks = []; // the nodes of each block
     this.text = ""; // Markdown, for programs
-    this.plain = null; // the element of what comes as text alone
-    this.spoken = 0; // blocks that screen readers were told
+    this.plain = null; // the element of unformatted text
+    this.spoken = 0; // number of blocks announced to screen readers
     this.heading = element("h3", { text: say("answer") });
     this.head = element("div", { class: "heading" }, this.heading);
-    this.stage = element("p", { class: "stage", text: STAGES.searching }); // the sentence about trust takes its place
+    this.stage = element("p", { class: "stage", text: STAGES.searching }); // later replaced by the sentence about trust
     this.body = element("div", { class: "answer arriving" });
     this.section = element("section", {}, this.head, this.stage, this.body);
     at("spoken").replaceChildren();
   }
 
-  /** Whether some of the answer has come. */
+  /** Whether a part of the answer has arrived. */
   get begun() {
     return this.text !== "" || this.blocks.some((nodes) => nodes.length);
   }
 
-  /** An event of the stream; others than these are not shown. */
+  /** Handle an event of the stream; other events are ignored. */
   on(name, data) {
     if (name === "status") this.say(data.stage);
     if (name === "sources") this.reading(data.references);
@@ -64,7 +64,7 @@ export class Answer {
     else if (!this.blocks.length) this.waiting ??= setTimeout(() => this.write(), PATIENCE);
   }
 
-  /** Show what came as it is written. */
+  /** Show the text without formatting. */
   write() {
     if (this.blocks.length || this.plain || !this.text) return;
     this.plain = element("p", { class: "as-written", text: this.text });
@@ -79,9 +79,9 @@ export class Answer {
     this.speak(block);
   }
 
-  /** Tell screen readers the blocks before `end` that they were not told yet: whole ones, not each word. */
+  /** Announce the new blocks before `end` to screen readers, block by block rather than word by word. */
   speak(end) {
-    const told = this.blocks.slice(this.spoken, end).map((nodes) => said(nodes));
+    const told = this.blocks.slice(this.spoken, end).map((nodes) => toText(nodes));
     this.spoken = Math.max(this.spoken, end);
     at("spoken").append(...told.map((text) => element("p", { text })));
   }
@@ -94,7 +94,7 @@ export class Answer {
     this.blocks = blocks;
   }
 
-  /** What was shown as a reply: where no service says any more what it is. */
+  /** Return the shown part as a reply, after the stream ended early. */
   part(brokeOff, finishReason) {
     this.write();
     const shown = this.blocks.flat();
@@ -104,10 +104,10 @@ export class Answer {
     return { answer, partial: true, brokeOff, references, metadata: { finishReason }, ...(shown.length ? { rendered: shown } : {}) };
   }
 
-  /** It is there: say what there is to say about `reply`; `again` asks once more. */
+  /** Show the complete `reply`; `again` repeats the question. */
   finish(reply, heading, again) {
     const came = this.spoken;
-    if (reply.modelText) this.spoken = 0; // quotes took its place
+    if (reply.modelText) this.spoken = 0; // quotes replaced the model's text
     this.chips.answer = reply.answer;
     this.chips.references = reply.references || [];
     const nodes = reply.rendered || [{ tag: "p", children: [reply.answer] }];
@@ -122,20 +122,20 @@ export class Answer {
     this.section.classList.toggle("low", level(reply) === "Low");
     if (came) this.speak(this.blocks.length);
     if (isQuoted(reply)) highlight(this.body, this.chips.references);
-    takeable(this.body);
-    reachable(this.body);
-    this.section.append(...[broke(reply, again), legend(this.body), behind(reply)].filter(Boolean));
+    allowCopy(this.body);
+    allowFocus(this.body);
+    this.section.append(...[notice(reply, again), legend(this.body), modelDetails(reply)].filter(Boolean));
   }
 }
 
-function said(nodes) {
-  return nodes.map((node) => (typeof node === "string" ? node : node.tag === "cite" ? "" : said(children(node)))).join("");
+function toText(nodes) {
+  return nodes.map((node) => (typeof node === "string" ? node : node.tag === "cite" ? "" : toText(children(node)))).join("");
 }
 
-/** Highlight the words in `body` that `references` quote; not where they are all that is shown. */
+/** Highlight the words in `body` that `references` quote, unless these are all its words. */
 function highlight(body, references) {
   if (!globalThis.CSS?.highlights) return;
-  const letters = []; // without blanks and marks, which the page and the source have each their own way
+  const letters = []; // without blanks and marks, which differ between page and source
   const walker = document.createTreeWalker(body, NodeFilter.SHOW_TEXT);
   while (walker.nextNode()) {
     const node = walker.currentNode;
@@ -155,8 +155,8 @@ function highlight(body, references) {
   }
 }
 
-/** Give what is code or a table a button that copies it. */
-function takeable(body) {
+/** Add a copy button to code blocks and tables. */
+function allowCopy(body) {
   for (const block of body.querySelectorAll("pre, .scroll")) {
     block.append(button("", () => copy(words(block), at("status")), "take", { "aria-label": say("copyBlock") }));
   }
@@ -171,18 +171,18 @@ function cites(nodes) {
   return nodes.flatMap((node) => (node.tag === "cite" ? [node] : typeof node === "string" ? [] : cites(children(node))));
 }
 
-/** Where the answer breaks off, in words; empty where it does not. */
-export function brokeOff({ partial, brokeOff: said, metadata }) {
+/** Return the sentence about an incomplete answer, "" for a complete one. */
+export function breakText({ partial, brokeOff: said, metadata }) {
   return partial ? said || BROKE_OFF[metadata?.finishReason] || BROKE_OFF.interrupted : "";
 }
 
-function broke(reply, again) {
-  const said = brokeOff(reply);
+function notice(reply, again) {
+  const said = breakText(reply);
   return said ? element("div", { class: "broke" }, element("span", { text: said }), button(say("again"), again)) : null;
 }
 
-/** What a model wrote, where quotes are the answer. */
-function behind({ modelText }) {
+/** Return the model's text if quotes replaced it as the answer. */
+function modelDetails({ modelText }) {
   return modelText ? element("details", {}, element("summary", { text: say("modelWrote") }), element("p", { class: "as-written", text: modelText })) : null;
 }
 

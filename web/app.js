@@ -1,8 +1,8 @@
 // The page: a conversation with the documents.
 
 import "./theme.js";
-import { answerNamed, begins, leave, name, passageNamed, questionNamed } from "./address.js";
-import { begin, put, restore, stop } from "./conversation.js";
+import { answerNamed, showFirst, leave, name, passageNamed, questionNamed } from "./address.js";
+import { begin, submit, restore, stop } from "./conversation.js";
 import { at, button, element, tell } from "./dom.js";
 import { greet } from "./greeting.js";
 import { erase, forget, reopen, resume, session, talks, turns } from "./history.js";
@@ -10,13 +10,13 @@ import { followAddress } from "./passage.js";
 import { key } from "./service.js";
 import { say } from "./strings.js";
 
-const NEAR = 0.8; // of the longest question: from there the length is shown
+const NEAR = 0.8; // share of the longest question from which the length is shown
 const question = at("question");
 
 at("ask").addEventListener("submit", (event) => {
   event.preventDefault();
   const text = question.value;
-  if (!text.trim() || tooLong() || !put(text)) return;
+  if (!text.trim() || tooLong() || !submit(text)) return;
   question.value = "";
   grow();
 });
@@ -26,14 +26,14 @@ question.addEventListener("keydown", (event) => {
   at("ask").requestSubmit();
 });
 question.addEventListener("input", grow);
-at("suggestions").addEventListener("click", ({ target }) => target.matches("button") && put(target.textContent));
+at("suggestions").addEventListener("click", ({ target }) => target.matches("button") && submit(target.textContent));
 at("stop").addEventListener("click", stop);
 at("fresh").addEventListener("click", () => {
   begin();
   listTalks();
   question.focus();
 });
-at("erase").addEventListener("click", () => erased());
+at("erase").addEventListener("click", () => eraseTalk());
 addEventListener("online", () => tell(""));
 addEventListener("offline", () => tell(say("offlineNow"), { shown: true }));
 addEventListener("popstate", () => {
@@ -67,14 +67,14 @@ function grow() {
   at("count").textContent = at("count").hidden ? "" : say(tooLong() ? "tooLong" : "counted", { n: length(), most });
 }
 
-/** Show the kept answer that the address names, with its conversation. */
+/** Show the stored answer in the address, with its conversation. */
 function openKept() {
   const before = session();
   if (!reopen(answerNamed())) tell(say("notHere"), { shown: true });
   else if (session() !== before) restore();
 }
 
-/** The conversations of before that can be opened or erased. */
+/** List earlier conversations, to open or erase them. */
 function listTalks() {
   const others = talks().filter(({ id }) => id !== session());
   at("earlier").hidden = !others.length;
@@ -88,12 +88,12 @@ function listTalks() {
     return element(
       "li", {}, button(text, open, "as-link"),
       element("time", { class: "quiet", text: new Date(when).toLocaleDateString(document.documentElement.lang) }),
-      button(say("erase"), () => erased(id), "plain", { "aria-label": `${say("erase")}: ${text}` }),
+      button(say("erase"), () => eraseTalk(id), "plain", { "aria-label": `${say("erase")}: ${text}` }),
     );
   }));
 }
 
-function erased(id) {
+function eraseTalk(id) {
   erase(id);
   listTalks();
   question.focus();
@@ -101,15 +101,15 @@ function erased(id) {
 
 const asked = questionNamed();
 if (asked) forget();
-if (asked || !(answerNamed() || passageNamed() || turns().length)) begins("replaceState");
+if (asked || !(answerNamed() || passageNamed() || turns().length)) showFirst("replaceState");
 const there = !answerNamed() || reopen(answerNamed());
 if (there && answerNamed()) name(answerNamed());
 restore();
 if (!there) tell(say("notHere"), { shown: true });
 listTalks();
-if (asked && document.documentElement.dataset.asks) put(asked);
+if (asked && document.documentElement.dataset.asks) submit(asked);
 else if (asked) {
-  question.value = asked; // another site sent the reader, who may not want to ask
+  question.value = asked; // the link is another site's, so the reader decides whether to ask
   grow();
 }
 at("forget").hidden = !key.get();

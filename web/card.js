@@ -1,6 +1,6 @@
-// What stands below an answer in its card: sources, related documents, confidence, and what can be done with it.
+// The sections below an answer in its card: sources, related documents, confidence and actions.
 
-import { asking } from "./address.js";
+import { linkTo } from "./address.js";
 import { copy } from "./copy.js";
 import { at, button, element, link, titled } from "./dom.js";
 import { feedback } from "./feedback.js";
@@ -9,31 +9,31 @@ import { sources } from "./sources.js";
 import { asQuestion, readable, say } from "./strings.js";
 import { level } from "./trust.js";
 
-const CLOSE = 0.4; // of questions about anything else 3 % have a passage as close as that
+const CLOSE = 0.4; // least score of a listed passage; 3 % of questions about other subjects have one
 const DECLINED = "No relevant sources found";
 const NEXT = 3;
 
-/** The sections of the card of a kept turn, but for the first; `chips` are the answer's. */
-export function below(turn, chips) {
+/** Return all sections of the card of a stored turn except the first; `chips` are the answer's. */
+export function sections(turn, chips) {
   const { reply, text } = turn;
   const open = (id) => openPassage({ id, question: text });
   return [
     reply.refused ? closest((reply.closest || []).filter(({ score }) => score >= CLOSE), open) : sources(reply.references || [], chips),
     reply.refused ? null : related(reply, open),
     level(reply) ? confidence(reply.confidence, reply.routing) : null,
-    reply.confidence ? details(reply, open) : null, // else the reader stopped it: nobody says
+    reply.confidence ? details(reply, open) : null, // none after the reader's Stop
     actions(turn),
   ].filter(Boolean);
 }
 
-/** What the first section is; a "Reply" is one to a greeting, for which nothing was looked up. */
+/** Return the heading of the first section; "Reply" is for greetings, which need no search. */
 export function heading(reply) {
   if (!reply.refused) return say("answer");
   return say((reply.closest || []).length ? "noAnswer" : "reply");
 }
 
-/** `reply`; a decline of the service's own in the page's words, where these are not English as the service's are. */
-export function inOwnWords(reply) {
+/** Return `reply`, with the service's own English decline in the page's language. */
+export function localise(reply) {
   const language = /^The documents are in (\w+),/.exec(reply.answer)?.[1];
   const isDecline = reply.refused && !reply.metadata?.model && (language || reply.confidence?.reason === DECLINED);
   const said = isDecline ? say(language ? "foreign" : "declined", { language }) : "";
@@ -41,7 +41,7 @@ export function inOwnWords(reply) {
   return said ? { ...reply, answer, rendered: null } : reply;
 }
 
-/** Passages to read where there is no answer, one a document; null where there are none. */
+/** List passages to read if there is no answer, one for each document; null without passages. */
 export function closest(passages, open) {
   const one = new Map([...passages].reverse().map((passage) => [`${passage.title} ${passage.url}`, passage]));
   const items = [...one.values()].reverse().map(({ chunkId, title, section }) =>
@@ -49,7 +49,7 @@ export function closest(passages, open) {
   return items.length ? titled(say("closest"), element("ul", { class: "closest" }, ...items)) : null;
 }
 
-/** Only what is not cited: that stands above. Each opens its best passage. */
+/** List documents that are not cited; each opens its best passage. */
 function related({ relatedDocs = [], references = [], found = [] }, open) {
   const groups = new Map();
   for (const one of relatedDocs.filter(({ docId }) => !references.some((cited) => cited.docId === docId))) {
@@ -65,7 +65,7 @@ function related({ relatedDocs = [], references = [], found = [] }, open) {
 }
 
 function confidence(given, routing) {
-  const value = Math.floor(given.score); // 49.9 is Low, so it is not shown as 50
+  const value = Math.floor(given.score); // rounded down: 49.9 is Low
   const label = say("ofHundred", { n: value });
   return titled(
     say("confidence"),
@@ -115,11 +115,11 @@ function actions({ reply, text, vote, keep }) {
   const copied = [reply.answer, reply.citationsMarkdown].filter(Boolean).join("\n\n");
   return element(
     "div", { class: "actions" }, ...(reply.responseId ? feedback(reply, said, { vote, keep }) : []),
-    button(say("copy"), () => copy(copied, said)), button(say("linkTo"), () => copy(asking(text), said)), said,
+    button(say("copy"), () => copy(copied, said)), button(say("linkTo"), () => copy(linkTo(text), said)), said,
   );
 }
 
-/** What could be asked next, as a list of buttons: headings of what was found beside what is cited. Null: nothing. */
+/** List questions to ask next, made of headings near the cited passages; null without any. */
 export function next({ found = [], references = [] }, ask) {
   const cited = new Set(references.map(({ docId }) => docId));
   const last = ({ section }) => (section || "").split(" > ").pop();

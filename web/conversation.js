@@ -1,8 +1,8 @@
-// Questions and what comes of them: one turn each, and one at a time.
+// The turns of the conversation: questions with their answers, one request at a time.
 
-import { begins, leave, name } from "./address.js";
-import { Answer, brokeOff } from "./answer.js";
-import { below, closest, heading, inOwnWords, next } from "./card.js";
+import { showFirst, leave, name } from "./address.js";
+import { Answer, breakText } from "./answer.js";
+import { sections, closest, heading, localise, next } from "./card.js";
 import { at, button, element, tell, titled } from "./dom.js";
 import { explain } from "./errors.js";
 import { choose, filters } from "./filters.js";
@@ -13,12 +13,12 @@ import { LOST, ask, key } from "./service.js";
 import { say } from "./strings.js";
 import { trust } from "./trust.js";
 
-const TRIES = 3; // when the service is busy
+const TRIES = 3; // retries while the service is busy
 let running = null;
-let kept = []; // the turns, as they are kept: { text, filters, reply, failed, vote }
+let kept = []; // the stored turns: { text, filters, reply, failed, vote }
 
-/** Ask `text` and show what comes, unless another question waits for its answer: then false. */
-export function put(text, tries = 0) {
+/** Ask `text` in a new turn; return false while another question waits for its answer. */
+export function submit(text, tries = 0) {
   if (running) {
     tell(say("coming"), { shown: true });
     return false;
@@ -27,7 +27,7 @@ export function put(text, tries = 0) {
   leave();
   kept.push(turn);
   keep(kept);
-  answered(begun(turn), tries);
+  fetchAnswer(addTurn(turn), tries);
   return true;
 }
 
@@ -35,11 +35,11 @@ export function stop() {
   running?.abort();
 }
 
-/** Begin a new conversation; `way` as in `begins`. */
+/** Begin a new conversation; `way` as in `showFirst`. */
 export function begin(way = "pushState") {
   forget();
   clear();
-  begins(way);
+  showFirst(way);
   scrollTo(0, 0);
 }
 
@@ -59,38 +59,38 @@ export function restore() {
   kept = turns();
   choose(kept.at(-1)?.filters);
   for (const turn of kept) {
-    if (turn.reply) complete(begun(turn));
-    else failed(begun(turn), { code: "left", ...turn.failed });
+    if (turn.reply) complete(addTurn(turn));
+    else showError(addTurn(turn), { code: "left", ...turn.failed });
   }
 }
 
-async function answered(turn, tries) {
+async function fetchAnswer(turn, tries) {
   turn.card.setAttribute("aria-busy", "true");
   tell(say("looking"));
-  busy(new AbortController());
+  setBusy(new AbortController());
   let failure = null;
   try {
     const on = (event, data) => turn.answer.on(event, data);
-    turn.kept.reply = inOwnWords(await ask({ query: turn.kept.text, filters: turn.kept.filters, sessionId: session(), rendered: true }, { signal: running.signal, on }));
+    turn.kept.reply = localise(await ask({ query: turn.kept.text, filters: turn.kept.filters, sessionId: session(), rendered: true }, { signal: running.signal, on }));
   } catch (error) {
     failure = error.name === "AbortError" ? { code: "stopped" } : error;
-    if (turn.answer.begun) turn.kept.reply = turn.answer.part(...whyNot(failure));
+    if (turn.answer.begun) turn.kept.reply = turn.answer.part(...stopReason(failure));
   } finally {
     turn.card.removeAttribute("aria-busy");
-    busy(null);
+    setBusy(null);
   }
   if (turn.kept.reply) finish(turn);
-  else if (turn.article.isConnected) lost(turn, failure, tries);
+  else if (turn.article.isConnected) keepFailure(turn, failure, tries);
 }
 
-/** Why there is no more of the answer: in words for its end, and as `finishReason`. */
-function whyNot({ code, status }) {
+/** Return why the answer ends early: a sentence, and the `finishReason`. */
+function stopReason({ code, status }) {
   if (code === "stopped") return ["", "stopped"];
   return [code === LOST ? say("lostHere") : explain({ code, status }).sentence, "interrupted"];
 }
 
-/** The place of a turn that asks. */
-function begun(turn) {
+/** Add a turn to the page and return its elements. */
+function addTurn(turn) {
   document.body.classList.remove("first");
   at("fresh").hidden = false;
   document.querySelector(".next")?.remove();
@@ -109,7 +109,7 @@ function finish(turn) {
   keep(kept);
   const { reply } = turn.kept;
   name(reply.responseId);
-  tell(reply.refused ? `${heading(reply)}. ${reply.answer}` : brokeOff(reply) || say("answered", { trust: trust(reply) }));
+  tell(reply.refused ? `${heading(reply)}. ${reply.answer}` : breakText(reply) || say("answered", { trust: trust(reply) }));
 }
 
 function complete({ kept: turn, answer, card, article }) {
@@ -118,20 +118,20 @@ function complete({ kept: turn, answer, card, article }) {
     turn.vote = given;
     keep(kept);
   };
-  answer.finish(reply, heading(reply), () => put(turn.text));
-  card.append(...below({ ...turn, keep: vote }, answer.chips));
+  answer.finish(reply, heading(reply), () => submit(turn.text));
+  card.append(...sections({ ...turn, keep: vote }, answer.chips));
   card.classList.toggle("declined", Boolean(reply.refused && reply.closest?.length));
   card.classList.toggle("doubted", answer.section.classList.contains("low"));
-  const more = next(reply, put);
+  const more = next(reply, submit);
   if (more) article.append(more);
 }
 
-/** Keep that there is no answer, and say why. */
-function lost(turn, error, tries) {
+/** Store the failure of a turn and show it. */
+function keepFailure(turn, error, tries) {
   turn.kept.failed = { code: error.code, status: error.status };
   keep(kept);
-  const retry = () => retried(turn, tries + 1);
-  const said = failed(turn, error, retry);
+  const retry = () => askAgain(turn, tries + 1);
+  const said = showError(turn, error, retry);
   tell(said.textContent);
   const question = at("question");
   const { next: step } = explain(error);
@@ -144,15 +144,15 @@ function lost(turn, error, tries) {
   if (step === "wait" && tries < TRIES) wait(turn, said, error.wait || 5 * 2 ** tries, retry);
 }
 
-/** Ask the question of `turn` again, in its place. */
-function retried(turn, tries = 0) {
+/** Replace `turn` by a new one with the same question. */
+function askAgain(turn, tries = 0) {
   if (running || !turn.article.isConnected) return;
   kept = kept.filter((one) => one !== turn.kept);
   turn.article.remove();
-  put(turn.kept.text, tries);
+  submit(turn.kept.text, tries);
 }
 
-function failed(turn, error, retry = () => retried(turn)) {
+function showError(turn, error, retry = () => askAgain(turn)) {
   const { next: step, sentence } = explain(error);
   const { references } = turn.answer.chips;
   const readable = step === "read" && references.length > 0;
@@ -164,7 +164,7 @@ function failed(turn, error, retry = () => retried(turn)) {
   return said;
 }
 
-/** Count down where `said` says that the service is busy, then do `retry`. */
+/** Count down in the element `said`, then call `retry`. */
 function wait(turn, said, seconds, retry) {
   const sentence = said.textContent;
   let left = Math.ceil(seconds);
@@ -182,7 +182,7 @@ function wait(turn, said, seconds, retry) {
   count();
 }
 
-function busy(controller) {
+function setBusy(controller) {
   running = controller;
   const leaves = document.activeElement === at("stop");
   at("send").hidden = controller !== null;

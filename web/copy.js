@@ -1,8 +1,8 @@
-// What a person takes along.
+// Copying to the clipboard.
 
 import { say } from "./strings.js";
 
-/** Put `text` where a person can paste it; `said` tells how that went. */
+/** Copy `text` to the clipboard and show the outcome in the element `said`. */
 export async function copy(text, said) {
   try {
     await navigator.clipboard.writeText(text);

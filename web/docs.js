@@ -1,4 +1,4 @@
-// The API's reference, rendered from openapi.json.
+// The API reference, rendered from openapi.json.
 
 import "./theme.js";
 import { element } from "./dom.js";
@@ -17,7 +17,7 @@ async function build() {
     "li", { text: name },
     element("ul", {}, ...operations.map(({ method, path, one }) => element("li", {}, element("a", { href: `docs#${one.operationId}`, text: `${method.toUpperCase()} ${path}` })))),
   ));
-  const types = Object.entries(api.components.schemas).map(([name, schema]) => described(api, name, schema));
+  const types = Object.entries(api.components.schemas).map(([name, schema]) => describeSchema(api, name, schema));
   place.replaceChildren(
     element("nav", { "aria-label": "Routes" }, element("ul", { "aria-label": "Routes" }, ...lists, element("li", {}, element("a", { href: "docs#errors", text: "Errors" })))),
     keyField(),
@@ -39,13 +39,13 @@ function operation(api, method, path, one) {
     ...(one.parameters ? [element("h3", { text: "Parameters" }), table(["name", "in", "what it is"], one.parameters.map((p) => [p.name, p.in, p.description || ""]))] : []),
     ...(one.requestBody ? [element("h3", { text: "Request" }), ...contentOf(api, one.requestBody.content)] : []),
     element("h3", { text: "Responses" }),
-    ...Object.entries(one.responses).flatMap(([status, response]) => responded(api, status, resolve(api, response))),
+    ...Object.entries(one.responses).flatMap(([status, response]) => describeResponse(api, status, resolve(api, response))),
     ...(one.tags.includes("Page") ? [] : [element("h3", { text: "Try" }), ...samples(one), tryIt(method, path, one, exampleOf(one.requestBody?.content?.["application/json"]))]),
   ];
   return element("section", { "aria-labelledby": one.operationId }, ...parts.filter(Boolean));
 }
 
-function described(api, name, schema) {
+function describeSchema(api, name, schema) {
   const rows = fields(api, schema);
   const parts = [
     element("h3", { id: name, text: name }),
@@ -55,7 +55,7 @@ function described(api, name, schema) {
   return element("section", { "aria-labelledby": name }, ...parts.filter(Boolean));
 }
 
-function responded(api, status, response) {
+function describeResponse(api, status, response) {
   const failed = Number(status) >= 400;
   const line = element("p", {}, element("strong", { text: status }), ` ${response.description}`);
   return failed ? [line] : [line, ...contentOf(api, response.content || {})];

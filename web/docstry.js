@@ -1,16 +1,16 @@
-// Samples of a route, and a form that sends a request to this server and shows what comes.
+// Code samples of a route, and a form that sends a request to this server and shows the response.
 
 import { element } from "./dom.js";
 
 const here = document.baseURI.replace(/\/$/, "");
 const key = element("input", { type: "password", id: "key", autocomplete: "off" });
 
-/** The field for the key, which stays on this page. */
+/** Return the field for the API key; the key stays on this page. */
 export function keyField() {
   return element("p", {}, element("label", { for: "key", text: "API key, where the server asks for one: " }), key);
 }
 
-/** Samples in several languages, each with this server's address. */
+/** Return code samples in several languages, with this server's address. */
 export function samples(one) {
   return (one["x-codeSamples"] || []).map(({ label, source }) => {
     const text = source.replace(/\w+:\/\/127\.0\.0\.1:3000/g, here);
@@ -18,7 +18,7 @@ export function samples(one) {
   });
 }
 
-/** A form that sends the request of the route `one`, with a body that can be changed. */
+/** Return a form that sends the request of the operation `one`, with an editable body. */
 export function tryIt(method, path, one, example) {
   const body = example === undefined ? null : element("textarea", { id: `${one.operationId}-body`, rows: "6", spellcheck: "false" });
   if (body) body.value = JSON.stringify(example, null, 2);

@@ -1,9 +1,9 @@
-// Elements are made by name and text alone: no string ever becomes markup.
+// Helpers to create elements from names and texts; no string ever becomes markup.
 
-/** The element of index.html with this id. */
+/** Return the element of index.html with this id. */
 export const at = (id) => document.getElementById(id);
 
-/** An element. `attributes` may hold `class`, `text`, listeners ("onclick": function) and any attribute. */
+/** Create an element. `attributes` may have `class`, `text`, listeners ("onclick": function) and any attribute. */
 export function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
@@ -17,19 +17,19 @@ export function element(name, attributes = {}, ...children) {
   return made;
 }
 
-/** A button that does `onclick`. */
+/** Create a button that calls `onclick`. */
 export const button = (text, onclick, name = "plain", more = {}) => element("button", { type: "button", class: name, text, onclick, ...more });
 
-/** A section below a heading. */
+/** Create a section with a heading. */
 export const titled = (text, ...children) => element("section", {}, element("h3", { text }), ...children);
 
-/** A link that opens beside the page; plain text where the address is none that a reader should open. */
+/** Create a link that opens a new tab, or plain text for an address that is neither web nor mail. */
 export function link(address, text, className = "") {
   if (!/^(https?:\/\/|mailto:)/i.test(address || "")) return element("span", { class: className, text });
   return element("a", { href: address, target: "_blank", rel: "noopener noreferrer", class: className, text });
 }
 
-/** Tell screen readers `text`; on the page too where it is `shown`. */
+/** Announce `text` to screen readers, and show it if `shown`. */
 export function tell(text, { shown = false } = {}) {
   at("status").textContent = text;
   at("status").classList.toggle("shown", shown && text !== "");

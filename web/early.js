@@ -1,4 +1,4 @@
-// Ahead of the first paint: light or dark as was chosen here, and nothing where a conversation will stand at once.
+// Before the first paint: apply the chosen theme, and hide the welcome if a conversation will be restored.
 
 document.documentElement.dataset.theme = localStorage.getItem("theme") || "";
 if (sessionStorage.length || location.search || location.hash) document.documentElement.className = "again";

@@ -1,4 +1,4 @@
-// The one table from what went wrong to a sentence for people and what they can do next.
+// The table of failures with the reader's sentence and next step.
 
 import { say } from "./strings.js";
 
@@ -14,7 +14,7 @@ const STATUSES = {
 };
 const UNKNOWN = ["failed", "again"];
 
-/** `{ sentence, next }` for a failure; `next` is edit, key, read, again, wait or "". */
+/** Return `{ sentence, next }` for a failure; `next` is edit, key, read, again, wait or "". */
 export function explain({ code, status }) {
   const [name, next] = (Object.hasOwn(CODES, code || "") && CODES[code]) || STATUSES[status] || UNKNOWN;
   return { sentence: say(name), next };

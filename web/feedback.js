@@ -1,11 +1,11 @@
-// A vote on an answer, with a comment where somebody has one; the same button again takes it back.
+// A vote on an answer with an optional comment; the same button again withdraws it.
 
 import { button, element } from "./dom.js";
 import { explain } from "./errors.js";
 import { post } from "./service.js";
 import { say } from "./strings.js";
 
-/** The two buttons; `said` is where the outcome is told, `vote` what was voted before, and `keep` keeps a vote. */
+/** Return the two buttons; the element `said` shows the outcome, `vote` is the present vote, and `keep` stores a new one. */
 export function feedback({ responseId }, said, { vote = null, keep }) {
   const up = choice(say("helpful"), true);
   const down = choice(say("unhelpful"), false);
@@ -29,7 +29,7 @@ export function feedback({ responseId }, said, { vote = null, keep }) {
     said.textContent = say(vote === null ? "takenBack" : "thanks");
     const card = up.closest(".card");
     card.querySelector(".comment")?.remove();
-    if (comment) (vote ? up : down).focus(); // the form that had it is gone
+    if (comment) (vote ? up : down).focus(); // the form with the focus is gone
     else if (vote !== null) {
       card.append(commentForm());
       card.querySelector(".comment").scrollIntoView({ block: "nearest" });

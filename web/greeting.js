@@ -1,4 +1,4 @@
-// Who answers, what can be asked, and the key that the service may want first.
+// The welcome: who answers, sample questions, and the form for the API key.
 
 import { at, button, element, link, tell } from "./dom.js";
 import { explain } from "./errors.js";
@@ -7,7 +7,7 @@ import { followAddress } from "./passage.js";
 import { key, read } from "./service.js";
 import { asQuestion, say } from "./strings.js";
 
-let waiting = null; // what needs the key
+let waiting = null; // called after the key is entered
 
 at("key-form").addEventListener("submit", (event) => {
   event.preventDefault();
@@ -28,7 +28,7 @@ at("forget").addEventListener("click", () => {
   askForKey(greet);
 });
 
-/** Ask for a key, and do `then` with it; `wrong` says that the one of before was not accepted. */
+/** Ask for a key, then call `then`; `wrong`: the last key was rejected. */
 export function askForKey(then, { wrong = false } = {}) {
   waiting = then;
   at("key-form").hidden = false;
@@ -36,7 +36,7 @@ export function askForKey(then, { wrong = false } = {}) {
   at("key").focus();
 }
 
-/** Say who answers, offer sample questions, and open the passage that the address names. */
+/** Show who answers and sample questions, and open the passage in the address. */
 export async function greet() {
   let told;
   try {
@@ -58,7 +58,7 @@ export async function greet() {
   }
   if (greeting) at("welcome-title").textContent = greeting;
   at("question").dataset.longest = longest;
-  at("question").dispatchEvent(new Event("input")); // what was typed before this came is counted too
+  at("question").dispatchEvent(new Event("input")); // counts text that was typed before
   reveal(at("disclaimer"), disclaimer, disclaimer);
   reveal(at("contact"), contact, ...parts(contact || ""));
   const buttons = questions.map((text) => element("li", {}, button(asQuestion(text), null, "")));
@@ -73,7 +73,7 @@ function reveal(place, whether, ...content) {
   place.hidden = !whether;
 }
 
-/** The sentence about whom to ask, with a link where there is an address. */
+/** Return the sentence about whom to ask, with a link if the contact is an address. */
 function parts(contact) {
   const mail = /^[^\s@:]+@[^\s@]+$/.test(contact) ? `mailto:${contact}` : contact;
   const [before, after] = say("contact", { contact: "\n" }).split("\n");

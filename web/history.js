@@ -1,12 +1,12 @@
-// The last conversations, kept in this browser alone: a tab shows its own again, and any of them can be opened or erased.
+// The last conversations, stored only in this browser: a tab restores its own, and any can be opened or erased.
 
 const profile = document.documentElement.dataset.profile;
-const NOW = `session-${profile}`; // of this tab: the conversation's id, which is its session at the service too
+const NOW = `session-${profile}`; // the id of this tab's conversation, which is also its session at the service
 const TALKS = `talks-${profile}`; // [{ id, at, turns: [{ text, filters, reply, failed, vote }] }], newest first
 const MOST_TALKS = 12;
 const MOST_TURNS = 20;
 
-/** The id of this tab's conversation, unguessable; made when it is first asked for. */
+/** Return the id of this tab's conversation, a random one created at the first call. */
 export function session() {
   const known = sessionStorage.getItem(NOW);
   if (known) return known;
@@ -16,7 +16,7 @@ export function session() {
   return made;
 }
 
-/** What is kept, newest first. */
+/** Return the stored conversations, newest first. */
 export function talks() {
   try {
     return JSON.parse(localStorage.getItem(TALKS)).filter(({ id, turns }) => id && turns.length);
@@ -25,13 +25,13 @@ export function talks() {
   }
 }
 
-/** The turns of this tab's conversation, oldest first. */
+/** Return the turns of this tab's conversation, oldest first. */
 export function turns() {
   const id = sessionStorage.getItem(NOW);
   return (talks().find((one) => one.id === id)?.turns || []).filter(({ text }) => text);
 }
 
-/** Keep `turns` as those of this tab's conversation; the oldest go where there is no room. */
+/** Store the turns of this tab's conversation; the oldest conversations are removed if storage is full. */
 export function keep(turns) {
   const id = session();
   const made = { id, at: Date.now(), turns: turns.slice(-MOST_TURNS) };
@@ -41,12 +41,12 @@ export function keep(turns) {
       if (all.length) return localStorage.setItem(TALKS, JSON.stringify(all));
       return localStorage.removeItem(TALKS);
     } catch {
-      if (!all.length) return undefined; // the browser gives a page no room at all
+      if (!all.length) return undefined; // the browser stores nothing for this page
     }
   }
 }
 
-/** Let this tab go on with the kept conversation that holds the answer `responseId`: whether there is one. */
+/** Continue the stored conversation with the answer `responseId`; return whether there is one. */
 export function reopen(responseId) {
   const now = sessionStorage.getItem(NOW);
   const holding = talks().filter((one) => one.turns.some(({ reply }) => reply?.responseId === responseId));
@@ -55,12 +55,12 @@ export function reopen(responseId) {
   return Boolean(found);
 }
 
-/** Let this tab go on with the conversation `id`. */
+/** Continue the conversation `id` in this tab. */
 export function resume(id) {
   sessionStorage.setItem(NOW, id);
 }
 
-/** Begin anew. */
+/** Start a new conversation. */
 export function forget() {
   sessionStorage.removeItem(NOW);
 }

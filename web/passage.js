@@ -1,14 +1,14 @@
-// A passage that an answer rests on, with what in it answers the question: beside the answer, or as a sheet above it.
+// The view of a passage with the answering parts marked: beside the answer, or as a dialog above it.
 
 import { here, passageNamed } from "./address.js";
 import { at, element, link } from "./dom.js";
 import { explain } from "./errors.js";
-import { elements, reachable } from "./rendered.js";
+import { elements, allowFocus } from "./rendered.js";
 import { read } from "./service.js";
 import { say } from "./strings.js";
 
-const LEAST_WEIGHT = 0.3; // of a marked word: 1.3 % of these are function words, of all that the service names 4.8 %
-const ENDS = 5; // words that name the beginning, and the end, of a place in a page
+const LEAST_WEIGHT = 0.3; // least weight of a marked word: 1.3 % of these are function words, of all that the service returns 4.8 %
+const ENDS = 5; // words at the beginning and at the end of a text fragment's address
 const dialog = at("passage");
 const text = at("passage-text");
 const wide = matchMedia("(min-width: 1100px)");
@@ -28,15 +28,15 @@ addEventListener("keydown", (event) => {
   if (event.key === "ArrowRight") step(1);
 });
 
-/** Open the passage `{ id, question, answer, quote, chip }`; `among` are those that the arrow keys lead to. */
+/** Open the passage `{ id, question, answer, quote, chip }`; the arrow keys lead through `among`. */
 export function openPassage(passage, among = [passage]) {
   const { chip, ...kept } = passage;
-  const way = dialog.open || history.state?.spent ? "replaceState" : "pushState"; // so that Back closes, once
+  const way = dialog.open || history.state?.spent ? "replaceState" : "pushState"; // one Back closes the passage
   history[way]({ passage: kept }, "", here(`#${passage.id}`));
   show(passage, among);
 }
 
-/** Open the passage that the page's address names (`#id_42`), or close it where that names none any more. */
+/** Open the passage in the address (`#id_42`), or close the passage if there is none. */
 export function followAddress() {
   const id = passageNamed();
   const known = history.state?.passage;
@@ -46,7 +46,7 @@ export function followAddress() {
 
 function close() {
   dialog.close();
-  tidy(); // at once: the event comes later
+  tidy(); // without waiting for the event
 }
 
 function tidy() {
@@ -89,17 +89,17 @@ function fill({ title, section = "", url = "", text: source = "", rendered = [],
   at("passage-title").textContent = title;
   at("passage-section").textContent = section || "";
   const points = Array.from(source);
-  const marked = answering(units, points, answer, quote);
+  const marked = findUnits(units, points, answer, quote);
   const sought = quote || marked.map(({ start, end }) => points.slice(start, end).join("")).join(" ");
-  at("passage-link").replaceChildren(...(url ? [link(placed(url, sought), say("atPlace"))] : []));
-  const below = rendered.findIndex((node) => !/^h[1-6]$/.test(node.tag)); // title and section stand above
+  at("passage-link").replaceChildren(...(url ? [link(linkAt(url, sought), say("atPlace"))] : []));
+  const below = rendered.findIndex((node) => !/^h[1-6]$/.test(node.tag)); // title and section are shown above
   const shown = matches.filter(({ weight }) => weight >= LEAST_WEIGHT);
   text.replaceChildren(
     ...around(before),
     ...elements(below < 0 ? [] : rendered.slice(below), { words: marker(source, marked, shown) }),
     ...around(after),
   );
-  reachable(text);
+  allowFocus(text);
   at("passage-legend").hidden = !marked.length;
   text.scrollTop = 0;
   const first = text.querySelector("mark.unit") || text.querySelector(".around + *");
@@ -111,18 +111,18 @@ function around(told) {
   return nodes.length ? [element("div", { class: "around quiet", role: "group", "aria-label": say("around") }, ...elements(nodes))] : [];
 }
 
-/** `url` at the place where `quote` stands, which browsers scroll to. */
-function placed(url, quote) {
+/** Return `url` with a text fragment, so that browsers scroll to `quote`. */
+function linkAt(url, quote) {
   const words = quote.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word));
   const ends = words.length > 2 * ENDS ? [words.slice(0, ENDS), words.slice(-ENDS)] : [words];
   const coded = ends.map((some) => encodeURIComponent(some.join(" ")).replaceAll("-", "%2D"));
   return words.length ? `${url}${url.includes("#") ? "" : "#"}:~:text=${coded.join(",")}` : url;
 }
 
-/** The units that hold `quote` or are held by it, or else those that `answer` quotes, or else the one that answers best. */
-function answering(units, points, answer = "", quote = "") {
-  const [told, said] = [plain(quote), plain(answer)];
-  const words = (unit) => plain(points.slice(unit.start, unit.end).join(""));
+/** Return the units that overlap `quote`, or else those that `answer` quotes, or else the one with the best score. */
+function findUnits(units, points, answer = "", quote = "") {
+  const [told, said] = [toWords(quote), toWords(answer)];
+  const words = (unit) => toWords(points.slice(unit.start, unit.end).join(""));
   const shown = units.filter((unit) => words(unit).trim());
   const meant = quote ? shown.filter((unit) => told.includes(words(unit)) || words(unit).includes(told)) : [];
   if (meant.length) return meant;
@@ -132,12 +132,12 @@ function answering(units, points, answer = "", quote = "") {
   return units.filter(({ score }) => score > 0 && score === best);
 }
 
-/** The words of `text`, whatever its markup and its blanks. */
-function plain(text) {
+/** Return the words of `text` without markup, separated by single blanks. */
+function toWords(text) {
   return ` ${(text.match(/[\p{L}\p{N}]+/gu) || []).join(" ")} `;
 }
 
-/** Turns the passage's words, one run after the other, into text with marks: each run is sought in `source`. */
+/** Return a function that turns the passage's text runs, in order, into text with marks; it finds each run in `source`. */
 function marker(source, units, matches) {
   const [points, places] = [Array.from(source), []]; // offsets count characters as the service does, strings do not
   let flat = ""; // without what escapes: of four AWS guides 60 % of the words would not be found with it, so 4 %

@@ -1,4 +1,4 @@
-// Markdown, which comes as a tree of nodes, as elements. What is not on the list becomes its text.
+// Rendering of the service's Markdown nodes as elements; unknown nodes become their text.
 
 import { element, link } from "./dom.js";
 import { say } from "./strings.js";
@@ -10,24 +10,24 @@ const PLAIN = new Set([
 const HEADING = { h1: "h4", h2: "h4", h3: "h4", h4: "h5", h5: "h6", h6: "h6" };
 const ATTRIBUTES = ["tag", "n", "chunkId", "href", "start", "align", "support"];
 
-/** What a statement's look means, in words. */
+/** The meaning of a claim's style, in words. */
 export const MEANING = { unsupported: say("unsupported"), partial: say("partial"), uncited: say("uncited") };
 
-/** `nodes` as elements; `chip(node)` makes what stands for a citation, `words(text)` what a run of text is. */
+/** Render `nodes` as elements; `chip(node)` renders a citation, `words(text)` a run of text. */
 export function elements(nodes, { chip = () => "", words = (text) => [text] } = {}) {
-  return nodes.flatMap((node) => (typeof node === "string" ? words(node) : [one(node, { chip, words })]));
+  return nodes.flatMap((node) => (typeof node === "string" ? words(node) : [toElement(node, { chip, words })]));
 }
 
 /**
- * Change what `parent` shows from `before` to `after`, which mostly is longer or has statements marked.
+ * Change the content of `parent` from `before` to `after`, which mostly is longer or has marked claims.
  *
- * What is the same stays the same element, so that nothing moves and no place in a scrolled table is lost; a chip
- * stays the same button wherever its words go, so that it keeps the focus.
+ * Unchanged nodes keep their elements, so that nothing moves and tables keep their scroll position. A chip keeps its
+ * button even if its text moves, so that it keeps the focus.
  */
 export function update(parent, before, after, chip) {
   const shown = [...parent.childNodes]; // one for each node
   let same = 0;
-  for (; same < Math.min(before.length, after.length) && alike(before[same], after[same]); same += 1) {
+  for (; same < Math.min(before.length, after.length) && isSame(before[same], after[same]); same += 1) {
     const [old, node] = [before[same], after[same]];
     if (old === node) continue;
     if (typeof node === "string") shown[same].data = node;
@@ -37,31 +37,31 @@ export function update(parent, before, after, chip) {
   const rest = shown.slice(same);
   const chips = rest.flatMap((one) => (one.matches?.(".chip") ? [one] : [...(one.querySelectorAll?.(".chip") || [])]));
   for (const one of rest) one.remove();
-  parent.append(...elements(after.slice(same), { chip: (node) => taken(chips, node) || chip(node) }));
+  parent.append(...elements(after.slice(same), { chip: (node) => takeChip(chips, node) || chip(node) }));
   if (focused !== document.activeElement && parent.contains(focused)) focused.focus({ preventScroll: true });
 }
 
-function taken(chips, { n, chunkId }) {
+function takeChip(chips, { n, chunkId }) {
   const found = chips.findIndex(({ dataset }) => dataset.n === String(n) && dataset.chunk === chunkId);
   return found < 0 ? null : chips.splice(found, 1)[0];
 }
 
-function alike(old, node) {
+function isSame(old, node) {
   if (typeof old === "string" || typeof node === "string") return typeof old === typeof node;
   return ATTRIBUTES.every((name) => old[name] === node[name]);
 }
 
-/** Let the keyboard reach what of `parent` scrolls sideways. */
-export function reachable(parent) {
+/** Let the keyboard focus the parts of `parent` that scroll sideways. */
+export function allowFocus(parent) {
   for (const one of parent.querySelectorAll("pre, .scroll")) if (one.scrollWidth > one.clientWidth) one.tabIndex = 0;
 }
 
-/** The nodes within `node`. */
+/** Return the child nodes of `node`. */
 export function children(node) {
   return Array.isArray(node.children) ? node.children : [];
 }
 
-function one(node, made_of) {
+function toElement(node, made_of) {
   const { tag } = node;
   if (tag === "cite") return made_of.chip(node);
   const inner = elements(children(node), made_of);
@@ -81,7 +81,7 @@ function one(node, made_of) {
   return made;
 }
 
-/** Code is a block; one that nobody checked has no look of its own. */
+/** Render a claim; a code block is a block element, and without a check it has no style. */
 function statement({ support }, inner) {
   const block = inner.some((child) => child.nodeName === "PRE");
   const known = ["supported", "partial", "unsupported", ...(block ? [] : ["uncited"])].includes(support) ? support : "";

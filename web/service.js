@@ -2,10 +2,10 @@
 
 const KEY = "key";
 
-/** The code of a failure after which nothing more can come. */
+/** The code of a broken connection. */
 export const LOST = "lost";
 
-/** What went wrong: the service's code, else the status; `wait` is in seconds, where the service says how long. */
+/** A failed request: the service's code or the status; `wait` is the service's Retry-After in seconds, or 0. */
 export class Failed extends Error {
   constructor(sentence, { code = "", status = 0, wait = 0 } = {}) {
     super(sentence);
@@ -23,20 +23,20 @@ export const key = {
   forget: () => sessionStorage.removeItem(KEY),
 };
 
-/** The JSON of a GET. */
+/** Return the JSON of a GET. */
 export async function read(path, parameters = {}) {
   const query = new URLSearchParams(parameters).toString();
   const response = await send(query ? `${path}?${query}` : path);
   return response.json();
 }
 
-/** The JSON of a POST. */
+/** Return the JSON of a POST. */
 export async function post(path, body) {
   const response = await send(path, { method: "POST", body: JSON.stringify(body) });
   return response.json();
 }
 
-/** Ask; `on(name, data)` gets the events of the answer as it comes. The reply in the end. */
+/** Ask, pass the stream's events to `on(name, data)`, and return the reply. */
 export async function ask(body, { on, signal }) {
   const headers = { Accept: "text/event-stream" };
   const response = await send("api/query", { method: "POST", body: JSON.stringify(body), headers, signal });
@@ -49,19 +49,19 @@ export async function ask(body, { on, signal }) {
   throw new Failed("", { code: LOST });
 }
 
-/** The events of a stream, `{ name, data }`, whatever pieces it comes in. */
+/** Yield the events of a stream, `{ name, data }`, wherever the network splits it. */
 export async function* events(body) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   try {
     for (;;) {
-      const { value, done } = await reader.read().catch(broken);
-      if (done) return; // half an event is none
+      const { value, done } = await reader.read().catch(endStream);
+      if (done) return; // an incomplete event is ignored
       rest = (rest + value).replace(/\r\n/g, "\n");
       const blocks = rest.split("\n\n");
       rest = blocks.pop();
       for (const block of blocks) {
-        const found = parsed(block);
+        const found = toEvent(block);
         if (found) yield found;
       }
     }
@@ -70,13 +70,13 @@ export async function* events(body) {
   }
 }
 
-/** A connection that breaks is an end; only the reader's own Stop is none. */
-function broken(error) {
+/** Treat a broken connection as the stream's end, but not the reader's Stop. */
+function endStream(error) {
   if (error.name === "AbortError") throw error;
   return { done: true };
 }
 
-function parsed(block) {
+function toEvent(block) {
   let name = "message";
   const data = [];
   for (const line of block.split("\n")) {
@@ -98,14 +98,14 @@ async function send(path, { headers = {}, ...options } = {}) {
     throw new Failed("", { code: navigator.onLine ? "unreachable" : "offline" });
   }
   if (response.ok) return response;
-  throw await failure(response);
+  throw await readFailure(response);
 }
 
-async function failure(response) {
+async function readFailure(response) {
   const told = await response.text();
   const known = { status: response.status, wait: Number(response.headers.get("retry-after")) || 0 };
   try {
-    const { error, code } = told.startsWith("event:") ? parsed(told.trim()).data : JSON.parse(told);
+    const { error, code } = told.startsWith("event:") ? toEvent(told.trim()).data : JSON.parse(told);
     return new Failed(error, { code, ...known });
   } catch {
     return new Failed("", known);

@@ -1,4 +1,4 @@
-// The chips of an answer, each of which opens the passage that it stands for, and the list of its sources.
+// The citation chips of an answer, which open its passages, and the list of its sources.
 
 import { at, button, element, link, titled } from "./dom.js";
 import { openPassage } from "./passage.js";
@@ -7,7 +7,7 @@ import { say } from "./strings.js";
 const SUPPORT = { supported: say("says"), partial: say("saysPartly"), unsupported: say("saysNot") };
 const quote = at("quote");
 
-/** The chips of one answer to `question`. What they say follows `references`, which may come after them. */
+/** The chips of one answer to `question`; `references` may arrive after the chips, which are then labelled anew. */
 export class Chips {
   constructor(question) {
     this.question = question;
@@ -15,7 +15,7 @@ export class Chips {
     this.references = [];
   }
 
-  /** What stands for the node of a citation: a button, or the number where no passage is known. */
+  /** Render a citation node: a button, or the number if its passage is unknown. */
   make = ({ n, chunkId }) => {
     const chunk = chunkId || this.reference(n)?.chunkId;
     if (!chunk) return element("span", { text: `[${n}]` });
@@ -28,7 +28,7 @@ export class Chips {
     return this.references.find((one) => one.n === Number(n)) || this.references.find((one) => one.chunkId === chunkId);
   }
 
-  /** Open the passage of `chip`; the arrow keys lead to those of the others beside it. */
+  /** Open the passage of `chip`; the arrow keys lead to the passages of the chips beside it. */
   open(chip) {
     hideQuote();
     const chips = [...(chip.closest(".answer") || chip.closest(".sources") || chip.parentNode).querySelectorAll(".chip")];
@@ -41,7 +41,7 @@ export class Chips {
     return { id, question: this.question, answer: this.answer, quote: this.reference(n, id)?.quote, chip };
   }
 
-  /** Let `chip` say its source and whether that supports the statement it stands in or behind. */
+  /** Label `chip` with its source and whether that supports the claim before or around the chip. */
   label(chip) {
     const { n, chunk } = chip.dataset;
     const reference = this.reference(n, chunk);
@@ -61,7 +61,7 @@ function statementOf(chip) {
   return Object.keys(SUPPORT).find((support) => statement?.classList.contains(support));
 }
 
-/** The section of the sources: the passages by document. Null where there are none. */
+/** Return the section of the sources, passages by document; null without references. */
 export function sources(references, chips) {
   if (!references.length) return null;
   const documents = new Map();
@@ -95,7 +95,7 @@ for (const begins of ["mouseover", "focusin"]) addEventListener(begins, ({ targe
 for (const ends of ["mouseout", "focusout", "scroll"]) addEventListener(ends, hideQuote, { passive: true });
 addEventListener("keydown", ({ key }) => key === "Escape" && hideQuote());
 
-/** The words that a chip stands for, beside it. */
+/** Show the quote of a chip beside it. */
 function showQuote(chip) {
   quote.replaceChildren(element("b", { text: chip.getAttribute("aria-label") }), chip.dataset.quote);
   quote.hidden = false;

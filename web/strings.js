@@ -1,16 +1,16 @@
-// The sentences of the page in its language; {name} in one stands for a value.
+// The page's sentences in its language, with {name} as the place of a value.
 
 import WORDS from "./words.json" with { type: "json" };
 
-/** The sentence `name` with its values. */
+/** Return the sentence `name` with its values. */
 export function say(name, values = {}) {
   return WORDS[name].replace(/\{(\w+)\}/g, (_, value) => values[value]);
 }
 
-/** A name or value of the documents' metadata, such as "02_sea_carriers", in words. */
+/** Return a metadata name or value, such as "02_sea_carriers", in words. */
 export const readable = (name) => String(name).replace(/^\d+_/, "").replaceAll("_", " ");
 
-/** A heading as a question; one that is a question stays as it is. */
+/** Return a heading as a question, unchanged if it is one. */
 export function asQuestion(heading) {
   if (/\?\s*$/.test(heading)) return heading;
   const how = WORDS.how && /^how to (.+)/i.exec(heading);

@@ -1,21 +1,21 @@
-// How far to trust an answer: its level, and a sentence in the reader's words.
+// How far to trust an answer: its level, and a sentence for the reader.
 
 import { element } from "./dom.js";
 import { say } from "./strings.js";
 
 const LEVELS = ["High", "Medium", "Low"];
 
-/** The level, where there is one to show: a decline has none. */
+/** Return the level, "" for a decline. */
 export function level({ refused, confidence }) {
   return !refused && LEVELS.includes(confidence?.level) ? confidence.level : "";
 }
 
-/** Whether no model wrote the answer of `reply`. */
+/** Return whether the answer of `reply` is quotes instead of a model's text. */
 export function isQuoted({ metadata = {} }) {
   return Boolean(metadata.degraded) || metadata.model === "extractive";
 }
 
-/** Why to trust the answer of `reply`, in one sentence. */
+/** Return one sentence about how far the answer of `reply` can be trusted. */
 export function trust(reply) {
   const { partial, references = [], metadata = {} } = reply;
   const documents = new Set(references.map((one) => one.docId || one.title)).size;
@@ -35,13 +35,13 @@ function supports(nodes) {
   return new Set(within.filter(Boolean));
 }
 
-/** The level as a pill; null where there is none. */
+/** Return the level as a badge; null without a level. */
 export function pill(reply) {
   const name = level(reply);
   return name ? element("span", { class: `pill ${name}`, text: say(name) }) : null;
 }
 
-/** The sentence; where the level is Low it sends the reader to the source. */
+/** Return the sentence as a paragraph; a Low level sends the reader to the source. */
 export function sentence(reply) {
   const first = level(reply) === "Low" ? element("b", { text: say("first") }) : null;
   return element("p", { class: "trust" }, first, trust(reply));

@@ -12,7 +12,7 @@ from emulator.session import ROOT, built
 
 
 def main() -> int:
-    """Print the tables; those of the built function need a build, those of large indexes the AWS documentation."""
+    """Print the tables; some need a build, others the AWS documentation."""
     lines = (ROOT / "samples/waypoint/questions.jsonl").read_text(encoding="utf-8").splitlines()
     for table in _tables([row["question"] for row in map(json.loads, lines)]):
         print(table, end="\n\n", flush=True)

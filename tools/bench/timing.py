@@ -1,4 +1,4 @@
-"""Times of retrieval, whole answers and the claim check in this process; what is compared runs in turns."""
+"""Times of retrieval, whole answers and the claim check in this process, measured in turns."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def measure_answers(folder: Path) -> str:
 
 
 def ratio_table(times: Mapping[str, Sequence[float]]) -> str:
-    """Return the table of p50 and p99 by name, in milliseconds and divided by those of ``EMBEDDING``."""
+    """Return the table of p50 and p99 by name, in milliseconds and as multiples of ``EMBEDDING``'s."""
     figures = {name: (percentile(each, 0.5), percentile(each, 0.99)) for name, each in times.items()}
     p50, p99 = figures[EMBEDDING]
     return table(

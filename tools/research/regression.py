@@ -24,7 +24,7 @@ def fit_logistic(rows: Floats, labels: Floats, weights: Floats, ridge: float = 1
 
 
 def fit_scaled_logistic(rows: Floats, labels: Floats, weights: Floats) -> Floats:
-    """Do the same over columns divided by their standard deviation; the weights are those of the undivided columns."""
+    """Do the same with columns scaled to unit deviation, but return the weights of the unscaled columns."""
     scale = rows.std(axis=0)
     theta = fit_logistic(rows / scale, labels, weights)
     return np.append(theta[:-1] / scale, theta[-1])

@@ -196,8 +196,8 @@ def summarise_confidence(answers: Iterable[SimulatedAnswer]) -> dict[str, float]
     """Return shares (0..1) and an AUROC by name; NaN for an empty group.
 
     - right, last, second: share of Medium or High among the answers of that strategy; "right High" counts High only,
-      "right returned" the answers that are routed to no person
-    - AUROC: right answers against those of the strategies last, second and first
+      "right returned" the answers that routing returns
+    - AUROC: right answers against the answers of last, second and first
     """
     by_strategy: dict[str, list[Answer]] = defaultdict(list)
     for one in answers:
