@@ -51,7 +51,7 @@ _RULES = tuple(
         ),
         (r"\s*footnote:[\w-]*\[([^\]\n]+)\]", r" (\1)"),
         (r"(?<!\w)pass:[a-z,]*\[([^\[\]]{0,2000})\]", r"\1"),  # on 193 of Couchbase's 584 pages
-        (r"footnote:[\w-]+\[\]", ""),  # another mark for a note that was said
+        (r"footnote:[\w-]+\[\]", ""),  # another mark for the same note
         (r"(?<![\w*])\*(?![\s*])([^*\n]+?)(?<!\s)\*(?![\w*])", r"**\1**"),
         (r"\\(?=\{)", ""),
         (r"\s\+$", ""),  # a line break
@@ -72,7 +72,7 @@ def inline_markdown(text: str, attributes: Mapping[str, str]) -> str:
     for match in _CODE.finditer(text):
         parts += [text[end : match.start()], match[0].replace("`+", "`").replace("+`", "`").replace("\\{", "{")]
         end = match.end()
-    # What stands for code in the rules, which may have it in the middle, is put back afterwards.
+    # The rules see a mark in place of code, which is put back afterwards.
     code = parts[1::2]
     plain = "\0".join([*parts[::2], text[end:]])
     for pattern, replacement in _RULES:

@@ -86,7 +86,7 @@ class _BlockReader:
         self._style = ""
         self._attached = False
         self._in_list = False  # the last block is an item
-        self._awaits_body = False  # a term stands there and nothing below it
+        self._awaits_body = False  # a term without a body yet
 
     def blocks(self, lines: Sequence[str]) -> list[str]:
         """Return the Markdown blocks of ``lines``."""

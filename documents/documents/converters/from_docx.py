@@ -61,7 +61,7 @@ _M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
 _MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 _ADDED = "made"  # an attribute of alternatives that were written here
 _WRAPPERS = (f"{_W}fldSimple", f"{_W}dir", f"{_W}bdo", f"{_M}oMathPara")
-"""Elements around text that mammoth leaves out with all that is in them."""
+"""Elements around text that mammoth drops with their content."""
 _CHANGED_TAGS = (b"txbxContent", b"oMath", b"fldSimple", b":dir>", b":dir ", b":bdo", b":ruby")
 
 

@@ -152,7 +152,7 @@ class _Converter(MarkdownConverter):
     def __init__(self, *, anchors: bool) -> None:
         super().__init__(heading_style=ATX, bullets="-", escape_asterisks=False, escape_underscores=False)
         self._anchors = anchors
-        self._cells: dict[int, str] = {}  # what is in the cells of tables, by the tag's id()
+        self._cells: dict[int, str] = {}  # the text of tables' cells, by the tag's id()
 
     def escape(self, text: str, parent_tags: set[str]) -> str:
         return literal(text)
@@ -320,7 +320,7 @@ def table_grid(table: Tag, words: Mapping[int, str]) -> tuple[list[str], list[li
             while (y, x) in cells:
                 x += 1
             across, down = _span(cell, "colspan"), min(_span(cell, "rowspan"), len(rows) - y)
-            shown = 1 if len(row) == 1 else across  # what is as wide as the table is said once
+            shown = 1 if len(row) == 1 else across  # a cell as wide as the table stands once
             cells |= {(y + j, x + i): words.get(id(cell), "") for j in range(down) for i in range(shown)}
             x += across
     if not cells:

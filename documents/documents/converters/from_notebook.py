@@ -18,11 +18,11 @@ from documents.values import Converted
 MAX_BYTES = 100 * 1024 * 1024
 MAX_OUTPUT_LINES = 20
 MAX_OUTPUT_CHARS = 1500
-"""What is printed beyond that is data, not text: on 158 public notebooks 60 of 1,245 outputs are longer."""
+"""Longer output is data, not text: 60 of 1,245 outputs of 158 public notebooks are longer."""
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _DATA_IMAGE = re.compile(r"!\[([^\]]*)\]\((?:data|attachment):[^)]*\)|\bdata:[\w/+.-]+;base64,[A-Za-z0-9+/=\s]+")
-_BARE_OBJECT = re.compile(r"<[^<>\n]*>")  # <Axes: xlabel='x'>: what is shown instead of a figure
+_BARE_OBJECT = re.compile(r"<[^<>\n]*>")  # <Axes: xlabel='x'>: shown in place of a figure
 
 
 def convert(data: bytes) -> Converted:

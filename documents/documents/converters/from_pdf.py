@@ -24,12 +24,12 @@ from documents.errors import Unconvertible
 from documents.values import Converted
 
 _END = b"%%EOF"
-_NO_PASSWORD = ""  # of files that anybody may open, but not change
+_NO_PASSWORD = ""  # opens files that are only protected from changes
 _LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "st", 0xFB06: "st"}
 _OCR = "put it through a text recognition (OCR)"
 _LETTER_WIDTH = 0.55  # of its height
 _MIN_TABLE_SHARE = 0.8
-"""Of the letters within its lines that a table has to hold; else the lines are kept as they are."""
+"""A table holds at least this share of the letters within its lines, else the lines stay text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def convert(data: bytes) -> Converted:
         Unconvertible: the file needs a password, has no pages, or has no readable page with text.
     """
     for library in ("pypdf", "pdfminer"):
-        logging.getLogger(library).setLevel(logging.CRITICAL)  # what they make do with is no news to the user
+        logging.getLogger(library).setLevel(logging.CRITICAL)  # recoverable damage does not interest the user
     is_cut_short = _END not in data
     if is_cut_short:
         data += b"\nstartxref\n0\n" + _END  # pypdf reads no file without one; it then searches the file for its parts
@@ -124,7 +124,7 @@ def _page_lines(page: PageObject, number: int, tables: Sequence[_PdfTable]) -> I
         scale = math.hypot(tm[2] * cm[0] + tm[3] * cm[2], tm[2] * cm[1] + tm[3] * cm[3])
         angle = math.degrees(math.atan2(tm[0] * cm[1] + tm[1] * cm[3], tm[0] * cm[0] + tm[1] * cm[2]))
         upright = math.cos(math.radians(angle - (page.rotation or 0))) > 0.5
-        # What runs up the margin, as arXiv's stamp does, is no heading however large.
+        # Text that runs up the margin, such as arXiv's stamp, is not a heading, however large.
         pieces.append(_Piece(text.translate(_LIGATURES), left, height, abs(size) * scale if upright else 0.0))
 
     page.extract_text(visitor_text=visit)
@@ -221,7 +221,7 @@ def _name_pages(numbers: Sequence[int]) -> str:
 
 def _has_picture(page: PageObject) -> bool:
     with suppress(Exception):
-        objects = page["/Resources"]["/XObject"]  # type: ignore[index]  # a PDF object is what it is
+        objects = page["/Resources"]["/XObject"]  # type: ignore[index]  # a PDF object has any type
         return any(objects[name]["/Subtype"] in ("/Image", "/Form") for name in objects)
     return False
 
@@ -233,7 +233,7 @@ MAX_EDGES = 4000
 _STROKE = re.compile(rb"\b(?:re|l)\b")
 _MIN_STROKES = 4
 _MIN_FILLED = 0.3  # of the cells; a form or a drawing has fewer
-_MIN_CELLS = 0.5  # of what the columns and rows make; bars of a chart have fewer
+_MIN_CELLS = 0.5  # of columns times rows; bars of a chart have fewer
 
 _MIN_ALIKE = 3  # cells, and lines in each: fewer are as many by chance
 _READING: dict[str, Any] = {
@@ -319,7 +319,7 @@ def _table_rows(table: Any) -> tuple[tuple[str, ...], ...]:
     def at(left: float, top: float) -> str:
         for (x0, y0, x1, y1), text in words.items():
             if x0 <= left + 0.5 < x1 and y0 <= top + 0.5 < y1:
-                return "" if left != lefts[0] == x0 and x1 > lefts[-1] else text  # as wide as all: said once
+                return "" if left != lefts[0] == x0 and x1 > lefts[-1] else text  # as wide as the table: once
         return ""
 
     rows = ([at(left, top) for left in lefts] for top in tops)

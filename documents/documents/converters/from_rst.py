@@ -99,7 +99,7 @@ def _tidy(tree: nodes.document) -> None:
         node.parent.remove(node)
     sphinx_entries.place_entries(tree)
     for admonition in list(tree.findall(nodes.Element)):
-        # nodes.admonition itself has a title of its own
+        # nodes.admonition itself has a title
         if isinstance(admonition, nodes.Admonition) and not isinstance(admonition, nodes.admonition):
             label = nodes.paragraph("", f"{admonition.tagname.capitalize()}:")
             admonition.parent.replace(admonition, nodes.container("", label, *admonition.children))
@@ -130,8 +130,8 @@ def _fill_substitutions(text: str, context: PageContext) -> str:
     found = {**context.site, **(values if isinstance(values, Mapping) else {})}
 
     def value(match: re.Match[str]) -> str:
-        said = found.get(match[1])
-        return match[0] if isinstance(said, bool) or not isinstance(said, str | int | float) else str(said)
+        plain = found.get(match[1])
+        return match[0] if isinstance(plain, bool) or not isinstance(plain, str | int | float) else str(plain)
 
     hidden = HiddenCode()
     return hidden.restore(_SUBSTITUTION.sub(value, hidden.hide(text)))

@@ -45,7 +45,7 @@ def convert(data: bytes) -> Converted:
     count_elements(data, MAX_ELEMENTS)
     budget = Budget()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of what openpyxl would lose in writing
+        warnings.simplefilter("ignore")  # openpyxl warns of losses in writing
         book = _book(data)
         if not book.worksheets:  # ISO's "strict" kind, which openpyxl does not know
             data = from_strict(data)
@@ -74,7 +74,7 @@ def _book(data: bytes) -> Any:
 
 
 def _rows(sheet: Any, budget: Budget) -> Iterator[list[str]]:
-    sheet.reset_dimensions()  # what the file says of its size may be wrong
+    sheet.reset_dimensions()  # the size in the file may be wrong
     areas = sorted(_merged(sheet), key=lambda area: area[1], reverse=True)
     values: dict[_Area, str] = {}
     for number, cells in enumerate(sheet.iter_rows(), 1):

@@ -58,7 +58,7 @@ def check_archive(archive: ZipFile) -> None:
         Unconvertible: an entry is encrypted, or the file is larger than ``MAX_UNPACKED_BYTES`` unpacked.
     """
     entries = archive.infolist()
-    # What a zip says of an entry's size holds: zipfile reads no byte more.
+    # zipfile reads no byte more than the size that a zip states.
     unpacked = sum(entry.file_size for entry in entries)
     if unpacked > MAX_UNPACKED_BYTES:
         raise Unconvertible(f"unpacks to {_mib(unpacked)} MiB; at most {_mib(MAX_UNPACKED_BYTES)} are read")
@@ -101,7 +101,7 @@ def _count_part_elements(archive: ZipFile, entry: ZipInfo, left: dict[str, int],
                 parser.Parse(piece, False)
         parser.Parse(b"", True)
     except expat.ExpatError:
-        pass  # a picture, or what the library will refuse
+        pass  # a picture, or a part that the library will refuse
     left[key] -= seen
 
 
@@ -146,11 +146,11 @@ def _is_xml(archive: ZipFile, entry: ZipInfo) -> bool:
         with archive.open(entry) as part:
             while piece := part.read(_PROBE_BYTES):
                 parser.Parse(piece, False)
-        parser.Parse(b"", True)  # expat puts off what it has only a part of
+        parser.Parse(b"", True)  # expat delays an incomplete part
     except _RootFound:
         return True
     except expat.ExpatError:
-        return False  # a picture, or what mammoth's own parser will refuse
+        return False  # a picture, or a part that mammoth's parser will refuse
     return False
 
 
@@ -175,7 +175,7 @@ EQUATION = f"{_M}oMath"
 
 
 class Equations:
-    """A writer of equations; ``unconverted`` counts those of which only the characters are kept."""
+    """A writer of equations; ``unconverted`` counts those that are kept as plain characters."""
 
     def __init__(self) -> None:
         self.unconverted = 0
@@ -184,7 +184,7 @@ class Equations:
         """Return ``$LaTeX$`` in one line, else the equation's characters."""
         try:
             latex = convert_omml(equation)
-        except Exception:  # noqa: BLE001 - what strangers wrote may be anything, and one equation costs no document
+        except Exception:  # noqa: BLE001 - files hold anything, and one equation must not cost a document
             latex = ""
         if not latex.strip("$ \n"):
             latex = "".join(text.text or "" for text in equation.iter(f"{_M}t"))

@@ -12,7 +12,7 @@ MAX_TITLE_CHARS = 300
 
 _NO_TEXT = re.compile(
     r"[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff"  # controls, halves of surrogate pairs
-    r"\xad\u200b\u2060\ufeff]"  # where a word may break, or may not: nobody asks for "opera-tion"
+    r"\xad\u200b\u2060\ufeff]"  # optional breaks and joins within words
 )
 _BREAKS = re.compile(r"[\x0b\x0c\x85\u2028\u2029]|\r\n?")
 _BACKTICKS = re.compile(r"`{3,}")

@@ -119,7 +119,7 @@ def _running_keys(line: Line) -> Iterator[_RunningKey]:
 MAX_HEADING_CHARS = 200
 MAX_HEADING_SHARE = 0.2  # of all characters: more in one size is text
 FULL_SCALE = 0.75  # of the usual length; a shorter line was ended on purpose
-_USUAL_LENGTH_RANK = 0.9  # so many of the lines are no longer than the usual length
+_USUAL_LENGTH_RANK = 0.9  # share of the lines that are no longer than the usual length
 _LOWEST_LEVEL = 6
 
 _BULLET = re.compile(r"[•◦‣▪▫●○■□\uf0b7]\s*(?=\S)")

@@ -24,7 +24,7 @@ _PROJECTS = frozenset({
 pytest and Sphinx with such entries 67 headings are missing without them, and 280 lines stand where they say nothing."""
 
 _SHOWS_NOTHING = frozenset({"alias", "module", "namespace", "namespace-pop", "namespace-push"})
-_CODE_NAME = re.compile(r"-{1,2}\w|\w*[_.]\w|[\w.]+\(")  # the name of an entry whose kind nobody knows
+_CODE_NAME = re.compile(r"-{1,2}\w|\w*[_.]\w|[\w.]+\(")  # the name of an entry of unknown kind
 _PYTHON_NAME = re.compile(r"(?:\w+\s+)*?((?:\w+\.)*\w+)\s*(?:[(\[:=]|$)")
 _C_NAME = re.compile(r"([\w.]+)\s*(?:[(\[:=]|$)")
 _RST_NAME = re.compile(r"(?:\.\. |:)?(\S+?)(?=::? |::?$|$)")

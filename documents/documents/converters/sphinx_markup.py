@@ -26,7 +26,7 @@ _SILENT = frozenset({
     "raw", "rst-class",
     "sectionauthor", "tabularcolumns", "testcleanup", "testsetup",
 })  # fmt: skip
-"""These show nothing of their own on a page, or what is in a program."""
+"""Directives that show nothing on a page, or only a program's text."""
 
 _OTHER_FILES = frozenset({"include", "literalinclude", "toctree"})
 
@@ -51,7 +51,7 @@ _SHOWN = _BARE | _CHANGES.keys() | _LABELS.keys()
 
 _TARGETED = re.compile(r"(.+?)\s*<([^<>]+)>", re.DOTALL)
 _WITHIN = "\n"
-"""Stands between the names of files that are taken in by one another."""
+"""The separator between the names of nested included files."""
 
 _FENCE = "`" * 12
 
@@ -62,7 +62,7 @@ _WORDS = frozenset({
 })  # fmt: skip
 """Roles whose text is words; that of the others is a name in code."""
 
-# All but "substitution", which runs templates, and those that change what stands there (smartquotes, linkify).
+# All but "substitution", which runs templates, and those that change the text (smartquotes, linkify).
 _EXTENSIONS = (
     "amsmath", "attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath", "fieldlist", "html_admonition",
     "html_image", "strikethrough", "tasklist",
@@ -114,7 +114,7 @@ class _UnknownDirective(Directive):
         shown = [
             f"{option.capitalize()}: {value if domain == 'std' else f'``{value}``'}" for option, value in facts if value
         ]
-        if shown:  # with the name, for a quotation is a sentence of its own
+        if shown:  # with the name, so that it can be quoted alone
             section += self._paragraph(", ".join([*(f"``{name}``" for name in signatures), *shown]))
         inner = names.prefix(domain, kind, signatures[0])
         names.classes += [inner] if inner else []
@@ -251,7 +251,7 @@ def parse_myst(text: str, settings: Mapping[str, Any]) -> nodes.document:
         "myst_suppress_warnings": ["myst"],
         "raw_enabled": True,  # HTML in Markdown, which becomes Markdown; the directive "raw" shows nothing
     }
-    # The line before it: what looks like front matter is none, which could switch on "substitution".
+    # With a line before it, text that looks like front matter cannot switch on "substitution".
     made = publish_doctree(f"\n{text}", parser=Parser(), settings_overrides={**settings, **own})
     _name_links(made, settings["sphinx_folder"])
     return made

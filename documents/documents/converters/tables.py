@@ -13,14 +13,14 @@ MAX_TABLE_COLUMNS = 8
 MAX_TABLE_LINE_CHARS = 300
 """A table with more columns, or with longer lines as a rule, is written in another form.
 
-A row of a table is quoted below its header; in more than eight columns nobody, and no model, counts to the right one.
+A row of a table is quoted below its header; in more than eight columns neither people nor models find the right one.
 """
 MAX_NAMES_SHARE = 0.5
 """How much longer the names of the columns may make the records in which each value has its own."""
 MAX_HEADER_CHARS = 600
 """Of each of the tables that a wide one becomes: a chunk that goes on with a table begins with its header again."""
 _MAX_KEYS = 3
-_MAX_KEY_CHARS = 60  # of what tells a row, in all tables but the first
+_MAX_KEY_CHARS = 60  # of a row's key, in all tables but the first
 _DISTINCT = 0.9
 
 _BARE_PIPE = re.compile(r"(?<!\\)\|")
@@ -113,10 +113,10 @@ def _usual_chars(rows: Sequence[Row]) -> int:
 
 
 MAX_CELLS = 2_000_000
-"""More are not read: some 30 MB of text, which no question about a document is asked of."""
+"""Some 30 MB of text; more is data, not a document."""
 MAX_CHARS = 32 * 1024 * 1024
 MAX_ROWS = 3_000_000
-"""Empty ones too: a file may say that its second row is the thousand millionth."""
+"""With empty ones: a file may number its second row as the thousand millionth."""
 MAX_PLACES = 20_000_000
 """Cells with the empty ones between and beside them: a sheet that has only its last column filled is mostly those."""
 

@@ -43,7 +43,7 @@ _TYPES = """
 """
 
 _NO_CONTAINERS = frozenset(_LEFT_WHOLE.split())
-"""Elements that hold no Markdown with an indentation of its own."""
+"""Elements that hold no separately indented Markdown."""
 
 _ADMONITIONS = frozenset(_TYPES.split())
 """Names that readers see as a block's title where it has no other: MkDocs, Docusaurus and VitePress print them."""

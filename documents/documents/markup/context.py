@@ -74,7 +74,7 @@ MAX_BEGINNING_CHARS = 8_000
 MAX_NOTES = 50_000
 """Pages of a wiki that links are looked up in."""
 
-_LEAST_CHARS = 1000  # what a file counts at least
+_LEAST_CHARS = 1000  # the least that a file counts
 
 
 @dataclass(slots=True)

@@ -106,8 +106,8 @@ def expand_erb(text: str, context: PageContext, depth: int = MAX_PARTIAL_DEPTH) 
             return REMOVED if found is None else expand_erb(found, context, depth - 1)
         if link := _ERB_LINK.match(match["code"]):
             return f"[{link['text']}]({link['to']})"
-        said = _ERB_TEXT.fullmatch(match["code"])
-        return said["text"] if said else REMOVED
+        call_text = _ERB_TEXT.fullmatch(match["code"])
+        return call_text["text"] if call_text else REMOVED
 
     return tidy(_ERB_TAG.sub(expand, text))
 

@@ -89,12 +89,12 @@ def _expression_edits(text: str, context: PageContext) -> Iterator[Edit]:
         before = text[max(start - _LOOK_BACK_CHARS, 0) : start]
         in_tag = _IN_TAG.search(before) is not None
         plain = _COMMENT.sub("", inner)
-        said = unquote(plain.strip()) if _STRING.fullmatch(plain) else ""
+        words = unquote(plain.strip()) if _STRING.fullmatch(plain) else ""
         if in_tag:
-            said = said.replace('"', "'").replace("<", " ").replace(">", " ")
-            yield Edit(start, end, f'"{said}"' if before.endswith("=") else " ")
+            words = words.replace('"', "'").replace("<", " ").replace(">", " ")
+            yield Edit(start, end, f'"{words}"' if before.endswith("=") else " ")
         else:
-            yield Edit(start, end, said or (context.value(inner.strip()) if _PATH.fullmatch(inner) else ""))
+            yield Edit(start, end, words or (context.value(inner.strip()) if _PATH.fullmatch(inner) else ""))
 
 
 def _braces(text: str) -> Iterator[tuple[int, int]]:

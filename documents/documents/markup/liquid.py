@@ -181,34 +181,34 @@ def expand_macro_calls(prose: str) -> str:
 def _call_rows(text: str, start: int) -> tuple[list[tuple[str, list[str]]], int]:
     """Return the texts of a call in rows, each with its closing bracket, and the call's end (0 if not closed)."""
     rows: list[tuple[str, list[str]]] = []
-    opened: list[int] = []  # how many of ``said`` there were at each bracket
-    said: list[str] = []
+    opened: list[int] = []  # the number of ``texts`` at each bracket
+    texts: list[str] = []
     name = ""
     for part in _CALL_PART.finditer(text, start, min(len(text), start + MAX_CALL_CHARS)):
         mark = part[0]
         if part["name"]:
             name = part["name"].lower()
         elif mark in "([{":
-            opened.append(len(said))
+            opened.append(len(texts))
         elif mark in ")]}":
             if not opened:
-                return ([*rows, _call_row(said)] if said else rows), part.end()
+                return ([*rows, _call_row(texts)] if texts else rows), part.end()
             before = opened.pop()
-            if len(said) - before > (0 if mark == "]" else 1):
-                rows += [_call_row(said[:before])] if before else []
-                rows.append((mark, said[before:]))
-                said.clear()
+            if len(texts) - before > (0 if mark == "]" else 1):
+                rows += [_call_row(texts[:before])] if before else []
+                rows.append((mark, texts[before:]))
+                texts.clear()
                 opened = [0] * len(opened)
         elif name in _VISIBLE_NAMES:
-            said += [words] if (words := unquote(mark).strip()) else []
+            texts += [words] if (words := unquote(mark).strip()) else []
             name = ""
         else:
             name = ""
     return rows, 0
 
 
-def _call_row(said: list[str]) -> tuple[str, list[str]]:
-    return "}" if len(said) > 1 else "", said[:]
+def _call_row(texts: list[str]) -> tuple[str, list[str]]:
+    return "}" if len(texts) > 1 else "", texts[:]
 
 
 def _rows_markdown(rows: list[tuple[str, list[str]]]) -> str:

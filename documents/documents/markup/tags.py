@@ -1,4 +1,4 @@
-"""Tags in a text: replace them, tell what stands around them, and read their parameters."""
+"""Tags in a text: replace them, look at their surroundings, and read their parameters."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 REMOVED = "\ufdd2"
-"""Stands where something was taken out until ``tidy``. A noncharacter of Unicode: no text holds it."""
+"""The mark of a removed part until ``tidy``: a noncharacter of Unicode, which no text holds."""
 
 _EMPTIED_LINE = re.compile(rf"^[ \t>|:*+.#-]*{REMOVED}[ \t>|:*+.#{REMOVED}-]*(?:\n|\Z)", re.MULTILINE)
 _REMOVED_BETWEEN_BLANKS = re.compile(rf"(?<=[ \t])(?:{REMOVED}[ \t]*)+|[ \t]*{REMOVED}(?=[ \t]*[\n.,;)])")
