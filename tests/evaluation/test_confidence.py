@@ -29,7 +29,7 @@ from research.simulated_answers import (
 from evaluate.intervals import auroc_of_samples
 from knowledge.build.ingest import ingest
 from knowledge.read.documents import read
-from rag.answer.judge import Judge
+from rag.answer.check import Judge
 from rag.values.chat import Completion, Message
 from rag.wiring import build_application
 from ragctl.options import read_settings

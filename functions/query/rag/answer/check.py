@@ -8,6 +8,7 @@ another passage supports is cited to that one. An unsupported claim is marked, r
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,7 +22,11 @@ from rag.answer.citations import CitationPruning, drop_unused_citations
 from rag.answer.claims import AnswerClaim
 from rag.answer.references import find_cites, tidy_removal
 from rag.answer.tree import map_leaves, map_runs, merge_text, trim_run, walk
+from rag.contract import Decider
+from rag.errors import LlmFailed
+from rag.ledger import Ledger
 from rag.ports import Index, OpenIndex
+from rag.text.sources import path_of
 from rag.values.answer import CheckedClaim, Context, Passage, Support
 
 type UnsupportedPolicy = Literal["mark", "remove", "keep"]
@@ -54,7 +59,7 @@ calls everything supported makes no answer High."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimVerdict:
-    """The verdict on ``answer_claim``; ``support`` compares the claim with each chunk, by the index.
+    """The verdict on ``answer_claim``; ``support`` is the index's comparison of the claim with each chunk.
 
     ``better_passage`` supports the claim in place of its own citations (``is_miscited``) or beside them. ``overruled``
     is the support before a judge's word, if that changed it.
@@ -337,3 +342,68 @@ def _best_chunk(cite: t.Cite, support: ClaimSupport) -> int:
     grades = {number: (one.verbatim, one.chance >= SUPPORTED) for number, one in candidates.items()}
     best = max(candidates, key=lambda number: (grades[number], candidates[number].chance), default=cite.chunk)
     return cite.chunk if grades.get(cite.chunk) == grades.get(best) else best
+
+
+MIN_SECONDS = 1.0
+"""No model answers in less time."""
+NOT_JUDGED = "the judge gave no word: the check's stands"
+
+_FORM = re.compile(r"([1-9]\d{0,3}): (supported|partial|unsupported)", re.ASCII)
+_WORDS: Mapping[str, Support] = {one: one for one in ("supported", "partial", "unsupported")}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judge(Decider):
+    """Asks a model whether passages support the claims that cite them, once an answer, after the comparison of words.
+
+    It replies in a fixed form, one line for each claim. Other text in its reply is an error, so that a passage that
+    speaks to it can at most win one of the three words, whose effect ``overrule`` limits. ``template`` holds
+    ``{passages}`` and ``{statements}``. A ``selective`` judge is not asked about claims that stand in a cited passage
+    word for word. No judge is asked about a claim without a citation, or with a missing number or name, where its word
+    would change nothing.
+    """
+
+    selective: bool = False
+
+    def select_claims(self, verdicts: Sequence[ClaimVerdict]) -> tuple[int, ...]:
+        """Return the places, from 0, of the claims to ask about."""
+        places = []
+        for place, verdict in enumerate(verdicts):
+            is_settled = self.selective and verdict.claim.support == "supported"
+            if verdict.claim.chunks and not verdict.support.missing and not is_settled:
+                places.append(place)
+        return tuple(places)
+
+    def __call__(
+        self, places: Sequence[int], checked: CheckedAnswer, context: Context, ledger: Ledger
+    ) -> Mapping[int, Support]:
+        """Return the model's words on the claims of ``checked`` at ``places`` (at least one), by place.
+
+        Raises:
+            LlmError: the model cannot be reached in time, or its reply has another form.
+        """
+        cited = dict.fromkeys(number for place in places for number in checked.claims[place].chunks)
+        passages = [passage for passage in context.passages if passage.hit.chunk.number in cited]
+        numbers = {passage.hit.chunk.number: n for n, passage in enumerate(passages, start=1)}
+        lines = []
+        for n, place in enumerate(places, start=1):
+            claim = checked.verdicts[place].answer_claim
+            words = (claim.markdown if claim.kind == "row" else claim.plain).split()
+            cites = ", ".join(str(numbers[chunk]) for chunk in checked.claims[place].chunks)
+            lines.append(f"{n} (passage {cites}): {' '.join(words)}")  # on one line, so that none begins another
+        texts, claims = [f"{path_of(one.hit.chunk)}\n{one.text.strip()}" for one in passages], "\n".join(lines)
+        fence = self.fence(claims, *texts)
+        prompt = "\n".join(f"Passage {n}:\n{fence.around(text)}" for n, text in enumerate(texts, start=1))
+        reply = self.complete(ledger, fence, passages=prompt, statements=fence.around(claims))
+        verdicts = parse_verdicts(reply, len(places))
+        if verdicts is None:
+            raise LlmFailed("the judge's completion is not of the form that was asked for")
+        return dict(zip(places, verdicts, strict=True))
+
+
+def parse_verdicts(text: str, count: int) -> tuple[Support, ...] | None:
+    """Return the words on claims 1..``count``; None unless ``text`` is one line for each of them in their order."""
+    lines = [_FORM.fullmatch(line.rstrip()) for line in text.strip().splitlines()]
+    found = [(int(line[1]), _WORDS[line[2]]) for line in lines if line]
+    is_complete = len(lines) == len(found) and [number for number, _ in found] == list(range(1, count + 1))
+    return tuple(word for _, word in found) if is_complete else None

@@ -234,7 +234,7 @@ class TitleForm(CitationForm):
         return parts if not is_known and any(part.title.casefold() in titles for part in parts) else [whole]
 
     def _match(self, label: _Label, hits: Sequence[Hit]) -> tuple[Hit, str] | None:
-        """Return the hit that ``label`` means, with the label's section, or ``""`` if no hit has it."""
+        """Return the hit of ``label``, and the label's section, ``""`` if no hit has it."""
         wanted = label.title.casefold()
         tiers: tuple[Callable[[str], bool], ...] = (
             lambda title: title == wanted,

@@ -150,7 +150,12 @@ def drop_unused_citations(
     if not unchecked:
         explicit = (node for node in walk(tree) if isinstance(node, t.Cite) and node.is_explicit)
         orphaned = [cite for cite in explicit if cite.place not in kept | unused.keys()]
-        unused |= {cite.place: cite for cite in _unused_of_all(orphaned, claims, index)}
+        if orphaned:
+            chunks = dict.fromkeys(number for cite in orphaned for number in cite.candidates)
+            by_claim = index.support([Claim(claim.plain) for claim in claims], list(chunks))
+            unused |= {
+                one.place: one for one in orphaned if all(_best_chance(one, each) < PARTIAL for each in by_claim)
+            }
     removed = unused.keys() - kept
     if not removed:
         return CitationPruning(tree)
@@ -167,14 +172,6 @@ def _unused_of_claim(claim: AnswerClaim, support: ClaimSupport) -> list[t.Cite]:
     if is_supported_jointly or is_all:
         weak = []
     return [*weak, *(cite for cite in by_overlap if _best_chance(cite, support) < PARTIAL)]
-
-
-def _unused_of_all(cites: Sequence[t.Cite], claims: Sequence[AnswerClaim], index: OpenIndex) -> list[t.Cite]:
-    if not cites:
-        return []
-    chunks = dict.fromkeys(number for cite in cites for number in cite.candidates)
-    supports = index.support([Claim(claim.plain) for claim in claims], list(chunks))
-    return [cite for cite in cites if all(_best_chance(cite, support) < PARTIAL for support in supports)]
 
 
 def _grade(chance: float) -> int:

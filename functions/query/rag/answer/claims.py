@@ -45,7 +45,7 @@ MTRAG's rated answers they take two, "Sure!" and "Yes, of course!", from faithfu
 
 @dataclass(frozen=True, slots=True)
 class AnswerClaim:
-    """A claim before its check; ``number`` is the number of its nodes in the tree.
+    """A claim before its check; its nodes in the tree have the same ``number``.
 
     - ``markdown``: the claim without citations, after the sentence that introduces it or the header of its table
     - ``plain``: the same as plain text, for a row without the header

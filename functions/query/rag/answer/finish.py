@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 
 from rag.answer import tree as t
-from rag.answer.check import CHECK_BUDGET, CHECK_FAILED, CheckedAnswer, SupportCheck
+from rag.answer.check import CHECK_BUDGET, CHECK_FAILED, MIN_SECONDS, NOT_JUDGED, CheckedAnswer, Judge, SupportCheck
 from rag.answer.citation_forms import CitationForm
 from rag.answer.citations import build_citations, build_marks, build_quotes, build_references
 from rag.answer.claims import ClaimTree, build_courtesy_test, build_name_test, split_claims
-from rag.answer.judge import MIN_SECONDS, NOT_JUDGED, Judge
 from rag.answer.parse import normalise_text, parse_markdown
 from rag.answer.references import cite_by_overlap
 from rag.answer.render import JsonNode, json_nodes, render_inline, render_markdown

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rag.answer import html
 from rag.answer import tree as t
@@ -239,7 +239,7 @@ def _markdown_it(form: CitationForm | None, growing: bool) -> MarkdownIt:
     if form is not None:
         for char in form.openers:
             parser.inline.add_terminator_char(char)
-        parser.inline.ruler.before("link", "mark", _mark_rule(form))
+        parser.inline.ruler.before("link", "mark", partial(_parse_mark, form))
     return parser
 
 
@@ -255,16 +255,11 @@ def _parse_inline(state: StateCore) -> None:
                 state.md.inline.parse(token.content, state.md, state.env, token.children)
 
 
-def _mark_rule(form: CitationForm) -> Any:  # markdown-it's own type is of its rules alone
-    def parse_mark(state: StateInline, silent: bool) -> bool:
-        if state.src[state.pos] not in form.openers:
-            return False
-        mark = form.find_mark(state.src, state.pos, state.posMax)
-        if mark is None:
-            return False
-        state.pos, raw = mark
-        if not silent:
-            state.push("mark", "", 0).content = raw
-        return True
-
-    return parse_mark
+def _parse_mark(form: CitationForm, state: StateInline, silent: bool) -> bool:
+    mark = form.find_mark(state.src, state.pos, state.posMax) if state.src[state.pos] in form.openers else None
+    if mark is None:
+        return False
+    state.pos, raw = mark
+    if not silent:
+        state.push("mark", "", 0).content = raw
+    return True

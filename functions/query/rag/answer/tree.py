@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-type Support = Literal["supported", "partial", "unsupported"]
+from rag.values.answer import Support
+
 type Style = Literal["strong", "em", "s"]
 
 

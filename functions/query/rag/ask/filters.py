@@ -1,4 +1,4 @@
-"""Filters on metadata: those of a request, and those that filter rules find in a question; both as a Chroma ``where``.
+"""Filters on metadata, of a request and of filter rules, as a Chroma ``where``.
 
 A rule table is JSON, a deployment's own file:
 
@@ -48,7 +48,7 @@ _ACCEPTED = "a scalar, a non-empty list of scalars of one type, or one of " + ",
 
 
 def build_where(conditions: Mapping[str, object], fields: Mapping[str, str]) -> Where | None:
-    """Return the and-ed ``conditions`` (field to a scalar, a list of scalars, or one comparison), None without any.
+    """Return the and-ed ``conditions`` (field to a scalar, a list of scalars, or a comparison), or None.
 
     ``fields`` are the index's metadata fields and their types ("str", "int", "float", "bool", "mixed"), empty if the
     index does not know them.

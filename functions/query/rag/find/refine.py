@@ -88,7 +88,7 @@ _YEAR = re.compile(r"\b(?:19|20)\d{2}\b")
 
 @dataclass(frozen=True, slots=True)
 class NewerFirst:
-    """Orders hits by date if their scores (``adjusted_score``) differ by less than ``width``; scores do not change.
+    """Orders hits by date where their ``adjusted_score`` differs by less than ``width``; scores do not change.
 
     "Within .02" is no equivalence (.80 and .79 are alike, .79 and .775 are, .80 and .775 are not): a sort that compares
     pairs, like the seed's, depends on the initial order. Here the best remaining hit opens a group, which takes every

@@ -39,7 +39,7 @@ answers."""
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Units:
-    """The n quotable units of some passages, in reading order.
+    """n quotable units of passages, in reading order.
 
     ``table`` has the rows of ``Match.units``, ``passage`` the place of each unit's passage; ``goes_on``: the unit
     follows another one of its section. ``covers`` are the best similarities of unit and lead with the m pieces of the

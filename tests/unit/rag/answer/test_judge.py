@@ -1,4 +1,4 @@
-"""rag.answer.judge: what a model is asked about an answer's statements, what it may say, and what that changes."""
+"""rag.answer.check: what a model is asked about an answer's statements, what it may say, and what that changes."""
 
 import re
 from dataclasses import replace
@@ -7,12 +7,11 @@ import pytest
 from fakes import MARK, FakeChat, FakeClock, FakeIndex, deadline, make_hit, make_ledger
 
 from knowledge.model.values import ClaimSupport, Hit
-from rag.answer.check import JUDGED_CHANCE, CheckedAnswer, ClaimVerdict, SupportCheck
+from rag.answer.check import JUDGED_CHANCE, NOT_JUDGED, CheckedAnswer, ClaimVerdict, Judge, SupportCheck, parse_verdicts
 from rag.answer.citation_forms import IdForm
 from rag.answer.claims import AnswerClaim
 from rag.answer.confidence import chance_faithful, faithful_level
 from rag.answer.finish import AnswerFinisher, FinishedAnswer
-from rag.answer.judge import NOT_JUDGED, Judge, parse_verdicts
 from rag.answer.streaming_parser import parse_answer
 from rag.errors import LlmUnavailable
 from rag.ledger import Ledger

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from rag.answer.check import Judge
 from rag.answer.feedback_log import FeedbackLog
-from rag.answer.judge import Judge
 from rag.ask.acronyms import AcronymTable
 from rag.ask.answer_cache import CacheSlot
 from rag.ask.conversation import Conversation, Reframe
