@@ -8,8 +8,8 @@ import re
 
 from evaluation.rates import REPOSITORY, json_lines, report, report_score
 
+from rag.answer.confidence import cap_confidence
 from rag.answer.finish import FinishedAnswer
-from rag.answer.routing import cap_confidence
 from rag.contract import begins_with_decline
 from rag.profiles import clockify, waypoint
 from rag.values.answer import Confidence

@@ -30,7 +30,7 @@ from evaluate.judge import contains, squad_tokens
 from evaluate.question_files import LabelledQuestion, chunk_names, read_qrels, read_queries, read_questions
 from knowledge.cut.units import END, ITEM_MARKER, KIND, LEAD_END, LEAD_START, START, UnitKind
 from knowledge.open.index import EmbeddedIndex
-from rag.answer.routing import ConfidenceRouter
+from rag.answer.confidence import ConfidenceRouter
 from rag.ledger import Ledger
 from rag.pipeline import Pipeline
 from rag.values.answer import Answer, Context, Passage

@@ -11,23 +11,22 @@ from functools import partial
 from knowledge.model.values import Hit, SearchResult
 from knowledge.model.waiting import limit_waiting
 from rag.answer.citations import build_related_docs, build_sources
-from rag.answer.confidence import NOT_ANSWERED, Score
+from rag.answer.confidence import NO_SOURCES, NOT_ANSWERED, Score, add_routing, cap_confidence
 from rag.answer.feedback_log import FeedbackLog, select_grounds
-from rag.answer.finish import AnswerFinisher, removed_note, render_model_text
+from rag.answer.finish import AnswerFinisher, removed_note, render_model_text, render_plain_answer
 from rag.answer.parse import MAX_CHARS
-from rag.answer.routing import add_routing, build_decline, cap_confidence
 from rag.answer.streaming_parser import ParsedAnswer, parse_answer
 from rag.ask.admission import asking_part
 from rag.ask.answer_cache import CacheSlot, thaw
 from rag.ask.conversation import Conversation, repeat_query
 from rag.ask.remarks import Remarks
 from rag.errors import ContextTooLong
-from rag.find.refine import is_outdated
-from rag.find.rerank import LlmRerank
+from rag.find.refine import LlmRerank, is_outdated
 from rag.ledger import Ledger
 from rag.ports import Retriever, Writer
 from rag.values.answer import (
     Answer,
+    Confidence,
     Context,
     Decline,
     Proceed,
@@ -200,11 +199,28 @@ class Pipeline:
             trail = (*prepared.query.trail, f"answered from the cache ({prepared.cached.layer})")
             answer = thaw(prepared.cached.answer, question=prepared.question, response_id=self.new_id(), trail=trail)
         elif completion is None or prepared.context is None or not isinstance(prepared.decision, Proceed):
-            answer = build_decline(prepared, profile=self.profile, text=self.decline_text, response_id=self.new_id())
+            answer = self._decline(prepared)
         else:
             ledger.emit(Status("checking"))
             answer = self._assemble(prepared, prepared.context, prepared.decision, completion, ledger, parsed)
         return add_routing(answer, self.route)
+
+    def _decline(self, prepared: PreparedQuestion) -> Answer:
+        """Return the profile's decline, or the reply of the decision in its place; the trail has the reason."""
+        decline = prepared.decision if isinstance(prepared.decision, Decline) else Decline("")
+        text, nodes = render_plain_answer(decline.reply or self.decline_text, decline.items)
+        return Answer(
+            text=text,
+            nodes=nodes,
+            question=prepared.question,
+            profile=self.profile,
+            response_id=self.new_id(),
+            confidence=Confidence("Low", 0.0, decline.why) if decline.reply else NO_SOURCES,
+            refused=True,
+            routing=Routing("return", decline.why) if decline.reply else None,
+            closest=prepared.closest,
+            trail=(*prepared.query.trail, *filter(None, (decline.reason,))),
+        )
 
     def _assemble(
         self,

@@ -9,8 +9,7 @@ from fakes import FakeChat, FakeClock, FakeIndex, deadline, make_evidence, make_
 from knowledge.model.errors import IndexMissing
 from knowledge.model.values import Evidence, SearchResult
 from rag.answer.check import CheckedAnswer
-from rag.answer.confidence import NO_SOURCES, NOT_ANSWERED
-from rag.answer.routing import ConfidenceRouter
+from rag.answer.confidence import NO_SOURCES, NOT_ANSWERED, ConfidenceRouter
 from rag.answer.tree import Tree
 from rag.ask.conversation import Conversation, Reframe
 from rag.ask.remarks import Remarks

@@ -174,6 +174,14 @@ def _unused_of_claim(claim: AnswerClaim, support: ClaimSupport) -> list[t.Cite]:
     return [*weak, *(cite for cite in by_overlap if _best_chance(cite, support) < PARTIAL)]
 
 
+def _unused_of_all(cites: Sequence[t.Cite], claims: Sequence[AnswerClaim], index: OpenIndex) -> list[t.Cite]:
+    if not cites:
+        return []
+    chunks = dict.fromkeys(number for cite in cites for number in cite.candidates)
+    supports = index.support([Claim(claim.plain) for claim in claims], list(chunks))
+    return [cite for cite in cites if all(_best_chance(cite, support) < PARTIAL for support in supports)]
+
+
 def _grade(chance: float) -> int:
     return (chance >= PARTIAL) + (chance >= SUPPORTED)
 

@@ -1,4 +1,4 @@
-"""Confidence in an answer: the seeds' formulas, and a calibrated chance where the index has token vectors.
+"""Confidence in an answer and routing by it: the seeds' formulas, a calibrated chance with token vectors, and caps.
 
 The chance that quotes answer the question is a logistic regression over search signals, 1 / (1 + exp(-(intercept +
 sum_i weight_i x signal_i))), fitted by ``python -m research.confidence quotes`` on public corpora. The exponent is
@@ -15,15 +15,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 
 import numpy as np
 
 from knowledge.model.values import EncodedQuestion, Hit
+from rag.answer.check import CHECK_FAILED, unchecked_note
 from rag.answer.finish import FinishedAnswer
 from rag.find.refine import near_duplicates
-from rag.values.answer import CheckedClaim, Confidence, Level, Passage, Proceed
+from rag.values.answer import Answer, CheckedClaim, Confidence, Level, Passage, Proceed, Routing
 from rag.write.not_mentioned import not_mentioned
 from rag.write.runs import runs_of, units_of
 
@@ -119,9 +120,9 @@ def _coverage(question: EncodedQuestion, cited: Sequence[Hit]) -> float:
     return float(covers[np.argmax(worth)] @ question.weights) if len(worth) else 0.0
 
 
-def log_odds(signals: Mapping[str, float], weights: Mapping[str, float] = QUOTE_WEIGHTS) -> float:
+def log_odds(signals: Mapping[str, float]) -> float:
     """Return the logarithm of the odds of quotes with these ``signals``."""
-    return sum(weight * signals.get(name, 1.0) for name, weight in weights.items())
+    return sum(weight * signals.get(name, 1.0) for name, weight in QUOTE_WEIGHTS.items())
 
 
 def mean_support(claims: Sequence[CheckedClaim]) -> float:
@@ -222,3 +223,97 @@ def _share(value: float, full: float) -> float:
 
 def _plural(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+UNCITED_SCORE = 35.0
+"""Highest score (0..100) of an answer without a valid citation: below every profile's bar for returning it."""
+UNVERIFIED_SCORE = 74.0
+"""Highest score of an answer that was not checked completely: below High."""
+MAX_UNSUPPORTED = 1 / 2
+"""An answer with this share of unsupported claims or more is Low. Of MTRAG's rated answers 20 are: 15 of them are
+unfaithful, 2 faithful."""
+ESCALATE_BELOW = 40.0
+"""Default of Clockify's seed and of the profiles whose seed has no routing."""
+
+_LEVELS: Sequence[Level] = ("Low", "Medium", "High")
+
+
+def cap_confidence(
+    confidence: Confidence, answer: FinishedAnswer, *, is_partial: bool = False, is_outdated: bool = False
+) -> Confidence:
+    """Return ``confidence`` with the caps for an answer's citations and claims, and a reason for each.
+
+    Low, at most ``UNCITED_SCORE``, without a valid citation, with as many citations removed as left, or with
+    ``MAX_UNSUPPORTED`` of the claims unsupported. Medium, at most ``UNVERIFIED_SCORE``, with a removed citation, if
+    some or all claims are unchecked, if the answer broke off (``is_partial``), or if a claim is from a passage whose
+    newer edition differs (``is_outdated``).
+    """
+    cited, removed, claims, unchecked = answer.cited, answer.removed, answer.claims, answer.unchecked
+    unsupported = sum(claim.support == "unsupported" for claim in claims)
+    flaws = {
+        f"{removed} of {cited + removed} citations named nothing that was found": cited and removed,
+        "no statement cites a source that was found": not cited,
+        "the sources cited support no statement": cited and has_no_support(claims),
+        f"{unsupported} of {len(claims)} statements not found in the sources": cited and 0 < unsupported < len(claims),
+        CHECK_FAILED: unchecked is None,
+        "the answer broke off": is_partial,
+        "a newer edition differs": is_outdated,
+    }
+    reasons = [confidence.reason, *(flaw for flaw, is_present in flaws.items() if is_present)]
+    reasons += unchecked_note(unchecked or 0)
+    level, score = confidence.level, confidence.score
+    if not cited or removed >= max(1, cited) or unsupported >= MAX_UNSUPPORTED * max(1, len(claims)):
+        level, score = "Low", min(score, UNCITED_SCORE)
+    elif removed or is_partial or is_outdated or unchecked != 0:
+        level, score = min(level, "Medium", key=_LEVELS.index), min(score, UNVERIFIED_SCORE)
+    return replace(confidence, level=level, score=score, reason=", ".join(reasons))
+
+
+def has_no_support(claims: Sequence[CheckedClaim]) -> bool:
+    """Return whether there are ``claims``, and none of them has any support."""
+    return claims != () and all(claim.support == "unsupported" for claim in claims)
+
+
+def add_routing(answer: Answer, route: Callable[[Answer], Routing] | None) -> Answer:
+    """Return ``answer`` with its routing; an escalated answer has a Low confidence, whatever its score."""
+    routing = answer.routing or check_escalation(answer) or (route(answer) if route else None)
+    confidence = answer.confidence
+    if routing and routing.action == "escalate":
+        confidence = replace(confidence, level="Low")
+    return replace(answer, routing=routing, confidence=confidence)
+
+
+def check_escalation(answer: Answer) -> Routing | None:
+    """Return the escalation of an answer that cites no source, or whose claims have no support.
+
+    None for every other answer, and for a refusal.
+    """
+    if not answer.refused and not answer.citations:
+        return Routing("escalate", "No statement of the answer cites a source that was found")
+    if has_no_support(answer.statements):
+        return Routing("escalate", "The sources support none of the statements that were made")
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class ConfidenceRouter:
+    """Routes an answer by its citations and its confidence.
+
+    An empty search result means a gap in the knowledge base. Escalated are refusals of the model, answers without a
+    source or support, and confidences below ``escalate_below`` (0..100). All others are returned.
+    """
+
+    escalate_below: float = ESCALATE_BELOW
+
+    def __call__(self, answer: Answer) -> Routing:
+        """Return the action and its reason."""
+        if answer.refused and answer.completion is None:
+            return Routing("augment_kb", "Nothing relevant was found: the knowledge base may lack this topic")
+        if answer.refused:
+            return Routing("escalate", "The documents found do not answer the question")
+        if routing := check_escalation(answer):
+            return routing
+        score = answer.confidence.score
+        if score < self.escalate_below:
+            return Routing("escalate", f"Confidence {score:g} is below {self.escalate_below:g}")
+        return Routing("return", f"Confidence {score:g}")

@@ -194,10 +194,7 @@ def tidy_removal(done: list[t.Inline], rest: list[t.Inline]) -> None:
     elif _JOINTS.fullmatch(behind) and (not rest or isinstance(rest[0], t.Mark | t.Cite)):
         behind = ""
     begins, ends = (not beside or isinstance(beside[0], t.LineBreak) for beside in (done[-1:], rest[:1]))
-    before, behind = _strip_brackets(before, behind)
-    begun, ended = _BEGUN.search(before), _ENDED.match(behind)
-    if begun and ended and (begun.start() or begins) and (ended[1] or ends):  # a sentence of nothing
-        before, behind = before[: begun.start()] + " " * bool(begun.start()), behind[ended.end() :]
+    before, behind = _strip_sentence(*_strip_brackets(before, behind), begins=begins, ends=ends)
     if behind[:1].isspace() or behind[:1] in _STOPS or not (behind or rest):
         before = before.rstrip(" \t")
     rest[:0] = merge_text((t.Text(before + behind),))
@@ -208,6 +205,14 @@ def _strip_brackets(before: str, behind: str) -> tuple[str, str]:
     opened, closed = _OPENED.search(before), _CLOSED.match(behind)
     if opened and closed and _BRACKETS[opened[1]] == closed[1]:
         return _strip_brackets(before[: opened.start()], behind[closed.end() :])
+    return before, behind
+
+
+def _strip_sentence(before: str, behind: str, *, begins: bool, ends: bool) -> tuple[str, str]:
+    """Return two texts without a sentence of nothing between them; a line may begin or end beside them."""
+    begun, ended = _BEGUN.search(before), _ENDED.match(behind)
+    if begun and ended and (begun.start() or begins) and (ended[1] or ends):
+        return before[: begun.start()] + " " * bool(begun.start()), behind[ended.end() :]
     return before, behind
 
 

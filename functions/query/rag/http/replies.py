@@ -7,7 +7,7 @@ from unicodedata import category
 
 from knowledge.model.values import Chunk
 from knowledge.search.passage import ChunkView
-from rag.answer.routing import ConfidenceRouter
+from rag.answer.confidence import ConfidenceRouter
 from rag.http.schema import (
     ChunkReply,
     CitationReply,

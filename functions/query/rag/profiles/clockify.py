@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 from pydantic import field_validator
 
 from rag.answer.citation_forms import IdForm
-from rag.answer.routing import ConfidenceRouter
+from rag.answer.confidence import ConfidenceRouter
 from rag.ask.admission import StrictAdmission
 from rag.config.fields import CLOCKIFY, Chunks, Origin, Percent, PositiveShare, Share, Tokens, env
 from rag.find.gate import Coverage

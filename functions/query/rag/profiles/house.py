@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Annotated
 
 from rag.answer.citation_forms import NumberForm
-from rag.answer.routing import ConfidenceRouter
+from rag.answer.confidence import ConfidenceRouter
 from rag.ask.acronyms import ExpandAcronyms
 from rag.ask.filters import RuleFilter
 from rag.config.fields import Percent, env

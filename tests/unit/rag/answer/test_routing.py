@@ -1,4 +1,4 @@
-"""rag.answer.routing: the caps on a confidence, and the next step for an answer."""
+"""rag.answer.confidence: the caps on a confidence, and the next step for an answer."""
 
 from dataclasses import replace
 from typing import Any
@@ -8,9 +8,8 @@ from fakes import make_answer, make_hit
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.answer.confidence import NO_SOURCES, NOT_ANSWERED
+from rag.answer.confidence import NO_SOURCES, NOT_ANSWERED, ConfidenceRouter, add_routing, cap_confidence
 from rag.answer.finish import FinishedAnswer
-from rag.answer.routing import ConfidenceRouter, add_routing, cap_confidence
 from rag.values.answer import CheckedClaim, Citation, Confidence, Support
 from rag.values.chat import Completion
 

@@ -1,4 +1,4 @@
-"""rag.find.rerank: when the model is asked, what it is shown, and what counts as an answer."""
+"""rag.find.refine: when the model is asked, what it is shown, and what counts as an answer."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from knowledge.model.values import Hit
 from rag.errors import LlmUnavailable
-from rag.find.rerank import LlmRerank, needs_rerank, number_passages, parse_ranking
+from rag.find.refine import LlmRerank, needs_rerank, number_passages, parse_ranking
 from rag.values.answer import RefinedHits
 from rag.values.chat import Completion, LlmUse, Message, Usage
 from rag.values.question import Question
@@ -118,7 +118,7 @@ def test_passages_are_numbered_titled_and_cut() -> None:
 
 
 def test_only_the_first_are_ranked_and_the_rest_follow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rag.find.rerank.MAX_HITS", 2)
+    monkeypatch.setattr("rag.find.refine.MAX_HITS", 2)
     assert numbers(stage(FakeChat("2, 1"))(CLOSE, Question(text="How?"), make_ledger())) == [2, 1, 3, 4]
 
 

@@ -18,7 +18,7 @@ from rag.ask.filters import RuleTable
 from rag.ask.remarks import Remarks
 from rag.find.feedback import FeedbackRefine
 from rag.find.pack import ContextWindow
-from rag.find.rerank import LlmRerank
+from rag.find.refine import LlmRerank
 from rag.ports import ChatModel, FeedbackStore, Index, LayeredAnswers, Memory, Writer
 from rag.profiles.shared.settings import ProfileSettings
 

@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 from knowledge.model.manifest import SEED_RECIPE, Manifest
 from rag.answer.check import SupportCheck
 from rag.answer.citation_forms import CitationForm
-from rag.answer.confidence import CalibratedConfidence, Score, WeightedConfidence
+from rag.answer.confidence import ESCALATE_BELOW, CalibratedConfidence, Score, WeightedConfidence
 from rag.answer.finish import AnswerFinisher
-from rag.answer.routing import ESCALATE_BELOW
 from rag.ask.admission import PlainAdmission
 from rag.ask.filters import RequestFilter
 from rag.ask.remarks import Remarks
