@@ -150,12 +150,7 @@ def drop_unused_citations(
     if not unchecked:
         explicit = (node for node in walk(tree) if isinstance(node, t.Cite) and node.is_explicit)
         orphaned = [cite for cite in explicit if cite.place not in kept | unused.keys()]
-        if orphaned:
-            chunks = dict.fromkeys(number for cite in orphaned for number in cite.candidates)
-            by_claim = index.support([Claim(claim.plain) for claim in claims], list(chunks))
-            unused |= {
-                one.place: one for one in orphaned if all(_best_chance(one, each) < PARTIAL for each in by_claim)
-            }
+        unused |= {cite.place: cite for cite in _unused_of_all(orphaned, claims, index)}
     removed = unused.keys() - kept
     if not removed:
         return CitationPruning(tree)
