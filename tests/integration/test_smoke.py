@@ -12,11 +12,11 @@ from deployed import FUNCTION, REGION, STACK, Account, Front, Json, serving
 from functional.harness import Api, starting
 from moto import mock_aws
 
-from smoke import update
+from smoke import lifecycle
 from smoke.__main__ import main
 from smoke.api_checks import API_CHECKS
 from smoke.aws_checks import AFTER, BEFORE
-from smoke.stack import Failed, Patience, Result, Stack, examine, open_stack
+from smoke.stack import Failed, Patience, Result, Stack, open_stack, run_checks
 
 pytestmark = pytest.mark.slow
 
@@ -119,14 +119,14 @@ def test_a_request_that_is_throttled_is_sent_again(world: World) -> None:
     slept: list[float] = []
     stack = open_stack(world.account, STACK, since=0.0, patience=replace(IMPATIENT, sleep=slept.append))
     (answer,) = (check for check in API_CHECKS if check.name == "answer")
-    (result,) = examine([answer], stack)
+    (result,) = run_checks([answer], stack)
     assert (result.status, slept) == ("ok", [2.0, 2.0])
 
 
 def test_without_snapstart_by_choice_nothing_is_missed(world: World) -> None:
     world.account.change("lambda.GetFunctionConfiguration", lambda found: found.update(SnapStart={"ApplyOn": "None"}))
     stack = replace(world.stack(), parameters={"SnapStart": "off"})
-    assert [result.status for result in examine(BEFORE, stack)] == ["ok", "skipped"]
+    assert [result.status for result in run_checks(BEFORE, stack)] == ["ok", "skipped"]
 
 
 def lambda_says(**fields: Any) -> Callable[[World], None]:
@@ -197,7 +197,7 @@ def test_each_check_fails_when_its_subject_is_wrong(
     world: World, name: str, break_it: Callable[[World], None], seen: str
 ) -> None:
     break_it(world)
-    [result] = examine([check for check in (*BEFORE, *API_CHECKS, *AFTER) if check.name == name], world.stack())
+    [result] = run_checks([check for check in (*BEFORE, *API_CHECKS, *AFTER) if check.name == name], world.stack())
     assert (result.status, bool(result.look)) == ("failed", True)
     assert seen in result.seen
 
@@ -205,16 +205,16 @@ def test_each_check_fails_when_its_subject_is_wrong(
 def test_a_stack_that_streams_is_seen_to(world: World) -> None:
     (check,) = (check for check in API_CHECKS if check.name == "streaming")
     stack = replace(world.stack(), parameters={"Streaming": "on"})
-    assert examine([check], stack)[0].seen == "Streaming=on, but the answer came in one piece"
+    assert run_checks([check], stack)[0].seen == "Streaming=on, but the answer came in one piece"
     world.front.streams = True
-    assert examine([check], stack)[0].seen == "event stream, in pieces"
+    assert run_checks([check], stack)[0].seen == "event stream, in pieces"
 
 
 def test_the_namespace_is_the_function_s_own(world: World) -> None:
     variables = {"RAG_PROFILE": "waypoint", "POWERTOOLS_METRICS_NAMESPACE": "RagService/smoked"}
     world.account.change("lambda.GetFunctionConfiguration", lambda f: f["Environment"].update(Variables=variables))
     assert world.stack().api.ask("Which permits are there?").status == 200
-    [*_, result] = examine(AFTER, world.stack())
+    [*_, result] = run_checks(AFTER, world.stack())
     assert result.seen == "TotalMs in RagService/smoked has no value after 0 s"
 
 
@@ -230,7 +230,7 @@ def test_what_comes_late_is_waited_for(world: World) -> None:
             world.account.log_restore(world.group, "1", 700)
 
     patient = Patience(seconds=300, pause_s=10, clock=lambda: now[0], sleep=sleep)
-    [result] = examine(AFTER[:1], replace(world.stack(), patience=patient))
+    [result] = run_checks(AFTER[:1], replace(world.stack(), patience=patient))
     assert (result.status, slept) == ("ok", [10, 10, 10])
 
 
@@ -239,7 +239,7 @@ def test_efs_and_a_stack_without_a_table_skip_what_they_have_not(world: World) -
     stack = world.stack()
     outputs = {name: value for name, value in stack.outputs.items() if name != "TableName"}
     checks = [c for c in (*BEFORE, *API_CHECKS, *AFTER) if c.name in ("SnapStart on", "feedback", AFTER[0].name)]
-    results = examine(checks, replace(stack, outputs=outputs))
+    results = run_checks(checks, replace(stack, outputs=outputs))
     assert [result.status for result in results] == ["skipped"] * 3
 
 
@@ -275,7 +275,7 @@ def deploy(world: World) -> Callable[[Sequence[str]], int]:
 def test_an_update_is_watched(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     assert world.smoke("--update", "--json", run=deploy(world)) == 0
     checks = {each["name"]: each for each in json.loads(capsys.readouterr().out)["checks"]}
-    assert [each["status"] for each in checks.values()] == ["ok"] * (len(update.UPDATE_CHECKS) + len(NAMES))
+    assert [each["status"] for each in checks.values()] == ["ok"] * (len(lifecycle.UPDATE_CHECKS) + len(NAMES))
     assert checks["version moved"]["seen"] == "from version 1 to 2"
     assert checks["new index"]["seen"].endswith(" to another")
     assert checks["old layers gone"]["seen"] == f"deleted: {STACK}-index:1"
@@ -297,15 +297,15 @@ def test_an_update_that_fails_or_is_an_outage_is_said(world: World) -> None:
         return 3
 
     world.front.bends["/api/health"] = answering(200, {"status": "ok", "index": {"version": "one"}})
-    before = update.before_update(world.stack(), ("sam", "deploy"), run)
+    before = lifecycle.before_update(world.stack(), ("sam", "deploy"), run)
     world.front.bends["/api/health"] = answering(502, {"code": "pipeline_error"})
-    deployed, stayed, *_ = examine(update.UPDATE_CHECKS[:2], before)
+    deployed, stayed, *_ = run_checks(lifecycle.UPDATE_CHECKS[:2], before)
     assert deployed.seen == "`sam deploy` ended with status 3"
     assert stayed.seen.endswith("the first: GET /api/health answered 502 pipeline_error")
 
 
 def watched_update(world: World, run: Callable[[Sequence[str]], int]) -> tuple[Result, ...]:
-    return examine(update.UPDATE_CHECKS, update.before_update(world.stack(), ("sam", "deploy"), run))
+    return run_checks(lifecycle.UPDATE_CHECKS, lifecycle.before_update(world.stack(), ("sam", "deploy"), run))
 
 
 def delete(world: World, *, leaves: str = "") -> Callable[[Sequence[str]], int]:

@@ -1,4 +1,4 @@
-"""``python -m emulator EVENT.json``: invoke the built function once and show what came of it."""
+"""``python -m emulator EVENT.json``: invoke the built function once and print its response."""
 
 from __future__ import annotations
 
@@ -18,17 +18,12 @@ TEMPLATE = ROOT / "infra" / "template.yaml"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the HTTP status, the body, the function's log and the emulator's report lines.
 
-    The exit status is 1 when there is no HTTP response: the function crashed, did not start, or is not built. An event
-    that is no JSON and a profile that there is not are bad usage, 2.
+    The exit status is 1 without an HTTP response: the function crashed, did not start, or is not built. An event that
+    is not JSON and an unknown profile are bad usage, 2.
     """
     parser = argparse.ArgumentParser(prog="emulator", description=__doc__)
     parser.add_argument("event", type=read_event, metavar="EVENT", help="a JSON file, such as tests/events/query.json")
-    parser.add_argument(
-        "--profile",
-        default="waypoint",
-        choices=list(PROFILES),
-        help="the template's parameter Profile",
-    )
+    parser.add_argument("--profile", default="waypoint", choices=list(PROFILES), help="the parameter Profile")
     options = parser.parse_args(arguments)
     try:
         with Session(built(), parameters={"Profile": options.profile}) as session:
@@ -48,10 +43,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def read_event(path: str) -> object:
-    """The event in the file ``path``: any JSON, as Lambda takes it.
+    """Return the event in the file ``path``: any JSON, as Lambda accepts it.
 
     Raises:
-        ArgumentTypeError: it cannot be read, or is no JSON.
+        ArgumentTypeError: it cannot be read, or is not JSON.
     """
     try:
         return json.loads(Path(path).read_bytes())

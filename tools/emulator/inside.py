@@ -1,4 +1,4 @@
-"""Runs inside a mount (and network) namespace of its own: lays out Lambda's folders, then serves invocations.
+"""The program in the emulator's own mount (and network) namespace: lay out Lambda's folders, serve invocations.
 
 Reads one JSON event a line from standard input, writes one JSON outcome a line to standard output. Started by
 ``emulator.session`` through ``unshare``; never by hand.
@@ -21,10 +21,10 @@ OPT = Path("/opt")
 TASK = Path("/var/task")
 
 
-def lay_out(task: Path, opt: Mapping[str, str]) -> Path:
-    """Mount the function and its layers read-only where Lambda has them; where the function ended up.
+def mount_artefacts(task: Path, opt: Mapping[str, str]) -> Path:
+    """Mount the function and its layers read-only in Lambda's folders; return the function's folder.
 
-    What the machine itself has in /opt (perhaps its Python) stays visible beside the layers.
+    The machine's own folders in /opt (perhaps its Python) stay visible beside the layers.
     """
     old = Path(tempfile.mkdtemp(prefix="opt-"))
     _run("mount", "--rbind", str(OPT), str(old))
@@ -35,7 +35,7 @@ def lay_out(task: Path, opt: Mapping[str, str]) -> Path:
             _run("mount", "--rbind", str(entry), str(OPT / entry.name))
     for name, folder in opt.items():
         _bind(Path(folder), OPT / name)
-    # First unmounted, then removed: what is mounted there is the machine's own /opt.
+    # First unmounted, then removed: the machine's own /opt is mounted there.
     _run("umount", "--lazy", str(old))
     old.rmdir()
     try:
@@ -61,7 +61,7 @@ def _run(*command: str) -> None:
 def main() -> int:
     """Serve events until standard input ends."""
     plan = json.loads(sys.argv[1])
-    place = lay_out(Path(plan["task"]), plan["opt"])
+    place = mount_artefacts(Path(plan["task"]), plan["opt"])
     if plan["isolated"]:
         _run("ip", "link", "set", "lo", "up")
     path = [str(place), str(OPT / "python")]

@@ -1,7 +1,7 @@
-"""One process of the Runtime Interface Emulator, calls to it, and what can go wrong under it.
+"""One process of the Runtime Interface Emulator, calls to it, and its errors.
 
 EmulatorError
-├── NotBuilt         what it needs is not there; the message says what to run
+├── NotBuilt         the build or the emulator is missing; the message says what to run
 ├── EmulatorEnded    the emulator itself did not start, or ended
 └── FunctionFailed   the function did not start, or ended in the middle of an invocation
 """
@@ -32,15 +32,15 @@ class EmulatorError(Exception):
 
 
 class NotBuilt(EmulatorError):
-    """Something that the emulator needs is not there; the message says what to run."""
+    """The build or the emulator is missing; the message says what to run."""
 
 
 class EmulatorEnded(EmulatorError):
-    """The emulator did not start, or ended; what it wrote itself is on standard error."""
+    """The emulator did not start, or ended; its own output is on standard error."""
 
 
 class FunctionFailed(EmulatorError):
-    """The function gave no answer, not even an error of its own: the message is what it wrote, then the reason."""
+    """The function returned neither an answer nor an error; the message is its output, then the reason."""
 
     def __init__(self, reason: str, lines: Sequence[str] = ()) -> None:
         super().__init__("\n".join([*lines, f"The function failed: {reason}"]))
@@ -54,16 +54,16 @@ _PARENT = re.compile(r"^PPid:\s+(\d+)$", re.MULTILINE)
 
 
 def peak_bytes(process: int | str = "self", *, proc: Path = PROC) -> int | None:
-    """The high-water mark of ``process`` (a process id) since its program began; None where nothing tells it.
+    """Return the peak memory of ``process`` (a process id) since its program began; None if it is unknown.
 
-    Not ``ru_maxrss``: that one begins with what the process was forked from.
+    Not ``ru_maxrss``, which begins with the memory of the parent process.
     """
     found = _PEAK.search(_status(proc / str(process)))
     return int(found[1]) * 1024 if found else None
 
 
 def children(parent: int, *, proc: Path = PROC) -> list[int]:
-    """The ids of the processes that ``parent`` started and that still run."""
+    """Return the ids of the running processes that ``parent`` started."""
     found = ((folder, _PARENT.search(_status(folder))) for folder in proc.glob("[0-9]*"))
     return [int(folder.name) for folder, line in found if line and int(line[1]) == parent]
 
@@ -83,12 +83,12 @@ _LOG_WAIT_S = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """What one invocation gave.
+class RieResult:
+    """The result of one invocation.
 
-    ``body`` is what the function returned; ``failure`` says why it returned nothing, None when it did. ``lines`` were
-    written meanwhile. ``peak_bytes`` is the function's memory high-water mark so far, None when it runs no more.
-    ``streamed`` says that the response came in the format that a streaming stage reads.
+    ``body`` is the function's return value; ``failure`` is the reason if there is none. ``lines`` is the log of the
+    invocation. ``peak_bytes`` is the function's peak memory so far, None if it has ended. ``streamed``: the response
+    has the format for a streaming stage.
     """
 
     body: Any
@@ -123,7 +123,7 @@ class Rie:
             start_new_session=True,
         )
         threading.Thread(target=self._collect, daemon=True).start()
-        if not _opens(self._port, self._process):
+        if not _wait_for_port(self._port, self._process):
             self.__exit__(None, None, None)
             raise EmulatorEnded("\n".join([*self._lines, "The Runtime Interface Emulator did not start"]))
         return self
@@ -139,7 +139,7 @@ class Rie:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
 
-    def invoke(self, event: object, *, timeout_s: float = 60) -> Outcome:
+    def invoke(self, event: object, *, timeout_s: float = 60) -> RieResult:
         """Invoke the function once; the outcome tells of a start that failed, and of an end before the answer.
 
         Raises:
@@ -155,7 +155,7 @@ class Rie:
         peaks = [peak for child in children(self._process.pid) if (peak := peak_bytes(child))]
         streamed = failure is None and _PRELUDE_END in content
         peak = max(peaks, default=None)
-        return Outcome(body=body, failure=failure, lines=lines, peak_bytes=peak, streamed=streamed)
+        return RieResult(body=body, failure=failure, lines=lines, peak_bytes=peak, streamed=streamed)
 
     def _collect(self) -> None:
         assert self._process.stdout is not None  # noqa: S101 - it was opened as a pipe
@@ -166,11 +166,11 @@ class Rie:
 
 
 def read_reply(status: int, content: bytes) -> tuple[Any, str | None]:
-    """What the function returned, and why it returned nothing, out of the emulator's HTTP reply.
+    """Return the function's return value, or None and the reason, from the emulator's HTTP reply.
 
-    The emulator answers 200 with what the function returned or raised, 200 with a sentence when its time was up,
-    and 502 with an error object, or with nothing, when its process ended. A streamed response comes as one: JSON with
-    status and headers, eight NUL bytes, the body. It is read as what API Gateway makes of it.
+    The emulator answers 200 with the function's return value or exception, 200 with a sentence after a timeout, and
+    502 with an error object, or with an empty body, when its process ended. A streamed response comes as one: JSON with
+    status and headers, eight NUL bytes, the body. It is returned as API Gateway would send it.
     """
     prelude, end, streamed = content.partition(_PRELUDE_END)
     if end and status == HTTPStatus.OK:
@@ -188,7 +188,7 @@ def read_reply(status: int, content: bytes) -> tuple[Any, str | None]:
 
 
 def init_ms(lines: list[str]) -> float | None:
-    """The duration in the INIT REPORT line, in milliseconds; the first REPORT's own figure means nothing."""
+    """Return the milliseconds in the INIT REPORT line; the figure in the first REPORT line has no meaning."""
     found = _INIT.search("\n".join(lines))
     return float(found[1]) if found else None
 
@@ -203,14 +203,14 @@ def _post(port: int, body: bytes, timeout_s: float) -> tuple[int, bytes]:
 
 
 def _free_ports(count: int) -> list[int]:
-    with ExitStack() as held:
-        probes = [held.enter_context(socket.socket()) for _ in range(count)]
+    with ExitStack() as stack:
+        probes = [stack.enter_context(socket.socket()) for _ in range(count)]
         for probe in probes:
             probe.bind(("127.0.0.1", 0))
         return [probe.getsockname()[1] for probe in probes]
 
 
-def _opens(port: int, process: subprocess.Popen[str]) -> bool:
+def _wait_for_port(port: int, process: subprocess.Popen[str]) -> bool:
     until = time.monotonic() + _READY_WAIT_S
     while time.monotonic() < until and process.poll() is None:
         with socket.socket() as probe:

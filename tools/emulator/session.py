@@ -1,4 +1,4 @@
-"""The built function as an object that can be invoked: artefacts in, responses and logs out."""
+"""A session with the built function: invoke it in an emulated environment, and read its responses and logs."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ _NEEDS = "The emulator ended; it needs Linux with user namespaces (unshare) and 
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """What one invocation gave: the function's return value and the lines written meanwhile.
+    """One invocation: the function's return value and its log lines.
 
-    ``peak_bytes`` is the most memory that the function's process has held so far; the REPORT line's own means nothing.
+    ``peak_bytes`` is the peak memory of the function's process so far; the figure in the REPORT line has no meaning.
     """
 
     body: Any
     lines: list[str]
     peak_bytes: int | None = None
     streamed: bool = False
-    """Whether the response came in the format that a stage reads which streams, and no other."""
+    """Whether the response has the format for a streaming stage, which no other stage reads."""
 
     @property
     def init_ms(self) -> float | None:
@@ -45,7 +45,7 @@ class Invocation:
 
 @dataclass(frozen=True, slots=True)
 class Artefacts:
-    """What runs: ``task`` is the function's folder, ``opt`` maps names below /opt to folders of the layers."""
+    """A build: ``task`` is the function's folder, ``opt`` maps names below /opt to folders of the layers."""
 
     task: Path
     opt: Mapping[str, Path]
@@ -53,10 +53,10 @@ class Artefacts:
 
 
 def built(build: Path = BUILD) -> Artefacts:
-    """The artefacts of `sam build`.
+    """Return the artefacts of `sam build`.
 
     Raises:
-        NotBuilt: there are none.
+        NotBuilt: they are missing.
     """
     parts = {"python": build / "ChromaLayer" / "python", "index": build / "IndexLayer" / "index"}
     task = build / "QueryFunction"
@@ -68,9 +68,9 @@ def built(build: Path = BUILD) -> Artefacts:
 class Session:
     """One emulated execution environment: cold at the first ``invoke``, warm afterwards.
 
-    The function and the layers are mounted read-only in a namespace of their own, HOME is unset, and without
-    ``network`` there is nothing but a loopback interface: an attempt to fetch anything fails. Events of API Gateway's
-    get the variables that ``parameters`` give the stage, or ``stage`` where it is deployed otherwise than the function.
+    The function and the layers are mounted read-only in a separate namespace, HOME is unset, and without ``network``
+    there is only a loopback interface: every attempt to fetch fails. Events of API Gateway get the stage variables that
+    follow from ``parameters``, or from ``stage`` if the stage is deployed with other ones than the function.
     """
 
     def __init__(
@@ -115,10 +115,7 @@ class Session:
         command = ["unshare", "--user", "--map-root-user", *flags, sys.executable, "-m", "emulator.inside"]
         try:
             self._process = subprocess.Popen(
-                [*command, json.dumps(self._plan)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
+                [*command, json.dumps(self._plan)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
             )
         except OSError as exc:
             raise EmulatorEnded(_NEEDS) from exc
@@ -135,11 +132,11 @@ class Session:
         self._process.stdout.close()
 
     def invoke(self, event: object) -> Invocation:
-        """Invoke the function once; an event of API Gateway's comes from the stage.
+        """Invoke the function once; an event of API Gateway gets the stage's variables.
 
         Raises:
-            FunctionFailed: it did not start, or ended before it had answered; the message is what it wrote.
-            EmulatorEnded: the emulator ended; what it wrote is on standard error.
+            FunctionFailed: it did not start, or ended before its answer; the message is its output.
+            EmulatorEnded: the emulator ended; its output is on standard error.
         """
         assert self._process.stdin is not None  # noqa: S101 - they were opened as pipes
         assert self._process.stdout is not None  # noqa: S101

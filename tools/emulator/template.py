@@ -1,4 +1,4 @@
-"""The function's environment and the stage's variables, as the built template and its parameters' defaults give it."""
+"""The function's environment and the stage's variables, from the built template and its parameters."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ FUNCTION = "QueryFunction"
 API = "Api"
 
 
-class _Loader(yaml.SafeLoader):
-    """Reads CloudFormation's short tags as {"Tag": value}; ``!Ref X`` as {"Ref": "X"}."""
+class _TemplateLoader(yaml.SafeLoader):
+    """A YAML loader that reads CloudFormation's short tags as {"Tag": value}; ``!Ref X`` as {"Ref": "X"}."""
 
 
-def _tag(loader: _Loader, suffix: str, node: yaml.Node) -> dict[str, Any]:
+def _tag(loader: _TemplateLoader, suffix: str, node: yaml.Node) -> dict[str, Any]:
     if isinstance(node, yaml.ScalarNode):
         return {suffix: loader.construct_scalar(node)}
     if isinstance(node, yaml.SequenceNode):
@@ -25,20 +25,20 @@ def _tag(loader: _Loader, suffix: str, node: yaml.Node) -> dict[str, Any]:
     return {suffix: loader.construct_mapping(node, deep=True)}
 
 
-_Loader.add_multi_constructor("!", _tag)
+_TemplateLoader.add_multi_constructor("!", _tag)
 
 
 def read_template(path: Path) -> dict[str, Any]:
-    """The template with its tags as plain mappings."""
-    body: dict[str, Any] = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)  # noqa: S506 - a SafeLoader
+    """Return the template with its tags as plain mappings."""
+    body: dict[str, Any] = yaml.load(path.read_text(encoding="utf-8"), Loader=_TemplateLoader)  # noqa: S506 - a SafeLoader
     return body
 
 
 def function_settings(path: Path, overrides: Mapping[str, str] | None = None) -> tuple[dict[str, str], int, int]:
-    """The function's environment, memory (MB) and timeout (s); ``overrides`` are parameters.
+    """Return the function's environment, memory (MB) and timeout (s); ``overrides`` are parameters.
 
-    The environment has what Lambda makes of ``LoggingConfig`` too. Values that only CloudFormation knows (an ARN, a
-    pseudo parameter) are left out.
+    The environment has Lambda's variables for ``LoggingConfig`` too, but no values that only CloudFormation knows (an
+    ARN, a pseudo parameter).
     """
     body = read_template(path)
     resolve = _resolver(body, overrides or {})
@@ -55,15 +55,16 @@ def function_settings(path: Path, overrides: Mapping[str, str] | None = None) ->
 
 
 def stage_variables(path: Path, overrides: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The variables of the API's stage, which API Gateway puts into its events; ``overrides`` are parameters."""
+    """Return the stage variables, which API Gateway puts into its events; ``overrides`` are parameters."""
     body = read_template(path)
     resolve = _resolver(body, overrides or {})
-    told = body["Resources"][API]["Properties"].get("Variables", {})
-    return {name: str(value) for name, given in told.items() if (value := resolve(given)) is not None}
+    variables = body["Resources"][API]["Properties"].get("Variables", {})
+    resolved = {name: resolve(value) for name, value in variables.items()}
+    return {name: str(value) for name, value in resolved.items() if value is not None}
 
 
 def _resolver(body: Mapping[str, Any], overrides: Mapping[str, str]) -> Callable[[Any], Any]:
-    """Evaluates intrinsic functions; None for what only CloudFormation knows."""
+    """Return a function that evaluates intrinsic functions; None for values that only CloudFormation knows."""
     known = {name: spec.get("Default", "") for name, spec in body["Parameters"].items()} | dict(overrides)
     conditions = body.get("Conditions", {})
 

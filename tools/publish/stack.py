@@ -117,7 +117,7 @@ class Target:
                 seen = f"no answer ({error})"
                 return None
             index = reply.body.get("index") if isinstance(reply.body, dict) else None
-            seen = str((index or {}).get("version") or reply.told)
+            seen = str((index or {}).get("version") or reply.summary)
             return True if seen == version else None
 
         if not HEALTH_PATIENCE.until(look):

@@ -1,1 +1,1 @@
-"""The local HTTP server: the Lambda handler behind waitress, with API Gateway's part between."""
+"""The local HTTP server: waitress, a stand-in for API Gateway, and the Lambda handler behind it."""

@@ -1,4 +1,4 @@
-"""API Gateway's part, as pure functions: a WSGI request to a REST (v1, proxy) event, a proxy response to WSGI.
+"""API Gateway as two pure functions: a WSGI request to a REST (v1, proxy) event, a proxy response to WSGI.
 
 Format: docs.aws.amazon.com/apigateway/latest/developerguide/set-up-lambda-proxy-integrations.html
 """
@@ -21,12 +21,12 @@ type Event = dict[str, Any]
 
 
 class MalformedResponse(ValueError):
-    """The function returned something that API Gateway would not pass on."""
+    """A response of the function that API Gateway would reject."""
 
 
 @dataclass(frozen=True, slots=True)
 class HttpResponse:
-    """``status`` as WSGI wants it ("200 OK"); every header once per value."""
+    """A response for WSGI: ``status`` is "200 OK"; a header with several values is repeated."""
 
     status: str
     headers: tuple[tuple[str, str], ...]
@@ -34,16 +34,16 @@ class HttpResponse:
 
 
 def rest_event(environ: Mapping[str, Any], body: bytes, *, request_id: str, at: datetime) -> Event:
-    """The event for a WSGI request: ``at`` (aware) is when it came, ``body`` is all of its body.
+    """Return the event for a WSGI request: ``at`` (aware) is its time, ``body`` its whole body.
 
-    WSGI has joined repeated headers with commas already, so each has one value. A body that is not UTF-8 is base64.
+    WSGI joins repeated headers with commas, so each has one value. A body that is not UTF-8 is base64.
     """
     method = str(environ["REQUEST_METHOD"])
-    # WSGI hands over bytes dressed up as Latin-1.
+    # WSGI passes bytes decoded as Latin-1.
     path = str(environ.get("PATH_INFO") or "").encode("latin-1", "replace").decode("utf-8", "replace") or "/"
-    headers = _headers(environ)
+    headers = _request_headers(environ)
     query = parse_qsl(str(environ.get("QUERY_STRING", "")), keep_blank_values=True)
-    text, encoded = _body(body)
+    text, encoded = _request_body(body)
     groups: dict[str, list[str]] = {}
     for name, value in query:
         groups.setdefault(name, []).append(value)
@@ -78,7 +78,7 @@ def rest_event(environ: Mapping[str, Any], body: bytes, *, request_id: str, at: 
                 "userAgent": headers.get("User-Agent"),
                 "userArn": None,
             },
-            "path": path,  # of the address as the caller wrote it, in which there is no stage here
+            "path": path,  # API Gateway's has the stage, which the local address lacks
             "protocol": environ.get("SERVER_PROTOCOL", "HTTP/1.1"),
             "requestId": request_id,
             "requestTime": at.strftime("%d/%b/%Y:%H:%M:%S %z"),
@@ -93,21 +93,20 @@ def rest_event(environ: Mapping[str, Any], body: bytes, *, request_id: str, at: 
 
 
 def http_response(result: object, *, request_id: str) -> HttpResponse:
-    """What API Gateway makes of a function's proxy response.
+    """Return a function's proxy response as API Gateway would send it.
 
-    A header that is in ``multiValueHeaders`` too is taken from there; without a Content-Type it is JSON.
+    ``multiValueHeaders`` go before ``headers`` of the same name; without a Content-Type it is JSON.
 
     Raises:
         MalformedResponse: API Gateway would answer 502.
     """
     if not isinstance(result, Mapping):
         raise MalformedResponse(f"the function returned {type(result).__name__}, not an object")
-    many = result.get("multiValueHeaders") or {}
-    lower = {name.lower() for name in many}
-    headers = [
-        (name, _value(value)) for name, value in (result.get("headers") or {}).items() if name.lower() not in lower
-    ]
-    headers += [(name, _value(value)) for name, values in many.items() for value in values]
+    multiple = result.get("multiValueHeaders") or {}
+    repeated = {name.lower() for name in multiple}
+    single = (result.get("headers") or {}).items()
+    headers = [(name, _header_value(value)) for name, value in single if name.lower() not in repeated]
+    headers += [(name, _header_value(value)) for name, values in multiple.items() for value in values]
     if not any(name.lower() == "content-type" for name, _ in headers):
         headers.append(("Content-Type", "application/json"))
     try:
@@ -116,12 +115,12 @@ def http_response(result: object, *, request_id: str) -> HttpResponse:
     except (KeyError, TypeError, ValueError) as exc:
         raise MalformedResponse(f"the function's response is malformed: {exc!r}") from exc
     own = {"content-length", "connection", "transfer-encoding"}
-    kept = [(name, value) for name, value in headers if name.lower() not in own]
-    kept += [("Content-Length", str(len(body))), ("x-amzn-RequestId", request_id)]
-    return HttpResponse(f"{status} {responses.get(status, 'Unknown')}", tuple(kept), body)
+    sent = [(name, value) for name, value in headers if name.lower() not in own]
+    sent += [("Content-Length", str(len(body))), ("x-amzn-RequestId", request_id)]
+    return HttpResponse(f"{status} {responses.get(status, 'Unknown')}", tuple(sent), body)
 
 
-def _headers(environ: Mapping[str, Any]) -> dict[str, str]:
+def _request_headers(environ: Mapping[str, Any]) -> dict[str, str]:
     named = {name[5:]: str(value) for name, value in environ.items() if name.startswith("HTTP_")}
     for name in ("CONTENT_TYPE", "CONTENT_LENGTH"):
         if environ.get(name):
@@ -129,7 +128,7 @@ def _headers(environ: Mapping[str, Any]) -> dict[str, str]:
     return {name.replace("_", "-").title(): value for name, value in named.items()}
 
 
-def _body(body: bytes) -> tuple[str | None, bool]:
+def _request_body(body: bytes) -> tuple[str | None, bool]:
     if not body:
         return None, False
     try:
@@ -138,7 +137,7 @@ def _body(body: bytes) -> tuple[str | None, bool]:
         return base64.b64encode(body).decode("ascii"), True
 
 
-def _value(value: object) -> str:
+def _header_value(value: object) -> str:
     text = ("true" if value else "false") if isinstance(value, bool) else str(value)
     if "\r" in text or "\n" in text:
         raise MalformedResponse("a header's value holds a line break")

@@ -1,7 +1,7 @@
-"""``POST /v1/ingest`` and ``GET /v1/ingest/{id}`` of the local server: re-indexing beside the running service.
+"""``POST /v1/ingest`` and ``GET /v1/ingest/{id}`` of the local server: index again while the service runs.
 
-A job is a process of its own (``ragctl ingest``), so that requests are answered meanwhile; the new index is noticed at
-the next request.
+A job is a separate process (``ragctl ingest``), so that requests are answered meanwhile; the next request uses the new
+index.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _COMMAND = "from ragctl.cli import main; main()"
 
 
 class AlreadyRunning(Exception):
-    """An ingest is running. What it has read already may have changed since: it is not the one that was asked for."""
+    """Another ingest is running. It cannot serve this request: files that it has read may have changed since."""
 
     def __init__(self, job: str) -> None:
         super().__init__(job)
@@ -32,7 +32,7 @@ class AlreadyRunning(Exception):
 
 @dataclass(frozen=True, slots=True)
 class IngestJobs:
-    """Jobs that index ``sources`` into ``index``; ``folder`` takes what they print. Without sources there are none."""
+    """Jobs that index ``sources`` into ``index``; their output goes to ``folder``. Without sources no job starts."""
 
     sources: tuple[str, ...]
     index: str
@@ -42,16 +42,17 @@ class IngestJobs:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def start(self) -> str:
-        """Start a job; its id.
+        """Start a job and return its id.
 
         Raises:
-            AlreadyRunning: there is one.
+            AlreadyRunning: another job is running.
         """
         command = [sys.executable, "-c", _COMMAND, "ingest", *self.sources]
         command += ["--index", self.index, "--profile", self.profile, "--json"]
         with self._lock:
-            for running in (job for job, process in self._processes.items() if process.poll() is None):
-                raise AlreadyRunning(running)
+            for running, process in self._processes.items():
+                if process.poll() is None:
+                    raise AlreadyRunning(running)
             job = secrets.token_urlsafe(12)
             with self._output(job).open("wb") as out:
                 self._processes[job] = subprocess.Popen(
@@ -60,9 +61,9 @@ class IngestJobs:
         return job
 
     def state(self, job: str) -> dict[str, Any] | None:
-        """``{"id", "state": "running" | "done" | "failed", "summary" | "error", "code"}``; None for an unknown id.
+        """Return ``{"id", "state": "running" | "done" | "failed", "summary" | "error", "code"}``, or None.
 
-        Of this machine's folders it tells the last part only.
+        None is for an unknown id. Only the last part of the folders' paths is shown.
         """
         process = self._processes.get(job)
         if process is None:
@@ -70,7 +71,7 @@ class IngestJobs:
         if process.poll() is None:
             return {"id": job, "state": "running"}
         with suppress(ValueError):
-            result = json.loads(self._without_folders(self._output(job).read_text(encoding="utf-8")))
+            result = json.loads(self._shorten_paths(self._output(job).read_text(encoding="utf-8")))
             if "error" in result:
                 return {"id": job, "state": "failed", "error": result["error"], "code": result["code"]}
             return {"id": job, "state": "done", "summary": result}
@@ -79,19 +80,19 @@ class IngestJobs:
     def _output(self, job: str) -> Path:
         return self.folder / f"{job}.out"
 
-    def _without_folders(self, said: str) -> str:
-        given = [Path(place.removeprefix("file://")) for place in (*self.sources, self.index)]
-        for place in sorted({*given, *(path.resolve() for path in given)}, key=lambda path: -len(str(path))):
+    def _shorten_paths(self, output: str) -> str:
+        places = [Path(place.removeprefix("file://")) for place in (*self.sources, self.index)]
+        for place in sorted({*places, *(path.resolve() for path in places)}, key=lambda path: -len(str(path))):
             if place.name:
-                said = said.replace(json.dumps(str(place), ensure_ascii=False)[1:-1], place.name)
-        return said
+                output = output.replace(json.dumps(str(place), ensure_ascii=False)[1:-1], place.name)
+        return output
 
 
 type Handler = Callable[[dict[str, Any], Any], object]
 
 
 def with_ingest(handler: Handler, jobs: IngestJobs) -> Handler:
-    """``handler``, with the two ingest routes in front of it."""
+    """Return ``handler`` with the two ingest routes in front of it."""
 
     def answer(event: dict[str, Any], context: Any) -> object:
         path = str(event["path"]).rstrip("/")
@@ -100,32 +101,32 @@ def with_ingest(handler: Handler, jobs: IngestJobs) -> Handler:
         allowed = "POST" if path == PATH else "GET"
         if event["httpMethod"] != allowed:
             sentence = f"Method not allowed; use {allowed}"
-            return _reply(HTTPStatus.METHOD_NOT_ALLOWED, _error(sentence, "method_not_allowed"), Allow=allowed)
+            return _response(HTTPStatus.METHOD_NOT_ALLOWED, _error_body(sentence, "method_not_allowed"), Allow=allowed)
         if path == PATH:
-            return _started(jobs)
+            return _start_job(jobs)
         state = jobs.state(path.removeprefix(f"{PATH}/"))
         if state is None:
-            return _reply(HTTPStatus.NOT_FOUND, _error("No such ingest", "not_found"))
-        return _reply(HTTPStatus.OK, state)
+            return _response(HTTPStatus.NOT_FOUND, _error_body("No such ingest", "not_found"))
+        return _response(HTTPStatus.OK, state)
 
     return answer
 
 
-def _started(jobs: IngestJobs) -> dict[str, Any]:
+def _start_job(jobs: IngestJobs) -> dict[str, Any]:
     if not jobs.sources:
         sentence = "No folder is configured: start with ragctl serve --source PATH"
-        return _reply(HTTPStatus.CONFLICT, _error(sentence, "not_configured"))
+        return _response(HTTPStatus.CONFLICT, _error_body(sentence, "not_configured"))
     try:
-        return _reply(HTTPStatus.ACCEPTED, {"id": jobs.start(), "state": "running"})
+        return _response(HTTPStatus.ACCEPTED, {"id": jobs.start(), "state": "running"})
     except AlreadyRunning as running:
         sentence = "An ingest is running; start another when it is done"
-        return _reply(HTTPStatus.CONFLICT, {**_error(sentence, "ingest_running"), "id": running.job})
+        return _response(HTTPStatus.CONFLICT, {**_error_body(sentence, "ingest_running"), "id": running.job})
 
 
-def _error(sentence: str, code: str) -> dict[str, str]:
+def _error_body(sentence: str, code: str) -> dict[str, str]:
     return {"error": sentence, "code": code}
 
 
-def _reply(status: HTTPStatus, body: Mapping[str, Any], **more: str) -> dict[str, Any]:
+def _response(status: HTTPStatus, body: Mapping[str, Any], **extra: str) -> dict[str, Any]:
     headers = {"Content-Type": "application/json", "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
-    return {"statusCode": int(status), "headers": {**headers, **more}, "body": json.dumps(body, ensure_ascii=False)}
+    return {"statusCode": int(status), "headers": {**headers, **extra}, "body": json.dumps(body, ensure_ascii=False)}

@@ -1,4 +1,4 @@
-"""The local HTTP server: waitress, whose threads each answer one request by the Lambda handler."""
+"""The local HTTP server: waitress, each thread of which answers one request with the Lambda handler."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from rag.http.failures import error_body_at
 from serve.wsgi import DISCARD_BYTES, MAX_BODY_BYTES, Gateway
 
 THREADS = 32
-"""Requests that are answered at once; most of their time is waiting for an LLM."""
+"""Requests that are answered at the same time; most of them wait for an LLM."""
 IDLE_S = 30
-"""A connection on which nothing happens for so long is closed. (Browsers open some that they never use.)"""
+"""A connection is closed after so many idle seconds. (Browsers open some that they never use.)"""
 REQUEST_S = 30
 """A request must arrive within this time."""
 CONNECTIONS = 1000
@@ -34,14 +34,14 @@ NOT_HTTP = ("The request is not HTTP as this server reads it", "bad_request")
 
 
 class JsonError(ErrorTask):  # type: ignore[misc]  # waitress is not typed
-    """Refuses a request that could not be read; waitress would do so in plain text."""
+    """The JSON refusal of a request that could not be read, in place of waitress's plain text."""
 
     def execute(self) -> None:
         """Send the refusal, and close."""
         error = self.request.error
         sentence, code = REFUSALS.get(error.code, NOT_HTTP)
         self.status = f"{error.code} {error.reason}"
-        path = str(getattr(self.request, "path", "") or "/")  # of a head that was read
+        path = str(getattr(self.request, "path", "") or "/")  # set if the head was read
         body = json.dumps(error_body_at(path, sentence, code, error.code)).encode()
         self.response_headers.append(("Content-Type", "application/json"))
         self.set_close_on_finish()
@@ -50,23 +50,23 @@ class JsonError(ErrorTask):  # type: ignore[misc]  # waitress is not typed
 
 
 class Channel(HTTPChannel):  # type: ignore[misc]
-    """A connection whose refusals are JSON, and which no request takes for ever."""
+    """A connection with JSON refusals and a limit on the time that a request takes to arrive."""
 
     error_task_class = JsonError
     _request_began = 0.0
 
     def received(self, data: bytes) -> bool:
-        """Take what has come; a request that is still coming after ``REQUEST_S`` ends the connection."""
+        """Read received data; close the connection if a request is incomplete after ``REQUEST_S``."""
         if self.request is None:
             self._request_began = time.monotonic()
-        taken = bool(super().received(data))
+        consumed = bool(super().received(data))
         if self.request is not None and time.monotonic() - self._request_began > REQUEST_S:
             self.will_close = True
-        return taken
+        return consumed
 
 
 class Server(TcpWSGIServer):  # type: ignore[misc]
-    """Serves ``application`` on ``listener``, an address that is listened on already."""
+    """A server of ``application`` on ``listener``, a socket that listens already."""
 
     channel_class = Channel
 
@@ -90,17 +90,17 @@ class Server(TcpWSGIServer):  # type: ignore[misc]
 
 
 def serve_forever(application: Gateway, listener: socket.socket, *, ready: Callable[[], None]) -> None:
-    """Serve until Ctrl-C, SIGTERM or a closed terminal, and end what is being answered within 5 s.
+    """Serve until Ctrl-C, SIGTERM or a closed terminal; running answers have 5 s to end.
 
     ``ready`` is called before the first request.
     """
     logging.getLogger("waitress").setLevel(logging.CRITICAL)  # a full queue, or a client who left, is no news
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _end)
+        signal.signal(number, _interrupt)
     server = Server(application, listener)
     ready()
     server.run()
 
 
-def _end(_number: int, _frame: object) -> None:
+def _interrupt(_number: int, _frame: object) -> None:
     raise KeyboardInterrupt

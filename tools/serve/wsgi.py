@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 MAX_BODY_BYTES = 10 * 1024 * 1024
 """API Gateway's limit of a request."""
 DISCARD_BYTES = 16 * 1024 * 1024
-"""How much more than the limit of a body is read: most clients look at the answer only after sending."""
+"""Bytes that are read beyond the limit of a body: most clients read the answer only after sending."""
 TIME_LIMIT_S = 900.0
-"""API Gateway's limit of a streamed response, and so the function's timeout. The program's own limits are narrower."""
+"""API Gateway's limit of a streamed response, and so the function's timeout. The program's own limits are shorter."""
 
 STREAMED = HttpResponse("200 OK", (), b"")
-"""Stands for a response that has gone out already."""
+"""A placeholder for a response that was already sent."""
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
-"""Methods of which no route acts."""
+"""Methods that change nothing."""
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 type Handler = Callable[[dict[str, Any], LocalContext], object]
@@ -95,7 +95,7 @@ class LocalContext:
 class Gateway:
     """The WSGI application around ``handler``; ``clock`` counts seconds, monotonically.
 
-    With ``local`` it answers this machine only: a page of another site may have its own name resolve to this address.
+    With ``local`` it answers this machine only: a page of another site may make its own name resolve to this address.
     """
 
     handler: Handler
@@ -103,7 +103,7 @@ class Gateway:
     local: bool = False
 
     def __call__(self, environ: Mapping[str, Any], start_response: StartResponse) -> Iterable[bytes]:
-        """Answer one request; one line about it goes to ``wsgi.errors``."""
+        """Answer one request, and write one line about it to ``wsgi.errors``."""
         start, request_id = self.clock(), str(uuid.uuid4())
         stream = WsgiStream(start_response, request_id)
         response = self._answer(environ, request_id, stream)
@@ -120,7 +120,7 @@ class Gateway:
         if self.local and _host(environ) not in LOOPBACK:
             sentence = f"This server answers {', '.join(sorted(LOOPBACK))} only; others need ragctl serve --host"
             return _error(path, HTTPStatus.FORBIDDEN, sentence, "forbidden", request_id)
-        if environ["REQUEST_METHOD"] not in SAFE and (refused := _refused(environ, body)):
+        if environ["REQUEST_METHOD"] not in SAFE and (refused := _check_browser(environ, body)):
             return _error(path, *refused, request_id)
         if body is None:
             sentence = f"Request body exceeds {MAX_BODY_BYTES // 1024**2} MB"
@@ -137,8 +137,11 @@ class Gateway:
         return _error(path, HTTPStatus.BAD_GATEWAY, "Internal server error", "bad_gateway", request_id)
 
 
-def _refused(environ: Mapping[str, Any], body: bytes | None) -> tuple[HTTPStatus, str, str] | None:
-    """Why a request that acts is not let in: no page of another site spends this user's key or starts an ingest."""
+def _check_browser(environ: Mapping[str, Any], body: bytes | None) -> tuple[HTTPStatus, str, str] | None:
+    """Return status, message and code if a request could come from a page of another site, else None.
+
+    Such a page must not use this user's key or start an ingest.
+    """
     origin, fetch_site = str(environ.get("HTTP_ORIGIN") or ""), str(environ.get("HTTP_SEC_FETCH_SITE") or "")
     if is_from_another_site(host=str(environ.get("HTTP_HOST") or ""), origin=origin, fetch_site=fetch_site):
         return HTTPStatus.FORBIDDEN, OTHER_SITE, "forbidden"
@@ -150,13 +153,13 @@ def _refused(environ: Mapping[str, Any], body: bytes | None) -> tuple[HTTPStatus
 
 
 def _host(environ: Mapping[str, Any]) -> str:
-    """The name that the request was sent to, without the port."""
+    """Return the host name that the request was sent to, without the port."""
     named = str(environ.get("HTTP_HOST") or "localhost").lower()
     return named.rpartition(":")[0] if named.rpartition(":")[2].isdigit() else named
 
 
 def _read_body(environ: Mapping[str, Any]) -> bytes | None:
-    """The whole body, which has arrived; None when it is too large."""
+    """Return the whole body; None if it is too large."""
     body: bytes = environ["wsgi.input"].read(MAX_BODY_BYTES + 1)
     return body if len(body) <= MAX_BODY_BYTES else None
 

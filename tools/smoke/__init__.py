@@ -1,1 +1,1 @@
-"""Asks a deployed stack whether it does what it is meant to (``make smoke STACK=name``)."""
+"""Checks of a deployed stack (``make smoke STACK=name``)."""

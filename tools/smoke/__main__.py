@@ -1,4 +1,4 @@
-"""``python -m smoke STACK``: what a deployed stack does, checked point by point (docs/deploy.md)."""
+"""``python -m smoke STACK``: check a deployed stack point by point (docs/deploy.md)."""
 
 from __future__ import annotations
 
@@ -16,18 +16,17 @@ from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[impor
 
 from smoke.api_checks import API_CHECKS
 from smoke.aws_checks import AFTER, BEFORE
-from smoke.deletion import DELETION_CHECKS, STAYS, before_deletion
-from smoke.stack import OFF_TOPIC, Aws, Failed, Patience, Result, Stack, examine, open_stack
-from smoke.update import UPDATE_CHECKS, Run, before_update, deployment
+from smoke.lifecycle import DELETION_CHECKS, STAYS, UPDATE_CHECKS, Run, before_deletion, before_update, deployment
+from smoke.stack import OFF_TOPIC, Aws, Failed, Patience, Result, Stack, open_stack, run_checks
 
 DONE, FAILED, BAD_USAGE = 0, 1, 2
 CONFIG = Path(__file__).resolve().parents[2] / "samconfig.toml"
 
-type Tell = Callable[[Result], None]
+type OnResult = Callable[[Result], None]
 
 
 def run_program(command: Sequence[str]) -> int:
-    """Run ``command`` in view of whoever waits; what it prints goes to stderr."""
+    """Run ``command`` with its output on stderr; return its exit status."""
     try:
         return subprocess.run(command, stdout=sys.stderr, check=False).returncode
     except OSError as error:
@@ -42,17 +41,19 @@ def main(
     patience: Patience | None = None,
     config: Path = CONFIG,
 ) -> int:
-    """The exit status: 0 where every check is ok or skipped, 1 where one failed, 2 for bad usage."""
-    options = _read(arguments)
-    if options.delete and not options.yes and not _agreed(options.stack):
+    """Return the exit status: 0 if every check is ok or skipped, 1 if one failed, 2 for bad usage."""
+    options = _parse_options(arguments)
+    if options.delete and not options.yes and not _confirm_deletion(options.stack):
         print("Not deleted.", file=sys.stderr)
         return BAD_USAGE
     results: list[Result] = []
 
-    def tell(result: Result) -> None:
+    def report(result: Result) -> None:
         results.append(result)
         if not options.json:
-            print(_line(result), flush=True)
+            look = f"\n        look at: {result.look}" if result.look else ""
+            status = result.status.upper() if result.status == "failed" else result.status
+            print(f"{status:8}{result.name}: {result.seen}{look}", flush=True)
 
     try:
         stack = open_stack(
@@ -62,39 +63,39 @@ def main(
             patience=patience or Patience(seconds=options.wait),
             off_topic=options.off_topic,
         )
-        _examine(stack, options, run, tell, config)
+        _run_checks(stack, options, run, report, config)
     except ClientError as error:
-        tell(Result("stack", "failed", f"AWS refused {error.operation_name}: {error.response['Error']['Code']}"))
+        report(Result("stack", "failed", f"AWS refused {error.operation_name}: {error.response['Error']['Code']}"))
     except (BotoCoreError, Failed, OSError) as error:
-        tell(Result("stack", "failed", str(error), "credentials, region and name: aws cloudformation list-stacks"))
+        report(Result("stack", "failed", str(error), "credentials, region and name: aws cloudformation list-stacks"))
     failed = sum(result.status == "failed" for result in results)
     if options.json:
-        print(json.dumps({"stack": options.stack, "failed": failed, "checks": [asdict(each) for each in results]}))
+        print(json.dumps({"stack": options.stack, "failed": failed, "checks": [asdict(result) for result in results]}))
     else:
         print(f"{len(results)} checks, {failed} failed")
     return FAILED if failed else DONE
 
 
-def _examine(stack: Stack, options: argparse.Namespace, run: Run, tell: Tell, config: Path) -> None:
+def _run_checks(stack: Stack, options: argparse.Namespace, run: Run, on_result: OnResult, config: Path) -> None:
     region = ("--region", options.region) if options.region else ()
     if options.delete:
         deletion = before_deletion(stack, ("sam", "delete", "--stack-name", stack.name, *region, "--no-prompts"), run)
-        examine(DELETION_CHECKS, deletion, tell)
+        run_checks(DELETION_CHECKS, deletion, on_result)
         print(f"What stays, on purpose: {'; '.join(STAYS)}.", file=sys.stderr)
         return
     if options.update:
         update = before_update(stack, (*deployment(stack.name, config), *region), run)
-        examine(UPDATE_CHECKS, update, tell)
-    examine((*BEFORE, *API_CHECKS, *AFTER), stack, tell)
+        run_checks(UPDATE_CHECKS, update, on_result)
+    run_checks((*BEFORE, *API_CHECKS, *AFTER), stack, on_result)
 
 
-def _read(arguments: Sequence[str] | None) -> argparse.Namespace:
+def _parse_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="smoke", description=__doc__)
     parser.add_argument("stack", metavar="STACK", help="the stack's name, as given to sam deploy")
     parser.add_argument("--region", help="default: the AWS CLI's own ($AWS_DEFAULT_REGION, or the profile's)")
-    what = parser.add_mutually_exclusive_group()
-    what.add_argument("--update", action="store_true", help="deploy what was built (a new index) and watch it")
-    what.add_argument("--delete", action="store_true", help="delete the stack and look for what is left")
+    change = parser.add_mutually_exclusive_group()
+    change.add_argument("--update", action="store_true", help="deploy the build (with a new index) and watch it")
+    change.add_argument("--delete", action="store_true", help="delete the stack and look for leftovers")
     parser.add_argument("--yes", action="store_true", help="with --delete: do not ask")
     parser.add_argument("--wait", type=float, default=300.0, metavar="S", help="longest wait for logs and metrics")
     parser.add_argument("--off-topic", default=OFF_TOPIC, metavar="Q", help="a question that must be declined")
@@ -102,16 +103,10 @@ def _read(arguments: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _agreed(stack: str) -> bool:
+def _confirm_deletion(stack: str) -> bool:
     print(f"This deletes the stack {stack!r}, its index, its logs and what people said. Its name, to go on: ", end="")
     sys.stdout.flush()
     return sys.stdin.readline().strip() == stack
-
-
-def _line(result: Result) -> str:
-    look = f"\n        look at: {result.look}" if result.look else ""
-    status = result.status.upper() if result.status == "failed" else result.status
-    return f"{status:8}{result.name}: {result.seen}{look}"
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What AWS says of the stack: the version that answers, its snapshot, its log and its metrics."""
+"""Checks by AWS's own interfaces: the live version, its snapshot, its log and its metrics."""
 
 from __future__ import annotations
 
@@ -11,49 +11,49 @@ from typing import Any
 from smoke.stack import Check, Failed, Skipped, Stack
 
 NAMESPACE = "RagService"
-"""Of the metrics, where the function's environment names no other."""
+"""The default namespace of the metrics."""
 RESTORES = '{ $.type = "platform.report" && $.record.metrics.restoreDurationMs >= 0 }'
 METRIC = "TotalMs"
-"""Written with each answer, a decline too."""
+"""Written with each answer and each decline."""
 
 
 def version_active(stack: Stack) -> str:
     """The alias points at a published version that can be called."""
-    found = stack.configuration()
-    version, state = found["Version"], found.get("State")
+    live = stack.configuration()
+    version, state = live["Version"], live.get("State")
     if version == "$LATEST":
         raise Failed("the alias points at $LATEST, which has no snapshot")
     if state != "Active":
-        raise Failed(f"version {version} is {state}: {found.get('StateReason') or 'Lambda gives no reason'}")
+        raise Failed(f"version {version} is {state}: {live.get('StateReason') or 'Lambda gives no reason'}")
     return f"version {version} is Active"
 
 
 def snapstart_on(stack: Stack) -> str:
-    """The version that answers has a snapshot."""
-    found = stack.configuration()
-    _has_snapshots(stack, found)
-    snap = found.get("SnapStart") or {}
+    """The live version has a snapshot."""
+    live = stack.configuration()
+    _skip_without_snapshots(stack, live)
+    snap = live.get("SnapStart") or {}
     if (snap.get("ApplyOn"), snap.get("OptimizationStatus")) != ("PublishedVersions", "On"):
         raise Failed(f"ApplyOn {snap.get('ApplyOn')}, OptimizationStatus {snap.get('OptimizationStatus')}")
     return "PublishedVersions, On"
 
 
 def restore_logged(stack: Stack) -> str:
-    """How long the version's environments took to restore, since it was published.
+    """The log has the restore times of the version since it was published.
 
-    A version that has just been published has restored at least once by now: to answer the checks before this one.
+    A version that has just been published has restored at least once: to answer the checks before this one.
     """
-    found = stack.configuration()
-    _has_snapshots(stack, found)
-    published = datetime.fromisoformat(found["LastModified"]).timestamp()
-    times = stack.patience.until(lambda: sorted(_restores(stack, found["Version"], since=published)) or None)
+    live = stack.configuration()
+    _skip_without_snapshots(stack, live)
+    published = datetime.fromisoformat(live["LastModified"]).timestamp()
+    times = stack.patience.until(lambda: sorted(_restore_times(stack, live["Version"], since=published)) or None)
     if not times:
         raise Failed(f"no platform.report with restoreDurationMs in {stack.outputs['QueryLogGroup']}")
     return f"{len(times)} restores, {times[0]:.0f} to {times[-1]:.0f} ms, median {times[len(times) // 2]:.0f} ms"
 
 
 def metrics_visible(stack: Stack) -> str:
-    """The answers of this examination are counted; ListMetrics would know a new metric only 15 minutes later."""
+    """The answers of this run are counted. ListMetrics would know a new metric only 15 minutes later."""
     variables = stack.configuration().get("Environment", {}).get("Variables", {})
     namespace = variables.get("POWERTOOLS_METRICS_NAMESPACE") or NAMESPACE
     dimensions = [
@@ -88,15 +88,15 @@ AFTER = (
 )
 
 
-def _has_snapshots(stack: Stack, configuration: Mapping[str, Any]) -> None:
+def _skip_without_snapshots(stack: Stack, configuration: Mapping[str, Any]) -> None:
     if stack.parameters.get("SnapStart") == "off":
         raise Skipped("the stack was deployed with SnapStart=off")
     if configuration.get("FileSystemConfigs"):
         raise Skipped("the index is on EFS, with which there is no SnapStart")
 
 
-def _restores(stack: Stack, version: str, *, since: float) -> Iterator[float]:
-    """The durations, in ms, that ``version`` logged since the Unix second ``since``."""
+def _restore_times(stack: Stack, version: str, *, since: float) -> Iterator[float]:
+    """Yield the restore times, in ms, that ``version`` logged since the Unix second ``since``."""
     pages = stack.aws.client("logs").get_paginator("filter_log_events")
     given = {"logGroupName": stack.outputs["QueryLogGroup"], "startTime": int(1000 * since)}
     for page in pages.paginate(**given, filterPattern=RESTORES):

@@ -1,4 +1,4 @@
-"""The stack that is examined: how it is reached, what a check of it is, and how long a check waits."""
+"""A deployed stack and its API, the checks of it, and the time that they wait."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ type Status = Literal["ok", "failed", "skipped"]
 
 
 class Failed(Exception):
-    """A check found something else than it should have. The sentence says what was seen."""
+    """A check did not pass; the message says what it saw."""
 
 
 class Skipped(Exception):
-    """A check does not apply to this stack. The sentence says why."""
+    """A check does not apply to this stack; the message is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came of one check. ``look`` says where to look next; it is empty unless the check failed."""
+    """The result of one check. ``look`` says where to look next, if it failed."""
 
     name: str
     status: Status
@@ -36,7 +36,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Check[Subject]:
-    """``run`` returns what it saw where that is as it should be, else it raises ``Failed`` or ``Skipped``."""
+    """A check: ``run`` returns what it saw, or raises ``Failed`` or ``Skipped``."""
 
     name: str
     run: Callable[[Subject], str]
@@ -45,7 +45,7 @@ class Check[Subject]:
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long to wait for what comes late: ``seconds`` in all, ``pause_s`` between two looks."""
+    """The wait for a late result: ``seconds`` in all, ``pause_s`` between two looks."""
 
     seconds: float = 300.0
     pause_s: float = 10.0
@@ -53,25 +53,25 @@ class Patience:
     sleep: Callable[[float], None] = time.sleep
 
     def until[T](self, look: Callable[[], T | None]) -> T | None:
-        """The first thing but None that ``look`` returns; None when the time is over."""
+        """Return the first result of ``look`` that is not None; None when the time is over."""
         give_up_at = self.clock() + self.seconds
         while (found := look()) is None and self.clock() < give_up_at:
             self.sleep(self.pause_s)
         return found
 
 
-def examine[Subject](
-    checks: Sequence[Check[Subject]], subject: Subject, tell: Callable[[Result], object] = lambda _: None
+def run_checks[Subject](
+    checks: Sequence[Check[Subject]], subject: Subject, on_result: Callable[[Result], object] = lambda _: None
 ) -> tuple[Result, ...]:
-    """Run ``checks`` in order, all of them whatever one finds; ``tell`` gets each result as it comes."""
+    """Run all ``checks`` in order, whatever one finds; ``on_result`` gets each result as it comes."""
     results = []
     for check in checks:
-        results.append(_examined(check, subject))
-        tell(results[-1])
+        results.append(_run_check(check, subject))
+        on_result(results[-1])
     return tuple(results)
 
 
-def _examined[Subject](check: Check[Subject], subject: Subject) -> Result:
+def _run_check[Subject](check: Check[Subject], subject: Subject) -> Result:
     try:
         return Result(check.name, "ok", check.run(subject))
     except Skipped as reason:
@@ -88,7 +88,7 @@ def _examined[Subject](check: Check[Subject], subject: Subject) -> Result:
 TIMEOUT_S = 60
 """API Gateway answers within 30 s, whatever the function does."""
 TRIES, PAUSE_S = 5, 2.0
-"""Of a request that is throttled."""
+"""For a request that is throttled."""
 OFF_TOPIC = "Who won the football world cup in 2018?"
 
 
@@ -101,21 +101,19 @@ class Aws(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
-    """``body`` is the decoded JSON, None where there is none; ``text`` is what was sent.
-
-    ``kind`` is its Content-Type; ``sized`` says that its length came before it.
-    """
+class ApiReply:
+    """A reply: ``body`` is the decoded JSON, None if it is not JSON; ``text`` is the body as sent."""
 
     status: int
     body: Any
     text: str = ""
-    kind: str = ""
-    sized: bool = True
+    media_type: str = ""
+    has_length: bool = True
+    """Whether it has a Content-Length."""
 
     @property
-    def told(self) -> str:
-        """The status and the code of an error, for a person."""
+    def summary(self) -> str:
+        """The status, and the code of an error."""
         code = self.body.get("code") if isinstance(self.body, dict) else None
         return f"{self.status} {code}" if code else str(self.status)
 
@@ -128,48 +126,55 @@ class Api:
     key: str = field(repr=False)
     sleep: Callable[[float], None] = time.sleep
 
-    def send(self, method: str, path: str, body: object = None, *, key: str | None = "", bearer: bool = False) -> Reply:
-        """As ``once``, and again after a pause while the usage plan, which may allow few at once, says 429."""
+    def send(
+        self, method: str, path: str, body: object = None, *, key: str | None = "", bearer: bool = False
+    ) -> ApiReply:
+        """Send a request as ``send_once`` does; after a pause again while the usage plan says 429."""
         for _ in range(TRIES - 1):
-            if (reply := self.once(method, path, body, key=key, bearer=bearer)).status != 429:
+            if (reply := self.send_once(method, path, body, key=key, bearer=bearer)).status != 429:
                 return reply
             self.sleep(PAUSE_S)
-        return self.once(method, path, body, key=key, bearer=bearer)
+        return self.send_once(method, path, body, key=key, bearer=bearer)
 
-    def once(self, method: str, path: str, body: object = None, *, key: str | None = "", bearer: bool = False) -> Reply:
-        """One request on a connection of its own; with another ``key``, or with none, where that is said.
+    def send_once(
+        self, method: str, path: str, body: object = None, *, key: str | None = "", bearer: bool = False
+    ) -> ApiReply:
+        """Send one request on a new connection; ``key`` replaces the stack's key, None sends none.
 
-        With ``bearer`` the key goes where OpenAI's clients put it.
+        With ``bearer`` the key is sent as a bearer token, as OpenAI's clients do.
 
         Raises:
             OSError, Failed: there is no answer.
         """
         place = urlsplit(self.url)
-        kind = http.client.HTTPConnection if place.scheme == "http" else http.client.HTTPSConnection
+        connect = http.client.HTTPConnection if place.scheme == "http" else http.client.HTTPSConnection
         headers = {"content-type": "application/json"}
         if (given := self.key if key == "" else key) is not None:
             headers |= {"Authorization": f"Bearer {given}"} if bearer else {"x-api-key": given}
-        connection = kind(place.netloc, timeout=TIMEOUT_S)
+        connection = connect(place.netloc, timeout=TIMEOUT_S)
         try:
             connection.request(method, place.path + path, None if body is None else json.dumps(body), headers)
             response = connection.getresponse()
-            told = response.read()
-            sized = response.getheader("Content-Length") is not None
-            text, of = told.decode("utf-8", "replace"), response.getheader("Content-Type", "")
-            return Reply(response.status, _decoded(told), text, of, sized)
+            content, has_length = response.read(), response.getheader("Content-Length") is not None
+            text = content.decode("utf-8", "replace")
+            try:
+                decoded = json.loads(content)
+            except ValueError:
+                decoded = None
+            return ApiReply(response.status, decoded, text, response.getheader("Content-Type", ""), has_length)
         except http.client.HTTPException as error:
             raise Failed(f"{method} {path}: {type(error).__name__}, no HTTP answer") from error
         finally:
             connection.close()
 
-    def ask(self, question: str, **fields: object) -> Reply:
+    def ask(self, question: str, **fields: object) -> ApiReply:
         """POST /api/query."""
         return self.send("POST", "/api/query", {"query": question, **fields})
 
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """One deployed stack. ``since`` (Unix seconds) is when the examination began."""
+    """One deployed stack. ``since`` (Unix seconds) is the start of the checks."""
 
     name: str
     id: str
@@ -187,42 +192,42 @@ class Stack:
         return self.outputs["QueryFunctionAlias"].split(":")[6]
 
     def live_version(self) -> str:
-        """The version that the alias points at."""
+        """Return the version that the alias points at."""
         alias = self.outputs["QueryFunctionAlias"].rpartition(":")[2]
         version: str = self.aws.client("lambda").get_alias(FunctionName=self.function, Name=alias)["FunctionVersion"]
         return version
 
     def configuration(self) -> Mapping[str, Any]:
-        """Lambda's configuration of the version that answers."""
+        """Return Lambda's configuration of the live version."""
         found: Mapping[str, Any] = self.aws.client("lambda").get_function_configuration(
             FunctionName=self.function, Qualifier=self.live_version()
         )
         return found
 
     def health(self) -> Mapping[str, Any]:
-        """What GET /api/health says.
+        """Return the body of GET /api/health.
 
         Raises:
             Failed: anything but 200.
         """
         reply = self.api.send("GET", "/api/health")
         if reply.status != 200 or not isinstance(reply.body, dict):
-            raise Failed(f"GET /api/health answered {reply.told}")
+            raise Failed(f"GET /api/health answered {reply.summary}")
         return reply.body
 
 
 def absent(error: ClientError) -> bool:
-    """Whether AWS says that there is no such thing."""
+    """Whether the error says that the resource does not exist."""
     code = error.response["Error"]["Code"]
     missing = code == "ValidationError" and "does not exist" in error.response["Error"]["Message"]
     return missing or "NotFound" in code or "NoSuchEntity" in code
 
 
 def open_stack(aws: Aws, name: str, *, since: float, patience: Patience, off_topic: str = OFF_TOPIC) -> Stack:
-    """The stack called ``name``, with the key of its API.
+    """Return the stack called ``name``, with the key of its API.
 
     Raises:
-        Failed: there is none, or it lacks an output that ``infra/template.yaml`` names.
+        Failed: it does not exist, or it lacks an output that ``infra/template.yaml`` names.
         ClientError, BotoCoreError: AWS refused, or there are no credentials.
     """
     try:
@@ -238,10 +243,3 @@ def open_stack(aws: Aws, name: str, *, since: float, patience: Patience, off_top
     fetch = partial(aws.client("apigateway").get_api_key, apiKey=outputs["ApiKeyId"], includeValue=True)
     api = Api(outputs["ApiUrl"], fetch()["value"], patience.sleep)
     return Stack(name, found["StackId"], parameters, outputs, aws, api, since, patience, off_topic)
-
-
-def _decoded(body: bytes) -> Any:
-    try:
-        return json.loads(body) if body else None
-    except ValueError:
-        return None
