@@ -18,7 +18,7 @@ from knowledge.model.values import Matrix, TextEncoding, Vector
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from onnxruntime import InferenceSession, SessionOptions
+    from onnxruntime import InferenceSession
     from tokenizers import Tokenizer
 
 DEFAULT_MODEL_DIR = Path(__file__).resolve().parent.parent / "model"
@@ -53,7 +53,7 @@ class _Manifest:
 class MiniLM:
     """The local embedder of indexes and questions. Safe to call from several threads.
 
-    Each text is a run of its own, padded to nothing. Activations are quantised with one scale per run, so in a
+    Each text is a separate run without padding. Activations are quantised with one scale per run, so in a
     batch a text's vector would depend on its company (cosine down to .96 between batched and alone), and on a
     CPU a batch is no faster: alone, a text gives the same vector always, and memory stays flat.
     """
@@ -71,8 +71,16 @@ class MiniLM:
         """
         self._folder = folder or DEFAULT_MODEL_DIR
         self._manifest = _read_manifest(self._folder)
-        _check_sizes(self._folder, self._manifest)
-        self._is_word = cache(self._tells)
+        # Detects an absent or truncated file cheaply, at each start; ``verify`` reads them whole.
+        for name, expected in self._manifest.sizes.items():
+            try:
+                actual = (self._folder / name).stat().st_size
+            except OSError as exc:
+                raise ModelMissing(f"{self._folder / name}: {exc.strerror}. {HOW_TO_GET_IT}") from exc
+            if actual != expected:
+                raise ModelMissing(f"{self._folder / name}: {actual} bytes, expected {expected}. {HOW_TO_GET_IT}")
+        # A word piece is more than punctuation.
+        self._is_word = cache(lambda piece: any(map(str.isalnum, self._tokenizer.id_to_token(piece) or "")))
         self._readings = lru_cache(maxsize=READINGS)(self._read)
         self._threads = threads
         self._loading = threading.Lock()
@@ -175,13 +183,10 @@ class MiniLM:
         vectors: NDArray[np.float32] = self._loaded()[1].run(["last_hidden_state"], feed)[0][0]
         return vectors
 
-    def _tells(self, piece: int) -> bool:
-        """Whether a word piece is more than punctuation."""
-        return any(map(str.isalnum, self._tokenizer.id_to_token(piece) or ""))
 
-
-def _session_options(threads: int) -> SessionOptions:
-    from onnxruntime import GraphOptimizationLevel, SessionOptions
+def _load(folder: Path, threads: int) -> tuple[Tokenizer, InferenceSession]:
+    from onnxruntime import GraphOptimizationLevel, InferenceSession, SessionOptions
+    from tokenizers import Tokenizer
 
     options = SessionOptions()
     options.intra_op_num_threads = threads
@@ -192,18 +197,9 @@ def _session_options(threads: int) -> SessionOptions:
     # The graph is written fused. The next level would only replace Add + LayerNormalization by an operator that
     # takes four times as long on a CPU, and load for twice as long.
     options.graph_optimization_level = GraphOptimizationLevel.ORT_ENABLE_BASIC
-    return options
-
-
-def _load(folder: Path, threads: int) -> tuple[Tokenizer, InferenceSession]:
-    from onnxruntime import InferenceSession
-    from tokenizers import Tokenizer
-
     try:
         tokenizer = Tokenizer.from_file(str(folder / TOKENIZER_FILE))
-        session = InferenceSession(
-            str(folder / GRAPH_FILE), _session_options(threads), providers=["CPUExecutionProvider"]
-        )
+        session = InferenceSession(str(folder / GRAPH_FILE), options, providers=["CPUExecutionProvider"])
     except Exception as exc:  # both libraries raise bare Exception subclasses for unreadable files
         raise ModelMissing(f"{folder}: the embedding model cannot be loaded ({exc}). {HOW_TO_GET_IT}") from exc
     # The file asks for 128 tokens and padding to 128; ours are max_tokens and none.
@@ -239,17 +235,6 @@ def _read_manifest(folder: Path) -> _Manifest:
         raise ModelMissing(f"No embedding model in {folder}. {HOW_TO_GET_IT}") from exc
     except (OSError, ValueError, KeyError, TypeError) as exc:
         raise ModelMissing(f"{path}: not readable as the model's description ({exc!r}). {HOW_TO_GET_IT}") from exc
-
-
-def _check_sizes(folder: Path, manifest: _Manifest) -> None:
-    """Detect an absent or truncated file cheaply, at each start; ``MiniLM.verify`` reads them whole."""
-    for name, expected in manifest.sizes.items():
-        try:
-            actual = (folder / name).stat().st_size
-        except OSError as exc:
-            raise ModelMissing(f"{folder / name}: {exc.strerror}. {HOW_TO_GET_IT}") from exc
-        if actual != expected:
-            raise ModelMissing(f"{folder / name}: {actual} bytes, expected {expected}. {HOW_TO_GET_IT}")
 
 
 _ENDS = " .?!\u2026\u3002\uff0e\uff1f\uff01\u061f"

@@ -189,11 +189,7 @@ def write_tokens(folder: Path, chunks: Sequence[ChunkTokens], projection: Projec
 
 
 def load_tokens(folder: Path, *, rows: int, dimensions: int) -> tuple[Projection, list[ChunkTokens]]:
-    """Return the tokens that ``write_tokens`` wrote, row by row; the files stay mapped as long as the arrays live.
-
-    Raises:
-        IndexDamaged: a file is missing, unreadable or of another shape.
-    """
+    """Map the tokens that ``write_tokens`` wrote, row by row; IndexDamaged: it cannot be used."""
     window = token_files.WindowStore.open(folder, rows=rows, dimensions=dimensions)
     code = token_files.CodeStore.open(folder, rows=rows)
     projection = Projection.load(folder, dimensions)

@@ -107,8 +107,15 @@ class SourceText:
 
     def sentence_starts(self, start: int, end: int) -> Iterator[int]:
         """Yield the offsets between ``start`` and ``end``, both excluded, at which a sentence begins."""
-        ends = self._sentence_ends(start, end)
-        return self._with_gaps(start, end, ends) if self._has_gaps else ends
+        if not self._has_gaps:
+            yield from self._sentence_ends(start, end)
+            return
+        # Beside these, the first gap in each stretch of PHRASES_CHARS or more.
+        certain = set(self._sentence_ends(start, end))
+        for place in sorted(certain.union(gap.end() for gap in _GAP.finditer(self.text, start, end))):
+            if place in certain or place - start >= PHRASES_CHARS:
+                yield place
+                start = place
 
     def _sentence_ends(self, start: int, end: int) -> Iterator[int]:
         for match in _SENTENCE_END.finditer(self.text, start, end):
@@ -116,14 +123,6 @@ class SourceText:
             abbreviated = word and match[0].startswith(".") and _ABBREVIATION.fullmatch(word[0])
             if not abbreviated and match.end() < end:
                 yield match.end()
-
-    def _with_gaps(self, start: int, end: int, ends: Iterator[int]) -> Iterator[int]:
-        """Yield ``ends``, and the first gap in each stretch of ``PHRASES_CHARS`` or more."""
-        certain = set(ends)
-        for place in sorted(certain.union(gap.end() for gap in _GAP.finditer(self.text, start, end))):
-            if place in certain or place - start >= PHRASES_CHARS:
-                yield place
-                start = place
 
     def at_word(self, unit: Unit, room: int) -> tuple[Unit, list[Unit]]:
         """Cut off the first ``room`` >= 1 characters of ``unit``, between words if one fits; return both parts."""
@@ -147,7 +146,8 @@ class SourceText:
         if unit.kind == "table":
             frame, closer, kind = 2, "", "row"
         else:
-            frame, closer, kind = 1, self._closing_line(unit), "code"
+            before = self.text[unit.start : unit.end].split("\n", 1)[0].partition(unit.block.markup)[0]
+            frame, closer, kind = 1, re.sub(r"[^\s>]", " ", before) + unit.block.markup, "code"
             cuts = cuts[:-1] if self.text[unit.start : unit.end].rstrip().endswith(unit.block.markup) else cuts
         if len(cuts) <= frame:
             return [Unit(unit.start, unit.end, kind)]
@@ -157,12 +157,6 @@ class SourceText:
             Unit(row.start, row.end, kind, opener=opener if n else "", closer=closer if row is not rows[-1] else "")
             for n, row in enumerate(rows)
         ]
-
-    def _closing_line(self, unit: Unit) -> str:
-        markup = unit.block.markup if unit.block else ""
-        opening = self.text[unit.start : unit.end].split("\n", 1)[0]
-        before = opening.partition(markup)[0]
-        return re.sub(r"[^\s>]", " ", before) + markup
 
     def _line_starts(self, unit: Unit) -> Iterator[int]:
         return (match.end() for match in _NEWLINE.finditer(self.text, unit.start, unit.end))

@@ -96,19 +96,17 @@ class Packer:
 
     def _finished(self, draft: _Draft, floor: int) -> Generator[str, None, int]:
         """Yield the text of ``draft``, if it has content; return the floor of the next draft."""
-        if not self._says_something(draft):
-            return floor
-        yield self._text(draft)
+        body = self.source.text[draft.floor : draft.end]
+        has_marks_alone = self._is_markdown and _MARK.fullmatch(body) is not None
+        if has_marks_alone and not draft.heading_only and draft.start != draft.floor:
+            return floor  # an overlap with marks behind it, such as the empty line of a quote in Markdown
+        text = draft.prefix + self.source.text[draft.start : draft.end]
+        closed = f"{text}\n{draft.closer}"
+        yield closed if draft.closer and draft.framed and len(closed) <= self.max_chars else text
         return draft.floor
 
     def _takes_part(self, draft: _Draft, unit: Unit) -> bool:
         return draft.heading_only and self._room(draft, unit) > self.max_chars // 4
-
-    def _says_something(self, draft: _Draft) -> bool:
-        """Whether it is more than an overlap with marks behind it, such as the empty line of a quote in Markdown."""
-        body = self.source.text[draft.floor : draft.end]
-        marks_alone = self._is_markdown and _MARK.fullmatch(body) is not None
-        return draft.heading_only or draft.start == draft.floor or not marks_alone
 
     def _room(self, draft: _Draft, unit: Unit) -> int:
         """Return the number of characters of ``unit`` that fit into ``draft``."""
@@ -173,11 +171,6 @@ class Packer:
             return 0
         start, end = self._code[index]
         return end if start < position < end else 0
-
-    def _text(self, draft: _Draft) -> str:
-        text = draft.prefix + self.source.text[draft.start : draft.end]
-        closed = f"{text}\n{draft.closer}"
-        return closed if draft.closer and draft.framed and len(closed) <= self.max_chars else text
 
 
 def _code_blocks(blocks: Sequence[Block]) -> Iterator[Block]:

@@ -1,4 +1,4 @@
-"""The quotable units of a chunk, and the table of their places in its text and of their tokens.
+"""The table of a chunk's quotable units: their places in its text and in its tokens.
 
 One row a unit, uint16: characters ``START`` to ``END``; those of its lead (``LEAD_START`` to ``LEAD_END``, equal where
 it has none); its ``KIND``; its tokens from ``FIRST_TOKEN`` to ``END_TOKEN``, and its
@@ -42,10 +42,8 @@ LARGEST = np.iinfo(np.uint16).max
 def unit_table(units: Sequence[QuotableUnit], spans: NDArray[np.int32], offset: int) -> NDArray[np.uint16]:
     """Return the rows of ``units``, shape (units, COLUMNS), without units that end beyond ``LARGEST`` characters.
 
-    Args:
-        units: in the order of the text.
-        spans: the characters of each token in the text that was embedded, shape (tokens, 2).
-        offset: how many characters stand before the chunk's text there.
+    ``spans`` are the characters of each token in the embedded text, shape (tokens, 2), where the chunk's text begins at
+    ``offset``.
     """
     starts = spans[:, 0] - offset
     rows = []

@@ -54,55 +54,39 @@ def checksum(body: Object) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
-def _object(body: Object, key: str) -> Object:
-    """The object at ``key``."""
+def _value[T](body: Object, key: str, kind: type[T], noun: str) -> T:
+    """Return the value at ``key``, which is of this ``kind``."""
     value = body.get(key)
-    if not isinstance(value, dict):
-        raise WrongValue(f"{key} is {_describe(value)}, not an object")
+    if not isinstance(value, kind):
+        raise WrongValue(f"{key} is {_describe(value)}, not {noun}")
     return value
 
 
+def _object(body: Object, key: str) -> Object:
+    return _value(body, key, dict, "an object")
+
+
 def _object_or_null(body: Object, key: str) -> Object | None:
-    """The object at ``key``, which may be null but not missing."""
+    """Return the object at ``key``, which may be null but not missing."""
     if key not in body:
         raise WrongValue(f"{key} is missing")
     return None if body[key] is None else _object(body, key)
 
 
-def _objects(body: Object, key: str) -> list[Object]:
-    """The list of objects at ``key``."""
-    found = _list(body, key)
-    if not all(isinstance(item, dict) for item in found):
-        raise WrongValue(f"an item of {key} is not an object")
+def _list[T](body: Object, key: str, kind: type[T], noun: str) -> list[T]:
+    """Return the list at ``key``, whose items are of this ``kind``."""
+    found: list[T] = _value(body, key, list, "a list")
+    if not all(isinstance(item, kind) for item in found):
+        raise WrongValue(f"an item of {key} is not {noun}")
     return found
 
 
-def _texts(body: Object, key: str) -> tuple[str, ...]:
-    """The list of texts at ``key``."""
-    found = _list(body, key)
-    if not all(isinstance(item, str) for item in found):
-        raise WrongValue(f"an item of {key} is not text")
-    return tuple(found)
-
-
-def _list(body: Object, key: str) -> list[Any]:
-    """The list at ``key``."""
-    value = body.get(key)
-    if not isinstance(value, list):
-        raise WrongValue(f"{key} is {_describe(value)}, not a list")
-    return value
-
-
 def _text(body: Object, key: str) -> str:
-    """The text at ``key``."""
-    value = body.get(key)
-    if not isinstance(value, str):
-        raise WrongValue(f"{key} is {_describe(value)}, not text")
-    return value
+    return _value(body, key, str, "text")
 
 
 def _count(body: Object, key: str) -> int:
-    """The whole number >= 0 at ``key``."""
+    """Return the whole number >= 0 at ``key``."""
     value = body.get(key)
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise WrongValue(f"{key} is {_describe(value)}, not a count")
@@ -110,7 +94,7 @@ def _count(body: Object, key: str) -> int:
 
 
 def _time(body: Object, key: str) -> str:
-    """The time at ``key``, ISO 8601."""
+    """Return the time at ``key``, ISO 8601."""
     value = _text(body, key)
     try:
         datetime.fromisoformat(value)
@@ -141,7 +125,7 @@ arrays, signals and their weights (those of the service's confidence too), backg
 format is refused, and the next ingest builds it anew."""
 SPACE = "cosine"
 RECIPE, SEED_RECIPE = 1, 2
-"""Ways to cut documents: by ``knowledge.cut.chunking``, or as Clockify's seed does (``knowledge.cut.chunking``)."""
+"""Ways to cut documents: ``split_text`` and ``split_seed`` of ``knowledge.cut.chunking``."""
 DATA_NAME = re.compile(r"data-[0-9a-z]+")
 """The name of a data folder."""
 
@@ -195,8 +179,8 @@ class Manifest:
     ISO 8601 in UTC. ``data`` is the folder beside the manifest that ``files`` are relative to. ``recipe`` is the way in
     which documents were cut. ``documents`` counts those that gave chunks. ``next_number`` is the first chunk number
     never used. ``fields`` gives each metadata field's type. ``updated`` counts the chunks that were changed since the
-    index was made anew (``knowledge.build.update``). ``lexical`` is the record of BM25. ``tokens`` (token vectors) and
-    ``calibration`` are None where a remote model embedded the chunks.
+    index was made anew. ``lexical`` is the record of BM25. ``tokens`` (token vectors) and ``calibration`` are None if a
+    remote model embedded the chunks.
     """
 
     version: str
@@ -300,7 +284,7 @@ def _manifest(body: Object) -> Manifest:
         chunks=_count(counts, "chunks"),
         next_number=_count(body, "next_number"),
         fields=fields,
-        sources=tuple(_source(item) for item in _objects(body, "sources")),
+        sources=tuple(_source(item) for item in _list(body, "sources", dict, "an object")),
         files={_relative(name): _file(_object(files, name)) for name in files},
         lexical=_object(body, "lexical"),
         tokens=_object_or_null(body, "tokens"),
@@ -316,7 +300,7 @@ def _provenance(made: Object) -> Provenance:
         profile=_text(made, "profile"),
         title=_text(made, "title"),
         base_url=_text(made, "base_url"),
-        paths=_texts(made, "paths"),
+        paths=tuple(_list(made, "paths", str, "text")),
         options=_object(made, "options"),
         tables={name: _text(tables, name) for name in tables},
     )

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -171,13 +172,13 @@ class IndexHandle:
             before.index.close()
 
 
+@dataclass(eq=False)
 class _Slot:
     """One index and the number of requests that use it."""
 
-    def __init__(self, index: ChromaIndex) -> None:
-        self.index = index
-        self.leases = 0
-        self.retired = False
+    index: ChromaIndex
+    leases: int = 0
+    retired: bool = False
 
 
 def watch(uri: str | Path, version: Callable[[], str] = str) -> Callable[[], object]:

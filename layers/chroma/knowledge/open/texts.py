@@ -47,11 +47,7 @@ class TextStore:
     """An open store. Safe to use from several threads until it is closed."""
 
     def __init__(self, folder: Path) -> None:
-        """Open the store in ``folder``.
-
-        Raises:
-            IndexDamaged: a file is missing, or the two do not fit together.
-        """
+        """Open the store in ``folder``; IndexDamaged: it cannot be used."""
         try:
             table = np.load(folder / TABLE_NAME, allow_pickle=False)
             with (folder / TEXTS_NAME).open("rb") as blob:

@@ -54,22 +54,18 @@ class Ragged:
 
     @classmethod
     def open(cls, folder: Path, name: str, *, rows: int, dtype: DTypeLike, width: tuple[int, ...] = ()) -> Self:
-        """Map what ``save_ragged`` wrote as ``name`` to ``folder``; ``width`` are the further dimensions.
-
-        Raises:
-            IndexDamaged: it cannot be read, or is of another kind or shape.
-        """
+        """Map the rows ``name`` in ``folder``, of further dimensions ``width``; IndexDamaged: they cannot be used."""
         starts = load_array(folder / f"{name}.starts.npy", dtype=np.uint32, shape=(rows + 1,))
         return cls(starts, load_array(folder / f"{name}.npy", dtype=dtype, shape=(int(starts[-1]), *width)))
 
     @classmethod
     def of(cls, rows: Sequence[NDArray[Any]], *, dtype: DTypeLike, width: tuple[int, ...] = ()) -> Self:
-        """Hold ``rows``, perhaps none, in memory."""
+        """Join ``rows``, perhaps none, in memory."""
         values = np.concatenate(rows) if rows else np.empty((0, *width), dtype=dtype)
         return cls(np.cumsum([0, *map(len, rows)], dtype=np.uint32), values)
 
     def row(self, row: int) -> NDArray[Any]:
-        """The values of ``row``, a view of the map."""
+        """Return the values of ``row``, a view of the map."""
         values: NDArray[Any] = self._values[self._starts[row] : self._starts[row + 1]]
         return values
 

@@ -159,7 +159,7 @@ class HybridIndex:
         return best_rows(self.vectors.cosines(allowed, vector), allowed, k)
 
     def _rows(self, ids: Sequence[str]) -> NDArray[np.int64]:
-        """The rows, ascending, of Chroma's ``ids``."""
+        """Return the rows, ascending, of Chroma's ``ids``."""
         numbers = np.sort(np.array([self._number_of(chunk_id) for chunk_id in ids], dtype=np.int64))
         rows = np.searchsorted(self.numbers, numbers)
         if rows.size and (rows[-1] >= len(self.numbers) or not np.array_equal(self.numbers[rows], numbers)):

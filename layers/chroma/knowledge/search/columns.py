@@ -72,11 +72,7 @@ class Columns:
     """Reads what ``write_columns`` wrote. Safe to use from several threads."""
 
     def __init__(self, folder: Path, *, rows: int) -> None:
-        """Map the columns of ``rows`` chunks in ``folder``.
-
-        Raises:
-            IndexDamaged: a file is missing, unreadable or of another shape.
-        """
+        """Map the columns of ``rows`` chunks in ``folder``; IndexDamaged: it cannot be used."""
         try:
             self._places: dict[str, tuple[int, int]] = json.loads((folder / FIELDS_NAME).read_bytes())
             self._blob = np.fromfile(folder / VALUES_NAME, dtype=np.uint8)
@@ -88,7 +84,7 @@ class Columns:
         self._values: dict[str, Sequence[Scalar]] = {}
 
     def rows(self, where: Where) -> NDArray[np.int64] | None:
-        """The rows, ascending, that ``where`` admits; None if only Chroma can answer it ("$contains").
+        """Return the rows, ascending, that ``where`` admits; None if only Chroma can answer it ("$contains").
 
         Raises:
             SearchFailed: the filter is malformed.
@@ -163,7 +159,7 @@ def _among(wanted: Iterable[Scalar]) -> Callable[[Scalar], bool]:
 
 
 def _as_stored(value: Scalar) -> Mapping[type, Scalar]:
-    """``value`` as Chroma 1.5.9 compares it with stored values of each type that it compares it with at all.
+    """Return ``value`` as Chroma 1.5.9 compares it, by the type of the stored value; other types never match.
 
     It compares text with text, booleans with booleans, numbers with numbers. Of a fraction whole numbers see only what
     is before the point (``rag.ask.filters`` makes up for that).

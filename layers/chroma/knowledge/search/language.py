@@ -53,7 +53,7 @@ def detect_language(texts: Iterable[str]) -> str:
 
 
 def language_shares(texts: Sequence[str]) -> Mapping[str, float]:
-    """The share (0..1) of ``texts`` in each language, by its English name; together less than 1 where some are unsure.
+    """Return the share (0..1) of ``texts`` in each language, by its English name; together at most 1.
 
     A text counts by the chance that it is in the language.
     """
@@ -67,7 +67,7 @@ def language_shares(texts: Sequence[str]) -> Mapping[str, float]:
 
 
 def is_latin(texts: Sequence[str]) -> bool:
-    """Whether most letters of ``texts`` are Latin."""
+    """Return whether most letters of ``texts`` are Latin."""
     return latin_share(_sample(texts)) >= MOST
 
 

@@ -101,11 +101,7 @@ class LateInteractionSearch:
         embedder: TokenEmbedder,
         calibration: Calibration | None = None,
     ) -> Self:
-        """Open an index whose arrays are all in the folder ``data``; ``engine`` finds the nearest chunks.
-
-        Raises:
-            IndexDamaged: a file cannot be used.
-        """
+        """Open an index of arrays in the folder ``data``; IndexDamaged: it cannot be used."""
         folder, rows = data / TOKENS_FOLDER, len(sides.numbers)
         codes = CodeStore.open(folder, rows=rows)
         windows = WindowStore.open(folder, rows=rows, dimensions=embedder.dimensions)

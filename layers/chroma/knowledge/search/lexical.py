@@ -103,11 +103,7 @@ class Lexical(WordStatistics):
     """
 
     def __init__(self, folder: Path, record: Mapping[str, object]) -> None:
-        """Map the files that ``write_lexical`` wrote to ``folder``; ``record`` is its result.
-
-        Raises:
-            IndexDamaged: a file is missing or unreadable, or does not fit ``record`` or the others.
-        """
+        """Map the files in ``folder``; ``record`` is ``write_lexical``'s; IndexDamaged: they cannot be used."""
         rows, terms, stop_words = record.get("rows"), record.get("terms"), record.get("stop_words")
         if not (isinstance(rows, int) and isinstance(terms, int) and isinstance(stop_words, list)):
             raise _damaged("the manifest's record of it is not complete")

@@ -7,7 +7,6 @@ max_i min(idf_i, idf_j) / max idf_i * cos(q_i, d_j): a rare word that matches a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -79,18 +78,10 @@ def matched_words(
         return ()
     rarity = np.minimum(asked[:, np.newaxis], held) / np.maximum(asked.max(), np.finfo(np.float32).tiny)
     best = np.where(met >= MET, met * rarity, 0).max(axis=0)
-    words = _join_adjacent(
-        (int(start), int(end), float(weight)) for (start, end), weight in zip(spans, best, strict=True)
-    )
-    return tuple(Span(word.start, word.end, round(word.score, 4)) for word in words if word.score >= LEAST_WEIGHT)
-
-
-def _join_adjacent(pieces: Iterable[tuple[int, int, float]]) -> list[Span]:
-    """Join adjacent tokens into words with the weight of their best token."""
-    words: list[Span] = []
-    for start, end, weight in pieces:
+    words: list[Span] = []  # pieces that touch each other, with the weight of the best
+    for (start, end), weight in zip(spans.tolist(), best.tolist(), strict=True):
         if words and words[-1].end == start:
             words[-1] = Span(words[-1].start, end, max(words[-1].score, weight))
         else:
             words.append(Span(start, end, weight))
-    return words
+    return tuple(Span(word.start, word.end, round(word.score, 4)) for word in words if word.score >= LEAST_WEIGHT)

@@ -58,8 +58,10 @@ class ViewWeights:
         total = sum(view.weight for view in self.views)
         blended = np.zeros(len(scores[self.views[0].text]), dtype=np.float32)
         for view, admitted in zip(self.views, self.admitted, strict=True):
-            some = admitted[places] if admitted is not None and places is not None else admitted
-            blended += np.float32(view.weight / total) * _floor_excluded(scores[view.text], some)
+            values = scores[view.text]
+            if admitted is not None and len(values):  # chunks outside the view's filter get the lowest score
+                values = np.where(admitted if places is None else admitted[places], values, values.min())
+            blended += np.float32(view.weight / total) * values
         return blended
 
 
@@ -86,11 +88,11 @@ class BlendedQuestion:
         return cls(asked, scores, shares, np.asarray(vector), np.float32(np.linalg.norm(vector)))
 
     def blended(self, values: Mapping[str, NDArray[np.float32]]) -> NDArray[np.float32]:
-        """The weighted mean of ``values`` by text."""
+        """Return the weighted mean of ``values`` by text."""
         return np.asarray(sum(share * values[text] for text, share in self.shares.items()), dtype=np.float32)
 
     def parts(self) -> dict[str, NDArray[np.float32]]:
-        """The parts of the scores of the pool."""
+        """Return the parts of the scores of the pool."""
         dense = self.blended({text: one.dense for text, one in self.scores.items()}) / self.length
         window = self.blended({text: one.window for text, one in self.scores.items()}) / self.length
         bm25 = self.blended({text: one.bm25 for text, one in self.scores.items()})
@@ -105,7 +107,7 @@ class BlendedQuestion:
         return found
 
     def question(self, texts: Mapping[str, EncodedText]) -> EncodedQuestion:
-        """The first text, with the pieces of the others, which have no characters in it.
+        """Return the first text, with the pieces of the others, which have no characters in it.
 
         ``texts`` are all that were asked with; the pieces of those that are none of this question's weigh nothing.
         """
@@ -119,13 +121,6 @@ class BlendedQuestion:
             weights=np.concatenate(weights),
             unknown=first.unknown,
         )
-
-
-def _floor_excluded(scores: NDArray[np.float32], admitted: NDArray[np.bool_] | None) -> NDArray[np.float32]:
-    """Return ``scores``, with the lowest of them for chunks that are not ``admitted``."""
-    if admitted is None or not len(scores):
-        return scores
-    return np.where(admitted, scores, scores.min())
 
 
 LATE_WEIGHT = np.float32(3)

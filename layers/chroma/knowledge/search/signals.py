@@ -116,8 +116,8 @@ class Calibration:
         except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as exc:
             raise IndexDamaged(f"The index's calibration is not whole ({exc!r}). Run: ragctl ingest PATH") from exc
         if not all(map(math.isfinite, (found.bar, found.doubt, *found.odds))) or found.odds[0] < 0:
-            said = f"bar {found.bar:g}, slope {found.odds[0]:g}, shift {found.odds[1]:g}"
-            raise IndexDamaged(f"The index's calibration is not whole ({said}). Run: ragctl ingest PATH")
+            values = f"bar {found.bar:g}, slope {found.odds[0]:g}, shift {found.odds[1]:g}"
+            raise IndexDamaged(f"The index's calibration is not whole ({values}). Run: ragctl ingest PATH")
         return found
 
     def record(self, questions: int) -> Mapping[str, object]:

@@ -66,11 +66,7 @@ class TermCounts(WordStatistics):
     """The counts that ``write_term_counts`` wrote. Safe to use from several threads."""
 
     def __init__(self, folder: Path, record: Mapping[str, object]) -> None:
-        """Map the files in ``folder``; ``record`` is the manifest's.
-
-        Raises:
-            IndexDamaged: a file is missing, or does not fit the record.
-        """
+        """Map the files in ``folder``; ``record`` is the manifest's; IndexDamaged: it cannot be used."""
         try:
             chunks, terms = int(str(record["rows"])), int(str(record["terms"]))
             self._length = float(str(record["length"]))

@@ -60,7 +60,7 @@ STEPS = 7
 
 
 def window_vectors(tokens: NDArray[np.float32], length: int = WINDOW_TOKENS) -> Matrix:
-    """The unit vectors of windows of about ``length`` of ``tokens``, shape (tokens >= 1, dimensions)."""
+    """Return the unit vectors of windows of about ``length`` of ``tokens``, shape (tokens >= 1, dimensions)."""
     count = max(1, round(len(tokens) / length))
     starts = np.arange(count) * len(tokens) // count
     sums = np.add.reduceat(tokens, starts, axis=0)
@@ -87,18 +87,14 @@ class WindowStore:
 
     @classmethod
     def open(cls, folder: Path, *, rows: int, dimensions: int) -> Self:
-        """Map the store in ``folder``.
-
-        Raises:
-            IndexDamaged: a file is missing, unreadable or of another shape.
-        """
+        """Map the store in ``folder``; IndexDamaged: it cannot be used."""
         return cls(
             vectors=Ragged.open(folder, WINDOWS_NAME, rows=rows, dtype=np.uint8, width=(dimensions // 2,)),
             scales=Ragged.open(folder, SCALES_NAME, rows=rows, dtype=np.float32),
         )
 
     def best(self, rows: NDArray[np.int64], vector: Vector) -> NDArray[np.float32]:
-        """The highest cosine of the unit vector ``vector`` with a window of each of ``rows``, shape (len(rows),)."""
+        """Return the highest cosine of the unit ``vector`` with a window of each of ``rows``, shape (len(rows),)."""
         if not len(rows):
             return np.empty(0, dtype=np.float32)
         values, starts = self.vectors.gather(rows)
@@ -128,7 +124,7 @@ class Projection:
 
     @classmethod
     def fit(cls, tokens: NDArray[np.float32], bits: int = BITS) -> Self:
-        """The projection to ``bits`` axes for token vectors like ``tokens``, shape (n, dimensions).
+        """Fit the projection to ``bits`` axes for token vectors like ``tokens``, shape (n, dimensions).
 
         Of the main axes only the space that they span is certain: their signs, and their directions where two weigh
         about the same, differ between processors. So a fixed random matrix is projected on that space, and the nearest
@@ -143,20 +139,20 @@ class Projection:
 
     @classmethod
     def load(cls, folder: Path, dimensions: int) -> Self:
-        """The projection in ``folder``; IndexDamaged when it cannot be read."""
+        """Load the projection from ``folder``; IndexDamaged: it cannot be read."""
         stored = load_array(folder / PROJECTION_NAME, dtype=np.float32, shape=(dimensions, BITS + 1))
         return cls(np.ascontiguousarray(stored[:, BITS]), np.ascontiguousarray(stored[:, :BITS]))
 
     def save(self, folder: Path) -> None:
-        """Write it to ``folder``."""
+        """Write the projection to ``folder``."""
         save_array(folder / PROJECTION_NAME, np.column_stack([self.matrix, self.mean]))
 
     def __call__(self, tokens: NDArray[np.float32]) -> NDArray[np.float32]:
-        """``tokens`` projected: shape (n, BITS), not normalised."""
+        """Project ``tokens``: shape (n, BITS), not normalised."""
         return np.asarray((tokens - self.mean) @ self.matrix, dtype=np.float32)
 
     def codes(self, tokens: NDArray[np.float32]) -> NDArray[np.uint8]:
-        """The signs of the projected ``tokens`` in bits: shape (n, BITS / 8)."""
+        """Return the signs of the projected ``tokens`` in bits: shape (n, BITS / 8)."""
         return np.packbits(self(tokens) > 0, axis=1)
 
 
@@ -216,11 +212,7 @@ class CodeStore:
 
     @classmethod
     def open(cls, folder: Path, *, rows: int) -> Self:
-        """Map the store in ``folder``.
-
-        Raises:
-            IndexDamaged: a file is missing, unreadable or of another shape.
-        """
+        """Map the store in ``folder``; IndexDamaged: it cannot be used."""
         return cls(
             codes=Ragged.open(folder, CODES_NAME, rows=rows, dtype=np.uint8, width=(BITS // 8,)),
             order=Ragged.open(folder, ORDER_NAME, rows=rows, dtype=np.unsignedinteger),
@@ -254,7 +246,7 @@ class Interaction:
     weights: NDArray[np.float32]
 
     def best(self) -> NDArray[np.float32]:
-        """The best cosine of each piece in each row, shape (rows, m); 0 where a row has no code."""
+        """Return the best cosine of each piece in each row, shape (rows, m); 0 where a row has no code."""
         best = np.zeros((len(self.starts), len(self.weights)), dtype=np.float32)
         some = np.append(self.starts[1:], len(self.similarities)) > self.starts
         if some.any():
@@ -262,6 +254,6 @@ class Interaction:
         return best
 
     def of(self, place: int) -> NDArray[np.float32]:
-        """The cosines of the ``place``-th row's codes, shape (its codes, m)."""
+        """Return the cosines of the codes of row ``place``, shape (codes, m)."""
         end = self.starts[place + 1] if place + 1 < len(self.starts) else None
         return self.similarities[self.starts[place] : end]

@@ -87,11 +87,7 @@ class VectorStore:
     """Reads a store. Safe to use from several threads."""
 
     def __init__(self, folder: Path, *, rows: int, dimensions: int) -> None:
-        """Map the store in ``folder``.
-
-        Raises:
-            IndexDamaged: a file is missing, unreadable or of another shape.
-        """
+        """Map the store in ``folder``; IndexDamaged: it cannot be used."""
         self.dimensions = dimensions
         self._vectors = load_array(folder / VECTORS_NAME, dtype=np.int8, shape=(rows, dimensions))
         self._scales = load_array(folder / SCALES_NAME, dtype=np.float32, shape=(rows,))

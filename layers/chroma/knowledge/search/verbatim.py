@@ -8,7 +8,7 @@ the unit's headings and lead-in, in any order, unless it leaves out the same wor
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import pairwise
@@ -38,26 +38,26 @@ class UnitWording:
 
 
 def nearest_unit(own: Sequence[str], places: Sequence[UnitWording]) -> UnitWording:
-    """Return the unit of ``places`` (at least one) with most of the words ``own``, of equals the shortest."""
+    """Return the unit of ``places`` (at least one) with most of the words ``own``; of equals the shortest."""
     words = set(own)
     return max(places, key=lambda place: (len(words.intersection(place.keys)), -len(place.keys)))
 
 
-def unit_wordings(said: Wording, head: int, table: NDArray[np.int64]) -> Sequence[UnitWording]:
-    """Return the units in a chunk's ``table``; ``head`` is the length of its title and section in ``said``."""
-    keys, light = said.keys, [not stem for stem in said.stems]
+def unit_wordings(chunk: Wording, head: int, table: NDArray[np.int64]) -> Sequence[UnitWording]:
+    """Return the units in ``table`` of a ``chunk`` whose title and section are the first ``head`` characters."""
+    keys, light = chunk.keys, [not stem for stem in chunk.stems]
 
     def words(first: int, end: int) -> slice:
-        return slice(bisect_left(said.starts, first + head), bisect_left(said.starts, end + head))
+        return slice(bisect_left(chunk.starts, first + head), bisect_left(chunk.starts, end + head))
 
     rows = table.tolist()
     headings = [row for row in rows if row[KIND] == UnitKind.HEADING]
     above = frozenset(keys[words(-head, 0)]).union(*(keys[words(row[START], row[END])] for row in headings))
-    made = []
+    wordings = []
     for row in [row for row in rows if row[KIND] != UnitKind.HEADING] or headings:
         own, lead = words(row[START], row[END]), keys[words(row[LEAD_START], row[LEAD_END])]
-        made.append(UnitWording(keys[own], light[own], [*said.ends[own][:-1], True], above.union(lead)))
-    return made
+        wordings.append(UnitWording(keys[own], light[own], [*chunk.ends[own][:-1], True], above.union(lead)))
+    return wordings
 
 
 def is_verbatim(own: Sequence[str], place: UnitWording) -> bool:
@@ -69,19 +69,15 @@ def is_verbatim(own: Sequence[str], place: UnitWording) -> bool:
     if not at or any(n not in at and key not in place.around for n, key in enumerate(own)):
         return False
     gaps = list(_gaps(sorted(at.values()), len(place.keys)))
-    return all(_is_omissible(place, *gap) for gap in gaps) and not _is_word_swapped(own, place, at, gaps)
-
-
-def _is_word_swapped(
-    own: Sequence[str], place: UnitWording, at: Mapping[int, int], gaps: Sequence[tuple[int, int]]
-) -> bool:
-    """Return whether the claim inserts a heading's word that it omits elsewhere, as with two exchanged names."""
-    left = {place.keys[n] for first, end in gaps for n in range(first, end) if not place.light[n]}
-    return any(n not in at and key in left for n, key in enumerate(own))
+    if not all(_is_omissible(place, *gap) for gap in gaps):
+        return False
+    # A word of the heading that the unit has where it was left out: two names were exchanged.
+    omitted = {place.keys[n] for first, end in gaps for n in range(first, end) if not place.light[n]}
+    return not any(n not in at and key in omitted for n, key in enumerate(own))
 
 
 def _gaps(taken: Sequence[int], size: int) -> Iterator[tuple[int, int]]:
-    """Yield the ranges before, between and after the words ``taken`` of ``size``; the first and last may be empty."""
+    """Yield the gaps before, between and behind the words ``taken`` of ``size``; the outer ones may be empty."""
     yield 0, taken[0]
     yield from ((one + 1, other) for one, other in pairwise(taken) if other > one + 1)
     yield taken[-1] + 1, size

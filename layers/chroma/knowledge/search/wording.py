@@ -68,7 +68,7 @@ class Wording:
 
     @property
     def keys(self) -> Sequence[str]:
-        """What tells the words apart: their stems, or themselves where they are stop words."""
+        """A key for each word: its stem, or the word itself if it is a stop word."""
         return [stem or word for stem, word in zip(self.stems, self.words, strict=True)]
 
     def pairs(self, reach: int = 1) -> frozenset[Pair]:
@@ -78,7 +78,7 @@ class Wording:
 
 
 def parse_wording(text: str, terms: Terms) -> Wording:
-    """``text`` in letters; ``terms`` are the index's own. Offsets hold where NFKC and lower case keep its length."""
+    """Parse ``text`` with the index's ``terms``; offsets hold where NFKC and lower case keep its length."""
     text = unicodedata.normalize("NFKC", text).lower()
     tokens = [(token.start() + at, piece) for token in _TOKEN.finditer(text) for at, piece in parts(token[0])]
     found = [word for _, word in tokens]

@@ -94,11 +94,7 @@ def save_words(folder: Path, words: Mapping[str, int]) -> None:
 
 
 def load_words(folder: Path) -> Counter[str]:
-    """Load the words that ``save_words`` wrote.
-
-    Raises:
-        IndexDamaged: there is no such file, or it does not fit the other.
-    """
+    """Load the words that ``save_words`` wrote; IndexDamaged: they cannot be read."""
     try:
         held = (folder / WORDS_NAME).read_text(encoding="utf-8").split("\n")
     except (OSError, ValueError) as exc:
