@@ -109,7 +109,7 @@ def cost_page() -> str:
         rows.append(
             f"| 1,000 questions, {profile} | {plain:.3f} | {sum(per_thousand(listed, used, profile).values()):.3f} |"
         )
-    rows.append(f"| a month in which nobody asks | {idle:.2f} | {idle_llm:.2f} |")
+    rows.append(f"| a month without questions | {idle:.2f} | {idle_llm:.2f} |")
     return before + BEGIN + "\n" + "\n".join(rows) + "\n\n" + END + after
 
 
