@@ -135,4 +135,6 @@ def test_the_table_follows_the_prices(monkeypatch: pytest.MonkeyPatch) -> None:
     before = cost.cost_page()
     monkeypatch.setattr(cost, "prices", lambda: {**prices(), "aws": dearer})
     assert "without questions | 9.74 | 10.14 |" in before
-    assert cost.cost_page() == before.replace("without questions | 9.74 | 10.14 |", "without questions | 109.74 | 110.14 |")
+    assert cost.cost_page() == before.replace(
+        "without questions | 9.74 | 10.14 |", "without questions | 109.74 | 110.14 |"
+    )
