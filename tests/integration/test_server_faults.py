@@ -24,7 +24,7 @@ from knowledge.build.server_ingest import ingest_to_server
 from knowledge.engines.server import connection as connection_module
 from knowledge.engines.server import database as database_module
 from knowledge.engines.server.address import ServerAddress
-from knowledge.engines.server.connection import AT_ONCE, WAITING, Connection, RetryPolicy
+from knowledge.engines.server.connection import AT_ONCE, WAITING, CallPolicy, Connection
 from knowledge.engines.server.database import Database
 from knowledge.model.errors import (
     IndexDamaged,
@@ -43,7 +43,7 @@ pytestmark = pytest.mark.slow
 KEY = "ck-a-key-that-nobody-may-see"
 BOUNDED_S = 20
 """Nothing here takes longer, on however busy a machine: it ends at all."""
-QUICK = RetryPolicy(seconds=1.0, tries=2)
+QUICK = CallPolicy(seconds=1.0, tries=2)
 
 
 def document(number: int, text: str = "") -> Document:
@@ -203,7 +203,7 @@ def test_more_than_can_wait_are_refused_at_once_and_the_others_answered(proxy: F
             held.wait(BOUNDED_S)
             return "done"
 
-        patient = RetryPolicy(seconds=BOUNDED_S, tries=1)
+        patient = CallPolicy(seconds=BOUNDED_S, tries=1)
         with ThreadPoolExecutor(AT_ONCE + WAITING) as pool:
             calls = [pool.submit(connection.call, wait, policy=patient) for _ in range(AT_ONCE + WAITING)]
             for _ in range(AT_ONCE):

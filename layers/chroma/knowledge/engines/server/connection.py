@@ -42,16 +42,16 @@ _deadline: ContextVar[float] = ContextVar("deadline", default=math.inf)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RetryPolicy:
+class CallPolicy:
     """The time limit of one try, and the number of tries."""
 
     seconds: float
     tries: int
 
 
-READ_POLICY = RetryPolicy(seconds=4.0, tries=2)
+READ_POLICY = CallPolicy(seconds=4.0, tries=2)
 """A read of 150 records takes 10 to 40 ms on a healthy server."""
-WRITE_POLICY = RetryPolicy(seconds=120.0, tries=5)
+WRITE_POLICY = CallPolicy(seconds=120.0, tries=5)
 
 
 class Connection:
@@ -68,7 +68,7 @@ class Connection:
         self._turns = threading.BoundedSemaphore(AT_ONCE)
         self._waiting = threading.BoundedSemaphore(AT_ONCE + WAITING)
 
-    def call[T](self, work: Callable[[ServerAPI], T], *, policy: RetryPolicy = READ_POLICY) -> T:
+    def call[T](self, work: Callable[[ServerAPI], T], *, policy: CallPolicy = READ_POLICY) -> T:
         """Return the result of ``work``, which gets the server's API.
 
         Raises:

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from knowledge.engines.chroma import collection_configuration
-from knowledge.engines.server.connection import READ_POLICY, WRITE_POLICY, Connection, RetryPolicy
+from knowledge.engines.server.connection import READ_POLICY, WRITE_POLICY, CallPolicy, Connection
 from knowledge.engines.server.records import VALUE_CHARS, StoredChunk, from_record
 from knowledge.model.errors import (
     IndexDamaged,
@@ -62,7 +62,7 @@ class Database:
 
     connection: Connection
     name: str
-    policy: RetryPolicy = READ_POLICY
+    policy: CallPolicy = READ_POLICY
 
     def current(self) -> tuple[str, str]:
         """Return the current version and the previous one, "" where there is none."""
