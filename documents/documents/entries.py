@@ -1,4 +1,4 @@
-"""Lists of definitions (a term, and what is said of it) as Markdown, which has none: one way for all formats.
+"""Definition lists (terms and their definitions) as Markdown, which lacks them: one way for all formats.
 
 A converter marks where such a list begins, where its terms stand and where it ends; ``settled`` makes entries or items
 of it. Where the terms are names of code (an option, a setting, a field) each is an entry: a heading one level below its
@@ -41,7 +41,7 @@ class _Entry:
 
 @dataclass(slots=True)
 class _List:
-    """A list, and what stands before each of its lines."""
+    """A definition list, and the prefix of each of its lines."""
 
     prefix: str
     entries: list[_Entry] = field(default_factory=list)
@@ -70,16 +70,16 @@ class _Place:
 
 
 def settled(text: str) -> str:
-    """``text`` with its marked lists as entries or items; what has no marks comes back as it is."""
-    return _joined(_shown(_parsed(text.split("\n")), _Place())) if BEGIN in text else text
+    """Return ``text`` with its marked lists as entries or items; text without marks is unchanged."""
+    return _join(_render(_parse(text.split("\n")), _Place())) if BEGIN in text else text
 
 
 def items(text: str) -> str:
-    """``text`` with its marked lists as items, whatever their terms: for what goes into a list or a quotation."""
-    return _joined(_shown(_parsed(text.split("\n")), _Place(), flat=True))
+    """Return ``text`` with all marked lists as items: for text inside a list or a quotation."""
+    return _join(_render(_parse(text.split("\n")), _Place(), flat=True))
 
 
-def _joined(lines: Iterable[str | None]) -> str:
+def _join(lines: Iterable[str | None]) -> str:
     """The lines as a text; None is an empty line, where there is none."""
     found: list[str] = []
     for line in lines:
@@ -90,12 +90,12 @@ def _joined(lines: Iterable[str | None]) -> str:
     return "\n".join(found)
 
 
-def _parsed(lines: Sequence[str]) -> list[str | _List]:
+def _parse(lines: Sequence[str]) -> list[str | _List]:
     """The lines, and the lists among them; a mark that belongs to no list is left out."""
     found: list[str | _List] = []
     lists: list[_List] = []
     for line in lines:
-        rest = reduce(lambda left, around: _without(around.prefix, left), lists, line)
+        rest = reduce(lambda left, around: _strip_prefix(around.prefix, left), lists, line)
         mark = _MARK.match(rest)
         into = _body(lists[-1]) if lists else found
         if not mark:
@@ -106,21 +106,21 @@ def _parsed(lines: Sequence[str]) -> list[str | _List]:
         elif lists and mark[2] == END:
             lists.pop()
         elif lists:
-            _take(mark[3].strip(), lists[-1].entries)
+            _add_term(mark[3].strip(), lists[-1].entries)
     return found
 
 
 def _body(one: _List) -> list[str | _List]:
-    """Where what is said next belongs; before the first term that is an entry without one."""
+    """Return the body of the last entry; before the first term, that of an entry without terms."""
     one.entries += [] if one.entries else [_Entry([])]
     return one.entries[-1].body
 
 
-def _without(prefix: str, line: str) -> str:
+def _strip_prefix(prefix: str, line: str) -> str:
     return "" if line == prefix.rstrip() else line.removeprefix(prefix)
 
 
-def _take(term: str, entries: list[_Entry]) -> None:
+def _add_term(term: str, entries: list[_Entry]) -> None:
     """A term behind another one without a body has that one's."""
     if not term:
         return
@@ -130,7 +130,7 @@ def _take(term: str, entries: list[_Entry]) -> None:
         entries.append(_Entry([term]))
 
 
-def _shown(
+def _render(
     parts: Sequence[str | _List], place: _Place, *, flat: bool = False, inside: bool = False
 ) -> Iterator[str | None]:
     """The lines of ``parts``, which stand at ``place``; ``flat``: where there is no place for a heading.
@@ -157,18 +157,18 @@ def _shown(
 def _sections(one: _List, place: _Place) -> Iterator[str | None]:
     for entry in one.entries:
         yield from _heading(entry.terms, place.level) if entry.terms else ()
-        within = _inside(entry.terms, place.level) if entry.terms else replace(place)
-        yield from _shown(_trimmed(entry.body), within, inside=bool(entry.terms))
+        within = _place_inside(entry.terms, place.level) if entry.terms else replace(place)
+        yield from _render(_trim(entry.body), within, inside=bool(entry.terms))
     yield None
 
 
-def _inside(terms: Sequence[str], level: int) -> _Place:
+def _place_inside(terms: Sequence[str], level: int) -> _Place:
     place = _Place()
     place.passes(_heading(terms, level)[1] or "")
     return place
 
 
-def _trimmed(body: Sequence[str | _List]) -> Sequence[str | _List]:
+def _trim(body: Sequence[str | _List]) -> Sequence[str | _List]:
     says = [number for number, part in enumerate(body) if isinstance(part, _List) or part.strip()]
     return body[says[0] : says[-1] + 1] if says else ()
 
@@ -189,21 +189,21 @@ def _heading(terms: Sequence[str], level: int) -> tuple[str | None, ...]:
     names = [_as_code(_ID.sub("", term)) for term in terms]
     anchor = next((found[0] for term in terms if (found := _ID.search(term))), "")
     said = ", ".join(names)
-    short = said if len(said) <= MAX_HEADING_CHARS else _shortened(names[0])
+    short = said if len(said) <= MAX_HEADING_CHARS else _shorten(names[0])
     marks = "#" * min(max(level + 1, _LEVELS[0]), _LEVELS[1])
     heading = (None, f"{marks} {short} {anchor.strip()}".rstrip(), None)
     return heading if short == said else (*heading, said, None)
 
 
 def _as_code(term: str) -> str:
-    """A name with what stands for its values, as code and nothing else; other terms as they are."""
+    """Return a name with its placeholders as plain code; other terms are unchanged."""
     if not _NAME.match(term) or _IS_CODE.match(term):
         return term
     plain = _MARKS.sub("", term).strip()
     return f"`{plain}`" if plain else term
 
 
-def _shortened(name: str) -> str:
+def _shorten(name: str) -> str:
     if len(name) <= MAX_HEADING_CHARS:
         return name
     short = _NAME_ENDS.split(name)[0][:MAX_HEADING_CHARS]
@@ -214,7 +214,7 @@ def _items(one: _List) -> Iterator[str | None]:
     yield None
     for entry in one.entries:
         term = ", ".join(_ID.sub("", term) for term in entry.terms)
-        body = _joined(_shown(_trimmed(entry.body), _Place(), flat=True))
+        body = _join(_render(_trim(entry.body), _Place(), flat=True))
         if not term:
             yield from (body, None) if body else ()
             continue

@@ -1,4 +1,4 @@
-"""What can be wrong with a file or a site; each message is what follows its name, in words."""
+"""Errors of files and sites; each message is a sentence that continues after the name."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ class DocumentError(Exception):
 
 
 class NoText(DocumentError):
-    """A file that is as it should be, and in which there is nothing to read."""
+    """A correct file without text."""
 
 
 class Unconvertible(DocumentError):
-    """A file that is not converted: it is locked, too large, or not what its suffix says."""
+    """A file that is not converted: it is locked, too large, or does not fit its suffix."""
 
 
 class Unreadable(DocumentError):
-    """A file or a site that cannot be read: it is damaged, or nobody may."""
+    """A file or a site that cannot be read: it is damaged, or reading is not allowed."""

@@ -1,4 +1,4 @@
-"""The values that go in and out: Markdown, what was not as it should be, and what a crawl is given and gives."""
+"""The arguments and results of the package: Markdown with caveats, the limits of a crawl and its pages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ValueError."""
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """What was made of a file: Markdown, front matter allowed, and what was not as it should be."""
+    """A converted file: Markdown, perhaps with front matter, and sentences about losses."""
 
     text: str
     caveats: tuple[str, ...] = ()
@@ -31,7 +31,7 @@ class FetchFailure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How much is fetched at most, and how fast.
+    """The limits of a crawl.
 
     ``pages`` counts addresses that are asked for. Bytes are decoded ones, so that a small body that unpacks to a large
     one counts as the large one. ``per_second`` is requests each second; the site's ``Crawl-delay`` wins when slower.
@@ -64,7 +64,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrawlResult:
-    """What a crawl found: ``failed`` names addresses (as ``path``), ``skipped`` counts by reason.
+    """The result of a crawl: ``failed`` names addresses (as ``path``), ``skipped`` counts by reason.
 
     ``lost`` are the paths, as in ``Page``, that pages behind the failed addresses would have.
     """

@@ -14,8 +14,8 @@ MAX_DEPTH = 50
 def load(text: str) -> object:
     """Read one YAML document: lists, mappings, ``True``, ``False``, ``None``; every other value is its text as written.
 
-    Of equal keys the first counts. What a tag names (``!!python/object:...``, ``!ENV``) is never made: the value is
-    read as if the tag were not there. ``<<`` is a key like any other, so that merges expand to nothing.
+    Of equal keys the first counts. Tags (``!!python/object:...``, ``!ENV``) are ignored. ``<<`` is a key like any
+    other, so that merges expand to nothing.
 
     Raises:
         ValueError: ``text`` is not such YAML; the message is one line.

@@ -17,7 +17,7 @@ type Status = Literal["ok", "failed", "skipped"]
 
 
 class Failed(Exception):
-    """A check did not pass; the message says what it saw."""
+    """A check did not pass; the message is its finding."""
 
 
 class Skipped(Exception):

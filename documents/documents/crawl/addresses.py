@@ -20,7 +20,7 @@ class InvalidAddress(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class WebOrigin:
     """The host and port of an address; ``is_secure``: its scheme is https."""
 
     host: str
@@ -28,7 +28,7 @@ class Origin:
     is_secure: bool
 
     @classmethod
-    def from_url(cls, url: str) -> Origin:
+    def from_url(cls, url: str) -> WebOrigin:
         """Return the origin of an address in normal form."""
         parts = urlsplit(url)
         return cls(parts.hostname or "", parts.port, parts.scheme == "https")

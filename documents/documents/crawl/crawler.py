@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 from filelock import FileLock, Timeout
 
-from documents.crawl.addresses import Origin, page_name, parse_address, short_hash
+from documents.crawl.addresses import WebOrigin, page_name, parse_address, short_hash
 from documents.crawl.cache import Cache, Entry
 from documents.crawl.client import ByteLimitReached, Client, FetchError, World
 from documents.crawl.content import HTML
@@ -47,7 +47,7 @@ def crawl(
         Unreadable: the address is malformed, private, not allowed by robots.txt, or leads to another host.
     """
     start = parse_address(address)
-    folder = cache / f"{Origin.from_url(start).host.replace(':', '_')}-{short_hash(start)}"
+    folder = cache / f"{WebOrigin.from_url(start).host.replace(':', '_')}-{short_hash(start)}"
     folder.mkdir(parents=True, exist_ok=True)
     try:
         with FileLock(folder / ".lock", timeout=0):

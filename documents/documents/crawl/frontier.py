@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from urllib.parse import urlsplit
 
-from documents.crawl.addresses import InvalidAddress, Origin, folder_path, normalise_url
+from documents.crawl.addresses import InvalidAddress, WebOrigin, folder_path, normalise_url
 from documents.crawl.content import unreadable_type
 from documents.crawl.robots import RobotsRules
 from documents.errors import Unreadable
@@ -27,7 +27,7 @@ class Scope:
 
     def move_to(self, url: str) -> None:
         """Set the scope by ``url``, the given address after redirects."""
-        self.origin = Origin.from_url(url)
+        self.origin = WebOrigin.from_url(url)
         self._folder = folder_path(url)
         self.follow_links = self._folder is not None
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from documents.crawl.addresses import InvalidAddress, Origin, folder_path, normalise_url, page_name, parse_address
+from documents.crawl.addresses import InvalidAddress, WebOrigin, folder_path, normalise_url, page_name, parse_address
 from documents.errors import Unreadable
 
 
@@ -74,11 +74,13 @@ def test_what_a_given_address_stands_for(url: str, path: str | None) -> None:
 
 
 def test_site_reads_its_http_links_over_https_and_no_other_port() -> None:
-    site = Origin.from_url("https://x.example/")
+    site = WebOrigin.from_url("https://x.example/")
     assert site.match_url("http://x.example/a") == "https://x.example/a"
     assert site.match_url("https://x.example:8443/a") is None
     assert site.match_url("https://www.x.example/a") is None
-    assert Origin.from_url("http://x.example:8000/").match_url("https://x.example:8000/a") == "https://x.example:8000/a"
+    assert (
+        WebOrigin.from_url("http://x.example:8000/").match_url("https://x.example:8000/a") == "https://x.example:8000/a"
+    )
 
 
 @pytest.mark.parametrize(
