@@ -17,7 +17,7 @@ from typing import get_args
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
-from rag.config.fields import EnvironmentSettings, Origin, UnitName, variable_names
+from rag.config.fields import DefaultOrigin, EnvironmentSettings, UnitName, variable_names
 from rag.config.settings import Settings
 from rag.profiles import PROFILES
 from ragctl.cost import cost_page
@@ -72,7 +72,7 @@ def _table(model: type[EnvironmentSettings]) -> Iterator[str]:
             next((rule.name for rule in field.metadata if isinstance(rule, UnitName)), ""),
             _accepts(field),
             described[name],
-            next((rule.name for rule in field.metadata if isinstance(rule, Origin)), ""),
+            next((rule.name for rule in field.metadata if isinstance(rule, DefaultOrigin)), ""),
         )
         yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from rag.adapters.llm.backoff import RetryPolicy
+from rag.adapters.llm.backoff import BackoffPolicy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChatConfig(RetryPolicy):
+class ChatConfig(BackoffPolicy):
     """The address of a chat model, its parameters, timeouts and retries.
 
     ``read_timeout_s`` bounds one whole call, from the first byte sent to the last one read; of a streamed call, the
@@ -34,7 +34,7 @@ class ChatConfig(RetryPolicy):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CallLimits(RetryPolicy):
+class CallLimits(BackoffPolicy):
     """The timeouts and retries of an embedder; ``batch_s`` bounds all calls and pauses of a batch."""
 
     connect_s: float

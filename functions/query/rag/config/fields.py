@@ -1,7 +1,7 @@
 """The parts of a setting: one annotated line with type, unit, variable, bounds, origin and default, and a sentence.
 
     class Example(EnvironmentSettings):
-        wait_s: Annotated[Seconds, env("WAIT_S", le=60), Origin("waypoint")] = 5.0
+        wait_s: Annotated[Seconds, env("WAIT_S", le=60), DefaultOrigin("waypoint")] = 5.0
         '''Longest wait.'''
 
 ``ragctl docs`` makes docs/configuration.md from these lines. A subclass changes a default by another annotated line.
@@ -30,7 +30,7 @@ class UnitName:
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class DefaultOrigin:
     """The seed or the document that fixes a default."""
 
     name: str
@@ -60,5 +60,5 @@ Share = Annotated[float, Field(ge=0, le=1)]
 PositiveShare = Annotated[float, Field(gt=0, le=1)]
 Percent = Annotated[float, Field(ge=0, le=100)]
 
-CLOCKIFY, GACOUNTS, WAYPOINT = Origin("clockify"), Origin("gacounts"), Origin("waypoint")
-DESIGN = Origin("DESIGN.md")
+CLOCKIFY, GACOUNTS, WAYPOINT = DefaultOrigin("clockify"), DefaultOrigin("gacounts"), DefaultOrigin("waypoint")
+DESIGN = DefaultOrigin("DESIGN.md")

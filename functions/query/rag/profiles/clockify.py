@@ -10,7 +10,7 @@ from pydantic import field_validator
 from rag.answer.citation_forms import IdForm
 from rag.answer.confidence import ConfidenceRouter
 from rag.ask.admission import StrictAdmission
-from rag.config.fields import CLOCKIFY, Chunks, Origin, Percent, PositiveShare, Share, Tokens, env
+from rag.config.fields import CLOCKIFY, Chunks, DefaultOrigin, Percent, PositiveShare, Share, Tokens, env
 from rag.find.gate import Coverage
 from rag.find.pack import IdPacker, NumberPacker, disarm_ids
 from rag.find.refine import Mmr
@@ -22,7 +22,7 @@ from rag.profiles.shared.pipeline import UNCALIBRATED, Profile, RetrievalPolicy,
 
 DECLINE = "I don't know based on the MD."
 
-DOCS = Origin("docs/profiles.md")
+DOCS = DefaultOrigin("docs/profiles.md")
 SEED_THRESHOLD = 0.25
 SEED = Seed(
     cuts=True,

@@ -10,8 +10,8 @@ from rag.config.fields import (
     Characters,
     Chunks,
     Cosine,
+    DefaultOrigin,
     EnvironmentSettings,
-    Origin,
     Pause,
     Percent,
     PositiveShare,
@@ -150,7 +150,7 @@ def test_every_setting_is_documented_and_its_default_is_accepted(model: type[Env
     assert model.model_validate(defaults) == model()
 
 
-HERE = Origin("here")
+HERE = DefaultOrigin("here")
 
 
 class Kinds(EnvironmentSettings):

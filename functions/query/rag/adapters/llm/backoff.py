@@ -11,7 +11,7 @@ from email.utils import parsedate_to_datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RetryPolicy:
+class BackoffPolicy:
     """The calls after the first, and the pauses before them: see ``backoff_s``."""
 
     retries: int
@@ -20,7 +20,7 @@ class RetryPolicy:
     jitter: float = 0.25
 
 
-def backoff_s(attempt: int, policy: RetryPolicy, *, random: Callable[[], float]) -> float:
+def backoff_s(attempt: int, policy: BackoffPolicy, *, random: Callable[[], float]) -> float:
     """Return the seconds to wait after failed attempt number ``attempt`` (from 1).
 
     ``min(base * 2**(attempt - 1) * (1 + random() * jitter), cap)``, the Waypoint seed's calculateBackoff:

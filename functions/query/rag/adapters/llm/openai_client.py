@@ -18,7 +18,7 @@ from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from rag.adapters.llm.backoff import RetryPolicy, backoff_s, retry_after_s
+from rag.adapters.llm.backoff import BackoffPolicy, backoff_s, retry_after_s
 from rag.adapters.llm.openai_wire import TimedOut, Transient, classify_error, names_context_window, refused_parameter
 from rag.adapters.time_limit import stream_within
 from rag.errors import ContextTooLong, LlmDenied, LlmFailed, LlmUnavailable, ParameterRefused
@@ -172,7 +172,7 @@ class OpenAiServer:
                 self._client.api_key = PLACEHOLDER_KEY
                 close_connections(self._client)
 
-    def retry[T](self, attempt: Callable[[], T], policy: RetryPolicy, left_s: Callable[[], float]) -> T:
+    def retry[T](self, attempt: Callable[[], T], policy: BackoffPolicy, left_s: Callable[[], float]) -> T:
         """Return the result of ``attempt``, which is tried again after each ``Transient`` failure.
 
         The pause is the server's retry-after, else ``backoff_s``. The failure is raised if no retry is left, or if the

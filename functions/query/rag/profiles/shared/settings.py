@@ -1,6 +1,6 @@
 """The settings of every profile: chat model, page, memory, cache, and evidence against the seed's rules.
 
-A profile overrides a default with an annotated line of the same type and its own ``Origin``. The seeds of Waypoint and
+A profile overrides a default with an annotated line of the same type and its own origin. The seeds of Waypoint and
 Clockify have no conversations; readers of a page expect follow-up questions to work, so every profile recalls five
 turns. DESIGN.md, decision 19: by default the index's evidence decides in every profile, SEED_RULES=on gives each the
 numbers, retriever, gate and confidence of its seed, and a number that is set explicitly wins over both.

@@ -8,7 +8,7 @@ from fakes_llm import completion
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.adapters.llm.backoff import RetryPolicy, backoff_s, retry_after_s
+from rag.adapters.llm.backoff import BackoffPolicy, backoff_s, retry_after_s
 from rag.adapters.llm.openai_wire import ModelNotFound, Transient, classify_error, read_completion
 from rag.errors import LlmDenied, LlmFailed, RequestRefused
 from rag.values.chat import Completion, Usage
@@ -160,7 +160,7 @@ NOON = 1_792_929_600.0  # Sun, 25 Oct 2026 12:00:00 GMT
 
 
 def seed_backoff_s(attempt: int, draw: float) -> float:
-    return backoff_s(attempt, RetryPolicy(retries=3, base_s=1.0, cap_s=10.0), random=lambda: draw)
+    return backoff_s(attempt, BackoffPolicy(retries=3, base_s=1.0, cap_s=10.0), random=lambda: draw)
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_the_seeds_table(attempt: int, shortest_s: float, longest_s: float) -> N
 
 def test_jitter_is_a_share_of_the_delay_at_that_attempt() -> None:
     assert seed_backoff_s(3, 0.5) == 4.5
-    assert backoff_s(2, RetryPolicy(retries=3, base_s=0.5, cap_s=10.0, jitter=1.0), random=lambda: 0.5) == 1.5
+    assert backoff_s(2, BackoffPolicy(retries=3, base_s=0.5, cap_s=10.0, jitter=1.0), random=lambda: 0.5) == 1.5
 
 
 @given(
@@ -187,7 +187,7 @@ def test_jitter_is_a_share_of_the_delay_at_that_attempt() -> None:
 def test_a_delay_stays_between_its_base_and_its_jitter_and_never_passes_the_cap(
     attempt: int, draw: float, base: float, cap: float, jitter: float
 ) -> None:
-    policy = RetryPolicy(retries=3, base_s=base, cap_s=cap, jitter=jitter)
+    policy = BackoffPolicy(retries=3, base_s=base, cap_s=cap, jitter=jitter)
     delay_s = backoff_s(attempt, policy, random=lambda: draw)
 
     least_s = base * 2.0 ** min(attempt - 1, 500)
