@@ -31,7 +31,7 @@ from knowledge.model.values import (
 )
 from knowledge.search.candidates import Candidates
 from rag.adapters import secrets
-from rag.adapters.sqlite.table import SqliteTable
+from rag.adapters.sqlite import SqliteTable
 from rag.adapters.stores.cache import LayeredCache
 from rag.adapters.stores.feedback import TableFeedback
 from rag.ask.acronyms import AcronymTable

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from rag.adapters.sqlite.table import SqliteTable
-from rag.adapters.stores.records import decode, encode_answer, expiry
+from rag.adapters.sqlite import SqliteTable
+from rag.adapters.stores.layout import decode, encode_answer, expiry
 from rag.values.question import Turn
 from rag.values.stored import CachedAnswer, CacheHit
 

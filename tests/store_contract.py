@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from fakes import FakeClock, make_hit
 
-from rag.adapters.stores.records import digest
+from rag.adapters.stores.layout import digest
 from rag.adapters.stores.sessions import forget_session
 from rag.adapters.stores.table import Table
 from rag.errors import TooManyVotes

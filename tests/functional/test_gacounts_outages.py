@@ -15,7 +15,7 @@ from fakes_stores import sqlite_table
 from functional.gacounts_service import COLORS, MEALS, TOMATOES, TRAINING, cached, counted, gacounts
 from functional.harness import Api, Start
 
-from rag.adapters.sqlite import table as sqlite_module
+from rag.adapters import sqlite as sqlite_module
 
 SKIPPED = ["cache", "feedback", "memory"]
 

@@ -35,7 +35,7 @@ STORE = """
 from pathlib import Path
 from tempfile import mkdtemp
 
-from rag.adapters.sqlite.table import SqliteTable
+from rag.adapters.sqlite import SqliteTable
 
 
 class AtticTable(SqliteTable):

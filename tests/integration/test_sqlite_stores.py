@@ -25,9 +25,8 @@ from store_contract import (
     outline,
 )
 
-from rag.adapters.sqlite import table as sqlite_module
-from rag.adapters.sqlite.files import find_exposed
-from rag.adapters.sqlite.table import BUSY_TIMEOUT_S, SCHEMA_VERSION, WRITES_BETWEEN_SWEEPS, SqliteTable
+from rag.adapters import sqlite as sqlite_module
+from rag.adapters.sqlite import BUSY_TIMEOUT_S, SCHEMA_VERSION, WRITES_BETWEEN_SWEEPS, SqliteTable, find_exposed
 from rag.adapters.stores.cache import TableAnswerCache
 from rag.adapters.stores.feedback import TableFeedback
 from rag.adapters.stores.guard import VOTE_BUDGET_S, StoreGuard
@@ -41,7 +40,7 @@ WRITER = """
 import sys
 from pathlib import Path
 from store_contract import KEY, SESSION, START, make_answer, make_response, make_turn
-from rag.adapters.sqlite.table import SqliteTable
+from rag.adapters.sqlite import SqliteTable
 from rag.adapters.stores.cache import TableAnswerCache
 from rag.adapters.stores.feedback import TableFeedback
 from rag.adapters.stores.sessions import TableMemory

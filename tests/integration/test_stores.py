@@ -12,7 +12,7 @@ from store_contract import AnswerCacheContract, FeedbackContract, ForgettingCont
 
 from rag.adapters.dynamodb import client as dynamodb_client
 from rag.adapters.dynamodb.table import DynamoDbTable
-from rag.adapters.sqlite.table import SqliteTable
+from rag.adapters.sqlite import SqliteTable
 from rag.adapters.stores import feedback as feedback_module
 from rag.adapters.stores.cache import TableAnswerCache
 from rag.adapters.stores.feedback import TableFeedback

@@ -39,8 +39,7 @@ def _build_dynamodb_table(settings: Settings) -> Table:
 
 
 def _build_sqlite_table(settings: Settings) -> Table:
-    from rag.adapters.sqlite.files import find_exposed
-    from rag.adapters.sqlite.table import SqliteTable
+    from rag.adapters.sqlite import SqliteTable, find_exposed
 
     path = Path(settings.store_path)
     if exposed := find_exposed(path):

@@ -29,9 +29,9 @@ class OpenStores(Stores):
 
     def warm(self) -> None:
         """Prepare the imports, models and client of the first call; no request is sent."""
-        from rag.adapters.stores import records
+        from rag.adapters.stores import layout
 
-        records.warm()
+        layout.warm()
         try:
             self.table.warm()
         except StoreUnavailable as exc:

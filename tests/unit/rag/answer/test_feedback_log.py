@@ -9,7 +9,7 @@ import pytest
 from fakes import FakeClock, make_answer, make_hit
 from fakes_stores import InMemoryAnswerCache
 
-from rag.adapters.sqlite.table import SqliteTable
+from rag.adapters.sqlite import SqliteTable
 from rag.adapters.stores.feedback import TableFeedback
 from rag.answer.feedback_log import FeedbackLog, select_grounds
 from rag.ask.answer_cache import freeze

@@ -7,7 +7,7 @@ import pytest
 from fakes import make_hit
 
 from knowledge.model.values import Match
-from rag.adapters.stores.records import decode, encode_answer
+from rag.adapters.stores.layout import decode, encode_answer
 from rag.ask.answer_cache import freeze, thaw
 from rag.http.replies import query_reply, question_reply
 from rag.values.answer import Answer, CheckedClaim, Citation, Confidence, RelatedDoc, Source

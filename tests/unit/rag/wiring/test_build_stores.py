@@ -9,7 +9,7 @@ import pytest
 from store_contract import make_answer
 
 from rag.adapters.dynamodb.table import DynamoDbTable
-from rag.adapters.sqlite.table import SqliteTable
+from rag.adapters.sqlite import SqliteTable
 from rag.config.settings import Settings, load
 from rag.errors import ConfigurationError
 from rag.values.question import Turn

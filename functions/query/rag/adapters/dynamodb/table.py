@@ -18,7 +18,7 @@ from itertools import batched, islice
 from typing import Any
 
 from rag.adapters.dynamodb.client import DynamoDbClient, TransactionCancelled
-from rag.adapters.stores.table import Attribute, Swap, SwapConflict, TableItem, TableKey
+from rag.adapters.stores.table import Attribute, Swap, SwapConflict, Table, TableItem, TableKey
 from rag.errors import StoreOutOfReach
 
 IAM_ACTIONS = (
@@ -36,11 +36,13 @@ PAUSES_S = (0.05, 0.15, 0.4)
 GET_BATCH, WRITE_BATCH = 100, 25
 """Items in one call, DynamoDB's limits."""
 
+_KINDS: Mapping[type, str] = {bool: "BOOL", str: "S", bytes: "B"}
+
 CONCURRENT_QUERIES = 3
 """Each further one may open a connection; docs/evidence/benchmarks.md has the cost."""
 
 
-class DynamoDbTable:
+class DynamoDbTable(Table):
     """See ``rag.adapters.stores.table.Table``. Without ``endpoint_url`` boto3 finds its endpoint."""
 
     def __init__(
@@ -63,9 +65,6 @@ class DynamoDbTable:
         """Close all connections and begin to open a new one, with a read of an item that does not exist."""
         self._client.reset()
         self._client.connect(lambda: self.get(TableKey("connect", "connect")))
-
-    def exists(self) -> bool:
-        return True
 
     def get(self, key: TableKey) -> TableItem | None:
         answer = self._client.call("get_item", TableName=self._name, Key=marshal_key(key), ConsistentRead=True)
@@ -146,9 +145,6 @@ class DynamoDbTable:
                 break
         return True
 
-    def purge_deleted(self) -> None:
-        """Do nothing: DynamoDB keeps no readable bytes of deleted items."""
-
     def _swap_action(self, swap: Swap) -> Mapping[str, Any]:
         values: dict[str, Attribute] = {":now": self.clock()}
         condition = "attribute_not_exists(pk) OR expiresAt <= :now"
@@ -197,19 +193,11 @@ class DynamoDbTable:
 
 def marshal(attributes: Mapping[str, Attribute]) -> dict[str, Any]:
     """Return ``attributes`` in DynamoDB's notation, such as ``{"at": {"N": "1.5"}}``."""
-    return {name: _marshal_value(value) for name, value in attributes.items()}
-
-
-def _marshal_value(value: Attribute) -> dict[str, Any]:
-    match value:
-        case bool():
-            return {"BOOL": value}
-        case str():
-            return {"S": value}
-        case bytes():
-            return {"B": value}
-        case _:
-            return {"N": repr(value)}
+    marshalled = {}
+    for name, value in attributes.items():
+        kind = _KINDS.get(type(value), "N")
+        marshalled[name] = {kind: repr(value) if kind == "N" else value}
+    return marshalled
 
 
 def marshal_key(key: TableKey) -> dict[str, Any]:

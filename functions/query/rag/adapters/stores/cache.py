@@ -9,10 +9,9 @@ from dataclasses import dataclass
 
 from cachetools import TLRUCache
 
-from rag.adapters.stores.guard import StoreGuard, guarded_read, guarded_write
-from rag.adapters.stores.layout import answer_key
-from rag.adapters.stores.records import decode, encode_answer, expiry
-from rag.adapters.stores.table import Table, TableItem
+from rag.adapters.stores.guard import GuardedStore, guarded_read, guarded_write
+from rag.adapters.stores.layout import answer_key, decode, encode_answer, expiry
+from rag.adapters.stores.table import TableItem
 from rag.ports import AnswerCache
 from rag.values.stored import CachedAnswer, CacheHit
 
@@ -23,12 +22,8 @@ MAX_ENTRY_CHARS = 64 * 1024
 """Larger answers stay in the shared layer only: 512 of them would fill a small function's memory."""
 
 
-class TableAnswerCache:
+class TableAnswerCache(GuardedStore):
     """See ``rag.ports.AnswerCache``."""
-
-    def __init__(self, table: Table, guard: StoreGuard | None = None) -> None:
-        self.guard = guard
-        self._table = table
 
     @guarded_read
     def get(self, key: str) -> CacheHit | None:

@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from rag.adapters.stores import layout
-from rag.adapters.stores.guard import StoreGuard, guarded_read, guarded_write
-from rag.adapters.stores.records import clip, decode, digest, encode_response, expiry
+from rag.adapters.stores.guard import GuardedStore, StoreGuard, guarded_read, guarded_write
+from rag.adapters.stores.layout import clip, decode, digest, encode_response, expiry
 from rag.adapters.stores.table import Attribute, Swap, SwapConflict, Table, TableItem, TableKey
 from rag.errors import TooManyVotes
 from rag.values.stored import (
@@ -42,12 +42,11 @@ MAX_TRIES = 10
 HOUR_S = 3600
 
 
-class TableFeedback:
+class TableFeedback(GuardedStore):
     """See ``rag.ports.FeedbackStore``. A session has ``votes_per_hour`` votes, with 0 any number."""
 
     def __init__(self, table: Table, guard: StoreGuard | None = None, *, votes_per_hour: int = 0) -> None:
-        self.guard = guard
-        self._table = table
+        super().__init__(table, guard)
         self._votes_per_hour = votes_per_hour
 
     @guarded_write
@@ -89,15 +88,12 @@ class TableFeedback:
 
     @guarded_read
     def votes_on(self, chunk_ids: Sequence[str], *, since: float) -> Mapping[str, tuple[Vote, ...]]:
-        digests = {chunk_id: digest(chunk_id) for chunk_id in chunk_ids}
-        voted = {item.key for item in self._table.get_many(map(layout.voted_key, digests.values()))}
-        chunks = {chunk_id: chunk for chunk_id, chunk in digests.items() if layout.voted_key(chunk) in voted}
-        if not chunks:
-            return {}
-        pks = [layout.chunk_pk(chunk) for chunk in chunks.values()]
-        items_by_chunk = self._table.newest_of_each(pks, prefix="vote#", limit=MAX_VOTES_PER_CHUNK)
+        marks = {chunk_id: layout.voted_key(digest(chunk_id)) for chunk_id in chunk_ids}
+        voted = {item.key for item in self._table.get_many(marks.values())}
+        pks = {chunk_id: mark.pk for chunk_id, mark in marks.items() if mark in voted}
+        items_by_chunk = self._table.newest_of_each(list(pks.values()), prefix="vote#", limit=MAX_VOTES_PER_CHUNK)
         found: dict[str, tuple[Vote, ...]] = {}
-        for chunk_id, items in zip(chunks, items_by_chunk, strict=True):
+        for chunk_id, items in zip(pks, items_by_chunk, strict=True):
             votes = sorted((_parse_vote(item) for item in reversed(items)), key=lambda vote: vote.at)
             if standing := tuple(vote for vote in votes if vote.at >= since):
                 found[chunk_id] = standing

@@ -23,10 +23,11 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import wraps
-from typing import Any, Concatenate, Protocol
+from typing import Any, Concatenate
 
+from rag.adapters.stores.table import Table
 from rag.adapters.time_limit import run_in_thread
 from rag.errors import StoreOutOfReach, StoreUnavailable
 
@@ -67,6 +68,7 @@ def run_for[T](call: Callable[[], T], limit_s: float) -> Future[T]:
     return outcome
 
 
+@dataclass(eq=False)
 class StoreGuard:
     """The time limits and the circuit breaker of one table. Serves any number of threads.
 
@@ -79,22 +81,15 @@ class StoreGuard:
     client, which is this process's own work and is done once.
     """
 
-    def __init__(
-        self,
-        question_s: float,
-        *,
-        vote_s: float = VOTE_BUDGET_S,
-        clock: Callable[[], float] = time.monotonic,
-        wall: Callable[[], float] = time.time,
-        run: Callable[[Callable[[], Any], float], Future[Any]] = run_for,
-        prepare: Callable[[], None] = lambda: None,
-    ) -> None:
-        self._question_s = question_s
-        self._vote_s = min(VOTE_BUDGET_S, vote_s)
-        self._clock = clock
-        self._wall = wall
-        self._run = run
-        self._prepare = prepare
+    question_s: float
+    _: KW_ONLY
+    vote_s: float = VOTE_BUDGET_S
+    clock: Callable[[], float] = time.monotonic
+    wall: Callable[[], float] = time.time
+    run: Callable[[Callable[[], Any], float], Future[Any]] = run_for
+    prepare: Callable[[], None] = lambda: None
+
+    def __post_init__(self) -> None:
         self._lock = threading.Lock()
         self._open_until = 0.0  # 0: the circuit is closed. In the past: the next call tries for all.
         self._is_cold = True  # no call has succeeded or exceeded its limit yet
@@ -103,26 +98,23 @@ class StoreGuard:
     @contextmanager
     def question(self) -> Iterator[None]:
         """Give the calls in this block a question's budgets."""
-        writes = _Budget(max(WRITE_BUDGET_S, self._question_s))
-        with _set(_BUDGETS, (_Budget(self._question_s), writes)):
+        writes = _Budget(max(WRITE_BUDGET_S, self.question_s))
+        with _set(_BUDGETS, (_Budget(self.question_s), writes)):
             yield
 
     @contextmanager
     def vote(self) -> Iterator[None]:
         """Give the calls in this block a vote's budget and try them even while the circuit is open."""
-        budget = _Budget(self._vote_s, is_vote=True)
-        with _set(_BUDGETS, (budget, budget)):
+        with _set(_BUDGETS, self._vote_budgets()):
             yield
 
     def read[T](self, call: Callable[[], T]) -> T:
         """Return the result of ``call`` within the time for reads, or raise StoreUnavailable."""
-        budgets = _BUDGETS.get()
-        return self._call(call, budgets[0] if budgets else _Budget(self._vote_s, is_vote=True))
+        return self._call(call, (_BUDGETS.get() or self._vote_budgets())[0])
 
     def write[T](self, call: Callable[[], T]) -> T:
         """Return the result of ``call`` within the time for writes, or raise StoreUnavailable: it may still write."""
-        budgets = _BUDGETS.get()
-        return self._call(call, budgets[1] if budgets else _Budget(self._vote_s, is_vote=True))
+        return self._call(call, (_BUDGETS.get() or self._vote_budgets())[1])
 
     def reset(self) -> None:
         """Forget the store's state: a snapshot was restored, elsewhere and much later."""
@@ -130,6 +122,10 @@ class StoreGuard:
             self._open_until = 0.0
             self._is_cold = True
             self._abandoned.clear()
+
+    def _vote_budgets(self) -> tuple[_Budget, _Budget]:
+        budget = _Budget(min(VOTE_BUDGET_S, self.vote_s), is_vote=True)
+        return budget, budget
 
     def _call[T](self, call: Callable[[], T], budget: _Budget) -> T:
         limit_s = budget.left_s
@@ -140,22 +136,22 @@ class StoreGuard:
                 if self._is_open():
                     raise StoreUnavailable("not tried, the store was slow or out of reach a moment ago")
                 if self._open_until:  # this call tries for all
-                    self._open_until = self._wall() + COOL_OFF_S
-            self._prepare()
-        started = self._clock()
+                    self._open_until = self.wall() + COOL_OFF_S
+            self.prepare()
+        started = self.clock()
 
         def timed_call() -> T:
-            with _set(_REMAINING_S, (lambda: started + limit_s - self._clock()) if budget.is_vote else None):
+            with _set(_REMAINING_S, (lambda: started + limit_s - self.clock()) if budget.is_vote else None):
                 return call()
 
-        outcome: Future[T] = self._run(timed_call, limit_s)
-        budget.left_s -= self._clock() - started
+        outcome: Future[T] = self.run(timed_call, limit_s)
+        budget.left_s -= self.clock() - started
         is_late = not outcome.done()
         if is_late:
             with self._lock:
                 self._abandoned.add(outcome)
-                if not self._is_cold and limit_s >= self._question_s:  # a shorter limit says nothing about the store
-                    self._open_until = self._wall() + COOL_OFF_S
+                if not self._is_cold and limit_s >= self.question_s:  # a shorter limit says nothing about the store
+                    self._open_until = self.wall() + COOL_OFF_S
                 self._is_cold = False
         outcome.add_done_callback(self._learn)
         if is_late:
@@ -164,7 +160,7 @@ class StoreGuard:
 
     def _is_open(self) -> bool:
         # A clock that was set back must not keep the store out of use.
-        return len(self._abandoned) >= MAX_ABANDONED or 0 < self._open_until - self._wall() <= COOL_OFF_S
+        return len(self._abandoned) >= MAX_ABANDONED or 0 < self._open_until - self.wall() <= COOL_OFF_S
 
     def _learn(self, outcome: Future[Any]) -> None:
         """Close the circuit after a success, in time or late; open it if the store was out of reach."""
@@ -174,29 +170,31 @@ class StoreGuard:
             if error is None:
                 self._open_until, self._is_cold = 0.0, False
             elif isinstance(error, StoreOutOfReach):
-                self._open_until = self._wall() + COOL_OFF_S
+                self._open_until = self.wall() + COOL_OFF_S
 
 
-class Guarded(Protocol):
-    """A store whose calls ``guard`` limits; None: no limits."""
+class GuardedStore:
+    """A store on ``table`` whose calls ``guard`` limits; None: no limits."""
 
-    guard: StoreGuard | None
+    def __init__(self, table: Table, guard: StoreGuard | None = None) -> None:
+        self.guard = guard
+        self._table = table
 
 
 type StoreMethod[S, **P, T] = Callable[Concatenate[S, P], T]
 
 
-def guarded_read[S: Guarded, **P, T](method: StoreMethod[S, P, T]) -> StoreMethod[S, P, T]:
+def guarded_read[S: GuardedStore, **P, T](method: StoreMethod[S, P, T]) -> StoreMethod[S, P, T]:
     """Mark a store's method as a read that its guard limits."""
     return _guarded(method, StoreGuard.read)
 
 
-def guarded_write[S: Guarded, **P, T](method: StoreMethod[S, P, T]) -> StoreMethod[S, P, T]:
+def guarded_write[S: GuardedStore, **P, T](method: StoreMethod[S, P, T]) -> StoreMethod[S, P, T]:
     """Mark a store's method as a write that its guard limits."""
     return _guarded(method, StoreGuard.write)
 
 
-def _guarded[S: Guarded, **P, T](
+def _guarded[S: GuardedStore, **P, T](
     method: StoreMethod[S, P, T], run: Callable[[StoreGuard, Callable[[], T]], T]
 ) -> StoreMethod[S, P, T]:
     @wraps(method)

@@ -1,4 +1,4 @@
-"""The layout of the table: which items the stores write, and under which keys.
+"""The items that the stores write: their keys, and records as bounded JSON that names its format.
 
     pk               sk                               attributes (each item also has an expiry)
     answer#<key>     answer                           body (JSON)
@@ -15,18 +15,42 @@
 
 <id>, <chunk>, <voter> and <session> are sha256 digests: ids come from callers and documents and may have any length and
 characters. Each turn is a separate item, so that concurrent writers neither overwrite nor lock each other; its sort key
-orders turns by ``at``, then by arrival.
+orders turns by ``at``, then by arrival. A body in another format, which an older or newer release wrote, reads as
+absent.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
+import math
 import secrets
 import time
 from collections.abc import Iterable
+from dataclasses import replace
+from typing import Literal
 
-from rag.adapters.stores.records import digest
+from pydantic import BaseModel, ConfigDict, ValidationError
+
 from rag.adapters.stores.table import TableKey
-from rag.values.stored import ANONYMOUS, ResponseRecord
+from rag.text.template import replace_surrogates
+from rag.values.question import Turn
+from rag.values.stored import (
+    ANONYMOUS,
+    MAX_ANSWER_BYTES,
+    MAX_ANSWER_CHARS,
+    MAX_CHUNK_IDS,
+    MAX_QUESTION_CHARS,
+    MAX_SOURCE_CHARS,
+    MAX_SOURCES,
+    CachedAnswer,
+    ResponseRecord,
+)
+
+
+def digest(text: str) -> str:
+    """Return the sha256 of ``text`` in hex: a key for ids of any length and any characters."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def answer_key(cache_key: str) -> TableKey:
@@ -64,19 +88,14 @@ def vote_count_key(session: str) -> TableKey:
     return TableKey(f"count#{digest(session)}", "hour")
 
 
-def chunk_pk(chunk: str) -> str:
-    """Return the partition of the votes on a chunk, which is named by its digest."""
-    return f"chunk#{chunk}"
-
-
 def voted_key(chunk: str) -> TableKey:
-    """Return the key of the mark that a chunk has votes; the chunk is named by its digest."""
-    return TableKey(chunk_pk(chunk), "voted")
+    """Return the key of the mark that a chunk has votes; ``chunk`` is its digest."""
+    return TableKey(f"chunk#{chunk}", "voted")
 
 
 def chunk_vote_key(chunk: str, sk: str, voter: str) -> TableKey:
     """Return the key of the copy, under a chunk's digest, of the vote with the sort key ``sk``."""
-    return TableKey(chunk_pk(chunk), f"{sk}#{digest(voter)}")
+    return TableKey(f"chunk#{chunk}", f"{sk}#{digest(voter)}")
 
 
 def bar_pk(cache_key: str) -> str:
@@ -94,3 +113,69 @@ def copy_keys(sk: str, voter: str, *, chunks: Iterable[str], cache_keys: Iterabl
     """Return every key to which a vote may have been copied; ``chunks`` are digests."""
     under_chunks = [chunk_vote_key(chunk, sk, voter) for chunk in chunks]
     return under_chunks + [bar_key(cache_key, sk, voter) for cache_key in cache_keys]
+
+
+def expiry(now: float, ttl_s: float) -> int:
+    """Return the Unix second at which a record expires that is stored at ``now`` for ``ttl_s`` seconds."""
+    return math.ceil(now + ttl_s)
+
+
+def clip(text: str, limit: int) -> str:
+    """Return ``text`` without lone surrogates, in at most ``limit`` characters, with an ellipsis where it was cut."""
+    text = replace_surrogates(text)
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def encode_answer(answer: CachedAnswer) -> str | None:
+    """Return ``answer`` as JSON; None if it is larger than ``MAX_ANSWER_BYTES``."""
+    text = _dump(answer)
+    return text if len(text.encode()) <= MAX_ANSWER_BYTES else None
+
+
+def encode_turn(turn: Turn) -> str:
+    """Return ``turn`` as JSON, cut to its limits; too long sources are left out, because half a URL leads nowhere."""
+    return _dump(
+        Turn(
+            question=clip(turn.question, MAX_QUESTION_CHARS),
+            asked=clip(turn.asked, MAX_QUESTION_CHARS),
+            answer=clip(turn.answer, MAX_ANSWER_CHARS),
+            at=turn.at,
+            sources=tuple(source for source in turn.sources if len(source) <= MAX_SOURCE_CHARS)[:MAX_SOURCES],
+        )
+    )
+
+
+def encode_response(response: ResponseRecord) -> str:
+    """Return ``response`` as JSON, with its best chunks."""
+    question, best = clip(response.question, MAX_QUESTION_CHARS), response.chunk_ids[:MAX_CHUNK_IDS]
+    return _dump(replace(response, question=question, chunk_ids=best))
+
+
+def decode[T](kind: type[T], text: str) -> T | None:
+    """Return the record of this ``kind`` in ``text``; None if it is in another format."""
+    try:
+        return _envelope(kind).model_validate_json(text).record
+    except ValidationError:
+        return None
+
+
+def warm() -> None:
+    """Build pydantic's models of the records, some ten milliseconds, before a request needs them."""
+    for kind in (CachedAnswer, Turn, ResponseRecord):
+        _envelope(kind)
+
+
+class _Envelope[T](BaseModel):
+    model_config = ConfigDict(arbitrary_types_allowed=True, ser_json_bytes="base64", val_json_bytes="base64")
+
+    format: Literal[3]
+    record: T
+
+
+def _envelope[T](kind: type[T]) -> type[_Envelope[T]]:
+    return _Envelope[kind]  # type: ignore[valid-type]
+
+
+def _dump[T](record: T) -> str:
+    body = _envelope(type(record))(format=3, record=record).model_dump(mode="json", exclude_defaults=True)
+    return replace_surrogates(json.dumps(body, ensure_ascii=False, separators=(",", ":")))

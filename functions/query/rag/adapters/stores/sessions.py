@@ -8,19 +8,15 @@ so that no answer pays for a list of them.
 from __future__ import annotations
 
 from rag.adapters.stores import layout
-from rag.adapters.stores.guard import StoreGuard, guarded_read, guarded_write
-from rag.adapters.stores.records import decode, digest, encode_turn, expiry
+from rag.adapters.stores.guard import GuardedStore, guarded_read, guarded_write
+from rag.adapters.stores.layout import decode, digest, encode_turn, expiry
 from rag.adapters.stores.table import Table, TableItem, TableKey
 from rag.values.question import Turn
 from rag.values.stored import MAX_TURNS, TURN_TTL_S, ErasedCounts, ResponseRecord
 
 
-class TableMemory:
+class TableMemory(GuardedStore):
     """See ``rag.ports.Memory``."""
-
-    def __init__(self, table: Table, guard: StoreGuard | None = None) -> None:
-        self.guard = guard
-        self._table = table
 
     @guarded_write
     def remember(self, session_id: str, turn: Turn) -> None:

@@ -1,6 +1,6 @@
 """The storage port: one table of items, each under a partition key and a sort key.
 
-Implemented by ``rag.adapters.dynamodb.table`` and ``rag.adapters.sqlite.table``. ``rag.adapters.stores.layout`` lists
+Implemented by ``rag.adapters.dynamodb.table`` and ``rag.adapters.sqlite``. ``rag.adapters.stores.layout`` lists
 the items of the stores.
 """
 
@@ -54,13 +54,15 @@ class Table(Protocol):
     """The current Unix time in seconds."""
 
     def warm(self) -> None:
-        """Make the client, with its imports; no request is sent."""
+        """Make the client, with its imports, if there is one; no request is sent."""
+        return
 
     def renew(self) -> None:
         """Close all connections; the next call opens others. Not while calls are running."""
 
     def exists(self) -> bool:
         """Return False if no item was ever written."""
+        return True
 
     def get(self, key: TableKey) -> TableItem | None:
         """Return the item at ``key`` unless it has expired."""
@@ -76,6 +78,7 @@ class Table(Protocol):
 
     def newest_of_each(self, pks: Sequence[str], *, prefix: str, limit: int) -> list[list[TableItem]]:
         """Return the result of ``newest`` for each of ``pks``, in their order."""
+        return [self.newest(pk, prefix=prefix, limit=limit) for pk in pks]
 
     def list_partition(self, pk: str) -> list[TableItem]:
         """Return every item under ``pk``, expired ones too."""
@@ -88,12 +91,14 @@ class Table(Protocol):
 
     def put(self, item: TableItem) -> None:
         """Write ``item``, replacing the one at its key."""
+        self.put_many([item])
 
     def put_many(self, items: Iterable[TableItem]) -> None:
         """Write ``items``, each at another key; if this raises, some may have been written."""
 
     def delete(self, key: TableKey) -> None:
         """Delete the item at ``key`` if there is one."""
+        self.delete_many([key])
 
     def delete_many(self, keys: Iterable[TableKey]) -> None:
         """Delete the items at ``keys``; if this raises, some may have been deleted."""
@@ -110,4 +115,5 @@ class Table(Protocol):
         """
 
     def purge_deleted(self) -> None:
-        """Remove the bytes of deleted items from the disk."""
+        """Remove the bytes of deleted items that are still readable, if there are any."""
+        return

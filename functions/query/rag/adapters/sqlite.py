@@ -1,5 +1,7 @@
 """The storage port on one SQLite file, which the local server and ``ragctl`` share.
 
+The file is private to its owner, and its deletion or replacement is recognised.
+
 Each process keeps one connection, made on first use, which its threads use in turn. (With a connection for each
 operation SQLite would rebuild the index of its log each time: 10-30 ms per write instead of .1, measured.)
 """
@@ -9,7 +11,9 @@ from __future__ import annotations
 import base64
 import itertools
 import json
+import os
 import sqlite3
+import stat
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,10 +21,13 @@ from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 
-from rag.adapters.sqlite.files import FileId, create_private, file_id, find_exposed
 from rag.adapters.stores.guard import lock_wait_s
-from rag.adapters.stores.table import Attribute, Swap, SwapConflict, TableItem, TableKey
+from rag.adapters.stores.table import Attribute, Swap, SwapConflict, Table, TableItem, TableKey
 from rag.errors import StoreUnavailable
+
+_SIDE_FILES = ("-wal", "-shm", "-journal")
+"""Endings of the files that SQLite keeps beside a database; all of them hold rows."""
+_OTHERS_MAY = stat.S_IRGRP | stat.S_IWGRP | stat.S_IROTH | stat.S_IWOTH
 
 SCHEMA_VERSION = 5
 BUSY_TIMEOUT_S = 5.0
@@ -38,7 +45,7 @@ CREATE TABLE items (
 SELECT = "SELECT pk, sk, attributes, expires_at FROM items WHERE"
 
 
-class SqliteTable:
+class SqliteTable(Table):
     """See ``rag.adapters.stores.table.Table``. The file at ``path`` is readable by its owner only."""
 
     def __init__(self, path: Path, *, clock: Callable[[], float] = time.time) -> None:
@@ -46,11 +53,8 @@ class SqliteTable:
         self._path = path
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
-        self._file: FileId | None = None
+        self._file: tuple[int, int] | None = None
         self._writes = itertools.count()
-
-    def warm(self) -> None:
-        """Do nothing: there is no client."""
 
     def renew(self) -> None:
         with self._lock:
@@ -62,21 +66,16 @@ class SqliteTable:
         return self._path.exists()
 
     def get(self, key: TableKey) -> TableItem | None:
-        with self.reading() as connection:
-            return self._get(connection, key)
+        return next(iter(self.get_many([key])), None)
 
     def get_many(self, keys: Iterable[TableKey]) -> list[TableItem]:
         with self.reading() as connection:
-            items = [self._get(connection, key) for key in dict.fromkeys(keys)]
-        return [item for item in items if item]
+            return [item for key in dict.fromkeys(keys) for item in self._get(connection, key)]
 
     def newest(self, pk: str, *, prefix: str, limit: int) -> list[TableItem]:
-        return self.newest_of_each([pk], prefix=prefix, limit=limit)[0]
-
-    def newest_of_each(self, pks: Sequence[str], *, prefix: str, limit: int) -> list[list[TableItem]]:
         where = "pk = ? AND substr(sk, 1, ?) = ? AND expires_at > ? ORDER BY sk DESC LIMIT ?"
         with self.reading() as connection:
-            return [_select(connection, where, pk, len(prefix), prefix, self.clock(), limit) for pk in pks]
+            return _select(connection, where, pk, len(prefix), prefix, self.clock(), limit)
 
     def list_partition(self, pk: str) -> list[TableItem]:
         with self.reading() as connection:
@@ -87,16 +86,10 @@ class SqliteTable:
         with self.reading() as connection:
             return _select(connection, where, len(prefix), prefix, text)
 
-    def put(self, item: TableItem) -> None:
-        self.put_many([item])
-
     def put_many(self, items: Iterable[TableItem]) -> None:
         """Write ``items``, all or none."""
         with self.writing() as connection:
             _put(connection, items)
-
-    def delete(self, key: TableKey) -> None:
-        self.delete_many([key])
 
     def delete_many(self, keys: Iterable[TableKey]) -> None:
         """Delete the items at ``keys``, all or none."""
@@ -110,7 +103,7 @@ class SqliteTable:
             stored = _select(connection, "pk = ? AND sk = ?", item.key.pk, item.key.sk)
             if stored and float(stored[0].attributes["at"]) > float(item.attributes["at"]):
                 return False
-            if swap and self._get(connection, swap.item.key) != swap.before:
+            if swap and self._get(connection, swap.item.key) != ([swap.before] if swap.before else []):
                 raise SwapConflict("another call changed an item after it was read")
             _put(connection, [item, *puts, *([swap.item] if swap else [])])
             _delete(connection, deletes)
@@ -154,12 +147,11 @@ class SqliteTable:
             if next(self._writes) % WRITES_BETWEEN_SWEEPS == 0:
                 connection.execute("DELETE FROM items WHERE expires_at <= ?", (self.clock(),))
 
-    def _get(self, connection: sqlite3.Connection, key: TableKey) -> TableItem | None:
-        found = _select(connection, "pk = ? AND sk = ? AND expires_at > ?", key.pk, key.sk, self.clock())
-        return found[0] if found else None
+    def _get(self, connection: sqlite3.Connection, key: TableKey) -> list[TableItem]:
+        return _select(connection, "pk = ? AND sk = ? AND expires_at > ?", key.pk, key.sk, self.clock())
 
     def _connect(self) -> sqlite3.Connection:
-        if self._connection and self._file != file_id(self._path):  # the file was deleted or replaced
+        if self._connection and self._file != _file_id(self._path):  # the file was deleted or replaced
             self._connection.close()
             self._connection = None
         if self._connection is None:
@@ -169,10 +161,10 @@ class SqliteTable:
 
     def _open(self) -> sqlite3.Connection:
         if not self._path.exists():
-            create_private(self._path)
+            _create_private(self._path)
         if exposed := find_exposed(self._path):
             raise StoreUnavailable(f"SQLite store: others may read or write {exposed.name!r}: chmod 600")
-        self._file = file_id(self._path)
+        self._file = _file_id(self._path)
         connection = sqlite3.connect(
             self._path, timeout=lock_wait_s(BUSY_TIMEOUT_S), isolation_level=None, check_same_thread=False
         )
@@ -256,3 +248,64 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
     connection.execute("BEGIN IMMEDIATE")
     with connection:  # commits, or rolls back if the block raises
         yield
+
+
+def find_exposed(path: Path) -> Path | None:
+    """Return a file of the database at ``path`` that others than its owner may read or write.
+
+    None where there is none, and on systems without such modes.
+    """
+    if os.name != "posix":
+        return None
+    files = (path, *_side_files(path))
+    return next((file for file in files if file.is_file() and file.stat().st_mode & _OTHERS_MAY), None)
+
+
+def _side_files(path: Path) -> list[Path]:
+    return [path.with_name(path.name + ending) for ending in _SIDE_FILES]
+
+
+def _file_id(path: Path) -> tuple[int, int] | None:
+    """Return device and inode of the file at ``path``, of which a new file there has others; None without a file."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _create_private(path: Path) -> None:
+    """Create an empty file for its owner alone, whatever the umask, unless another process creates it first.
+
+    SQLite would make it readable by all; its side files take over the mode. Side files of a database that was deleted
+    are removed first: processes that still have it open share them, and must not share them with the new one.
+    """
+    if not path.parent.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.chmod(0o700)
+    with _lock_folder(path.parent):
+        if path.exists():
+            return
+        for file in _side_files(path):
+            file.unlink(missing_ok=True)
+        path.touch(0o600)
+        path.chmod(0o600)
+
+
+@contextmanager
+def _lock_folder(folder: Path) -> Iterator[None]:
+    """Keep other processes from creating a store in ``folder``.
+
+    Systems without this lock cannot delete a file that is open either.
+    """
+    if os.name != "posix":
+        yield
+        return
+    import fcntl
+
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)

@@ -1,4 +1,4 @@
-"""rag.adapters.stores.records: what is kept can be read, and what another release kept reads as absent."""
+"""rag.adapters.stores.layout: what is kept can be read, and what another release kept reads as absent."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from store_contract import make_response
 
-from rag.adapters.stores.records import decode
+from rag.adapters.stores.layout import decode
 from rag.values.question import Turn
 from rag.values.stored import ANONYMOUS, CachedAnswer, ResponseRecord, quantise
 
