@@ -78,8 +78,8 @@ def calibrate(
     store = VectorStore(data, rows=len(rows), dimensions=embedder.dimensions)
     exact = cast(VectorEngine, _ExactEngine(vectors, rows))  # the columns answer the filters here
     columns = Columns(data / COLUMNS_FOLDER, rows=len(rows))
-    sides = HybridIndex(Lexical(data / LEXICAL_FOLDER, lexical), store, rows, columns=columns)
-    late_search = LateInteractionSearch.local(data, sides, exact, embedder)
+    sides = HybridIndex(Lexical(data / LEXICAL_FOLDER, lexical), store, rows, exact, columns=columns)
+    late_search = LateInteractionSearch.local(data, sides, embedder)
     by_number = {chunk.number: chunk for chunk in chunks}
 
     def search(text: str, where: Where | None) -> Evidence | None:

@@ -109,7 +109,7 @@ class EmbeddedIndex(ChromaIndex):
         self, text: str, vector: Vector, *, k: int = CANDIDATES_PER_SIDE, where: Where | None = None
     ) -> Candidates:
         """See ``ChromaIndex``."""
-        return self._sides().candidates(self._collection, text, vector, k=k, where=where)
+        return self._sides().candidates(text, vector, k=k, where=where)
 
     def check_reachable(self) -> None:
         """Do nothing: it has no server."""
@@ -143,10 +143,10 @@ class OwnIndex(EmbeddedIndex):
             self._columns = Columns(data / COLUMNS_FOLDER, rows=rows)
             lexical = Lexical(data / LEXICAL_FOLDER, manifest.lexical)
             vectors = VectorStore(data, rows=rows, dimensions=manifest.dimensions)
-            self._hybrid = HybridIndex(lexical, vectors, self._texts.numbers, columns=self._columns)
+            self._hybrid = HybridIndex(lexical, vectors, self._texts.numbers, collection, columns=self._columns)
             if manifest.tokens is not None and isinstance(embedder, TokenEmbedder):
                 calibration = Calibration.load(manifest.calibration)
-                self._late_search = LateInteractionSearch.local(data, self._hybrid, collection, embedder, calibration)
+                self._late_search = LateInteractionSearch.local(data, self._hybrid, embedder, calibration)
         except IndexDamaged:
             self._texts.close()
             raise
@@ -283,7 +283,8 @@ class ForeignIndex(EmbeddedIndex):
             Lexical(folder / LEXICAL_FOLDER, lexical),
             VectorStore(folder, rows=len(numbers), dimensions=FOREIGN_DIMENSIONS),
             np.array(numbers, dtype=np.int64),
-            self._numbers.__getitem__,
+            self._collection,
+            number_of=self._numbers.__getitem__,
         )
 
 

@@ -79,31 +79,31 @@ class HybridIndex:
         lexical: Lexical,
         vectors: VectorStore,
         numbers: NDArray[np.int64],
+        engine: VectorEngine,
+        *,
         number_of: Callable[[str], int] = chunk_number,
         columns: Columns | None = None,
     ) -> None:
-        """Check that the parts have the same chunks.
+        """Check that the parts have the same chunks; IndexDamaged: the BM25 side has others.
 
         ``numbers`` are the texts' chunk numbers, ascending; ``number_of`` maps one of Chroma's ids to a chunk number;
         ``columns`` answer filters in Chroma's place.
-
-        Raises:
-            IndexDamaged: the BM25 side has other chunks.
         """
         if not np.array_equal(lexical.numbers, numbers):
             raise IndexDamaged("The BM25 side of the index has other chunks than its texts. Run: ragctl ingest PATH")
         self.lexical = lexical
         self.vectors = vectors
         self.numbers = numbers
-        self.columns = columns
+        self._engine = engine
+        self._columns = columns
         self._number_of = number_of
 
-    def candidates(self, engine: VectorEngine, text: str, vector: Vector, *, k: int, where: Where | None) -> Candidates:
+    def candidates(self, text: str, vector: Vector, *, k: int, where: Where | None) -> Candidates:
         """See ``ChromaIndex.candidates``."""
         if vector.shape != (self.vectors.dimensions,) or not np.isfinite(vector).all():
             raise SearchFailed("The question's vector is not one that this index can be searched with")
         bm25 = self.lexical.scores(text)
-        rows = self.pool(engine, vector, bm25, self.allowed(engine, where), k=k)
+        rows = self.pool(vector, bm25, self.allowed(where), k=k)
         vectors = self.vectors.rows(rows)
         return Candidates(
             numbers=self.numbers[rows],
@@ -112,24 +112,16 @@ class HybridIndex:
             vectors=vectors,
         )
 
-    def allowed(
-        self, engine: VectorEngine, where: Where | None, *, within: NDArray[np.int64] | None = None
-    ) -> NDArray[np.int64] | None:
+    def allowed(self, where: Where | None, *, within: NDArray[np.int64] | None = None) -> NDArray[np.int64] | None:
         """Return the rows of ``within``, ascending, that ``where`` admits; None stands for all."""
         if not where:
             return within
-        rows = self.columns.rows(where) if self.columns else None
-        rows = self._rows(engine.ids(where)) if rows is None else rows
+        rows = self._columns.rows(where) if self._columns else None
+        rows = self._rows(self._engine.ids(where)) if rows is None else rows
         return rows if within is None else np.intersect1d(rows, within, assume_unique=True)
 
     def pool(
-        self,
-        engine: VectorEngine,
-        vector: Vector,
-        bm25: NDArray[np.float32],
-        allowed: NDArray[np.int64] | None,
-        *,
-        k: int,
+        self, vector: Vector, bm25: NDArray[np.float32], allowed: NDArray[np.int64] | None, *, k: int
     ) -> NDArray[np.int64]:
         """Return, ascending, the ``k`` rows nearest to ``vector`` and the ``k`` best by ``bm25`` among ``allowed``.
 
@@ -138,21 +130,19 @@ class HybridIndex:
         rows.
         """
         if allowed is None:
-            nearest = self._rows(engine.nearest(vector, k=k))
+            nearest = self._rows(self._engine.nearest(vector, k=k))
             matching = np.flatnonzero(bm25)
         elif len(allowed) <= 2 * k:
             return allowed
         else:
-            nearest = self._nearest_of(engine, vector, allowed, k)
+            nearest = self._nearest_of(vector, allowed, k)
             matching = allowed[bm25[allowed] > 0]
         return np.union1d(nearest, best_rows(bm25[matching], matching, k))
 
-    def _nearest_of(
-        self, engine: VectorEngine, vector: Vector, allowed: NDArray[np.int64], k: int
-    ) -> NDArray[np.int64]:
+    def _nearest_of(self, vector: Vector, allowed: NDArray[np.int64], k: int) -> NDArray[np.int64]:
         if len(allowed) > max(FLAT_ROWS, len(self.numbers) // 4):
             more = math.ceil(1.5 * k * len(self.numbers) / len(allowed))
-            nearest = self._rows(engine.nearest(vector, k=more))
+            nearest = self._rows(self._engine.nearest(vector, k=more))
             nearest = nearest[np.isin(nearest, allowed, assume_unique=True)]
             if len(nearest) >= k:
                 return nearest

@@ -10,6 +10,7 @@ constants were chosen on SQuAD, ClapNQ and COVID FAQ; docs/evidence/retrieval.md
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -26,7 +27,6 @@ from knowledge.model.values import (
     Hit,
     SearchResult,
     TokenEmbedder,
-    VectorEngine,
     View,
     Where,
 )
@@ -34,11 +34,11 @@ from knowledge.search.candidates import LEAST_STD, HybridIndex
 from knowledge.search.lexical import LEXICAL_FOLDER
 from knowledge.search.passage import ChunkView, matched_words, score_units, unscored_units
 from knowledge.search.pool import LocalPassageSource, PassageSource, Pool
-from knowledge.search.ranking import DeepCandidates, EncodedText, TextScores, ViewWeights, rank
+from knowledge.search.ranking import TextScores, ViewWeights, rank
 from knowledge.search.signals import Calibration
 from knowledge.search.support import ChunkWording, ClaimComparison
 from knowledge.search.terms import WordStatistics
-from knowledge.search.tokens import CodeStore, QuestionCodes, WindowStore
+from knowledge.search.tokens import CodeStore, ProjectedQuestion, QuestionCodes, WindowStore
 from knowledge.search.words import Words
 
 TOKENS_FOLDER = "tokens"
@@ -94,19 +94,13 @@ class LateInteractionSearch:
 
     @classmethod
     def local(
-        cls,
-        data: Path,
-        sides: HybridIndex,
-        engine: VectorEngine,
-        embedder: TokenEmbedder,
-        calibration: Calibration | None = None,
+        cls, data: Path, sides: HybridIndex, embedder: TokenEmbedder, calibration: Calibration | None = None
     ) -> Self:
         """Open an index of arrays in the folder ``data``; IndexDamaged: it cannot be used."""
         folder, rows = data / TOKENS_FOLDER, len(sides.numbers)
         codes = CodeStore.open(folder, rows=rows)
         windows = WindowStore.open(folder, rows=rows, dimensions=embedder.dimensions)
-        source = LocalPassageSource(sides, codes, windows, engine)
-        return cls(source, data, sides.lexical, embedder, calibration)
+        return cls(LocalPassageSource(sides, codes, windows), data, sides.lexical, embedder, calibration)
 
     def search(self, views: Sequence[View], fetch: Fetch, *, k: int, where: Where | None) -> SearchResult:
         """Return the ``k`` best chunks for the question ``views[0]``, with its other views, within ``where``.
@@ -123,19 +117,25 @@ class LateInteractionSearch:
         if respelt != views[0].text:
             views.append(View(respelt, RESPELT_WEIGHT, respelt=True))
             trail = (f"also searched as: {respelt}",)
-        asked = self._ask(views)
-        pool = self._source.pool({text: one.question.asked.vector for text, one in asked.items()}, views, where)
-        blend = ViewWeights(views, pool.admitted)
-        scores = {text: _score(one, pool, text, self._bm25_weight) for text, one in asked.items()}
+        weights: dict[str, float] = defaultdict(float)  # of each text; a filtered view adds none to its text
+        for view in views:
+            weights[view.text] += view.weight if view.where is None else 0.0
+        ask, read, unknown = self._questions.ask, self._embedder.read, self._words.find_unknown
+        asked = {text: ask(text, read(text), unknown(text)) for text in weights}
+        pool = self._source.pool({text: one.asked.vector for text, one in asked.items()}, views, where)
+        texts = {text: self._score(one, weights[text], pool) for text, one in asked.items()}
 
-        base = blend({text: score.base for text, score in scores.items()})
+        blend = ViewWeights(views, pool.admitted)
+        base = blend({text: one.base for text, one in texts.items()})
         places = np.lexsort((pool.numbers, -base))[: max(DEPTH, k)]
         codes, rows = pool.tokens.codes, pool.tokens.rows[places]
-        met = {text: codes.interact(one.question, rows) for text, one in asked.items()}
-        late = {text: interaction.best() @ interaction.weights for text, interaction in met.items()}
-        deep = DeepCandidates(places=places, asked=asked, scores=scores, late=late)
+        met = {text: codes.interact(one, rows) for text, one in asked.items()}
+        texts = {text: replace(one, late=met[text].best() @ met[text].weights) for text, one in texts.items()}
 
-        readings = [rank(deep, one, k, self._calibration, self._lexical.max_score) for one in blend.readings()]
+        best_score, calibration = self._lexical.max_score, self._calibration
+        readings = [
+            rank(texts, places, one, k=k, calibration=calibration, max_score=best_score) for one in blend.readings()
+        ]
         best = max(readings, key=lambda one: one.evidence.score if one.evidence else -np.inf)
         found = places[best.chosen]
         hits = [
@@ -201,18 +201,18 @@ class LateInteractionSearch:
             question=question,
         )
 
-    def _ask(self, views: Sequence[View]) -> dict[str, EncodedText]:
-        """Encode each different text of ``views``, the question first; a filtered view adds no weight to its text."""
-        weights: dict[str, float] = {}
-        for view in views:
-            weights[view.text] = weights.get(view.text, 0.0) + (view.weight if view.where is None else 0.0)
-        ask, read, unknown = self._questions.ask, self._embedder.read, self._words.find_unknown
-        return {text: EncodedText(ask(text, read(text), unknown(text)), weight) for text, weight in weights.items()}
-
-
-def _score(asked: EncodedText, pool: Pool, text: str, bm25_weight: float) -> TextScores:
-    vector, bm25 = asked.question.asked.vector, pool.bm25[text]
-    dense = np.clip(pool.vectors @ vector, -1, 1)
-    window = pool.tokens.windows.best(pool.tokens.rows, vector)
-    z = (bm25.values - bm25.mean) / max(bm25.std, LEAST_STD)
-    return TextScores(dense, window, bm25.values, (dense + window + bm25_weight * z).astype(np.float32))
+    def _score(self, asked: ProjectedQuestion, weight: float, pool: Pool) -> TextScores:
+        """Return the scores before late interaction."""
+        vector, bm25 = asked.asked.vector, pool.bm25[asked.asked.text]
+        dense = np.clip(pool.vectors @ vector, -1, 1)
+        window = pool.tokens.windows.best(pool.tokens.rows, vector)
+        z = (bm25.values - bm25.mean) / max(bm25.std, LEAST_STD)
+        return TextScores(
+            question=asked,
+            weight=weight,
+            dense=dense,
+            window=window,
+            bm25=bm25.values,
+            base=(dense + window + self._bm25_weight * z).astype(np.float32),
+            late=np.empty(0, dtype=np.float32),
+        )

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from knowledge.search.candidates import HybridIndex, Signal
+from knowledge.search.candidates import CANDIDATES_PER_SIDE, HybridIndex, Signal
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
-    from knowledge.model.values import Matrix, Vector, VectorEngine, View, Where
+    from knowledge.model.values import Matrix, Vector, View, Where
     from knowledge.search.tokens import CodeStore, WindowStore
 
 
@@ -66,27 +65,22 @@ class PassageSource(Protocol):
         ...
 
 
-POOL = 50
-"""Candidates of each side."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class LocalPassageSource:
-    """A ``PassageSource`` of arrays on disk, with the engine that finds the nearest chunks."""
+    """A ``PassageSource`` of arrays on disk."""
 
     sides: HybridIndex
     codes: CodeStore
     windows: WindowStore
-    engine: VectorEngine
 
     def pool(self, asked: Mapping[str, Vector], views: Sequence[View], where: Where | None) -> Pool:
         """See ``PassageSource``."""
-        sides, engine = self.sides, self.engine
-        allowed = sides.allowed(engine, where)
-        admitted = [sides.allowed(engine, view.where, within=allowed) for view in views]
+        sides = self.sides
+        allowed = sides.allowed(where)
+        admitted = [sides.allowed(view.where, within=allowed) for view in views]
         scores = {text: sides.lexical.scores(text) for text in asked}
         found = [
-            sides.pool(engine, asked[view.text], scores[view.text], rows, k=POOL)
+            sides.pool(asked[view.text], scores[view.text], rows, k=CANDIDATES_PER_SIDE)
             for view, rows in zip(views, admitted, strict=True)
         ]
         rows = np.unique(np.concatenate(found)) if len(found) > 1 else found[0]
@@ -100,5 +94,4 @@ class LocalPassageSource:
 
     def tokens(self, numbers: Sequence[int]) -> StoredTokens:
         """See ``PassageSource``."""
-        rows: NDArray[np.int64] = np.searchsorted(self.sides.numbers, numbers)
-        return StoredTokens(self.codes, self.windows, rows)
+        return StoredTokens(self.codes, self.windows, np.searchsorted(self.sides.numbers, numbers))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from knowledge.model.values import EncodedQuestion, Evidence, View
-from knowledge.search.signals import BEST_COSINE, Calibration, collect_signals
+from knowledge.search.signals import BEST_COSINE, FIRST_SCORE, LEXICAL_SHARE, Calibration
 from knowledge.search.tokens import ProjectedQuestion
 
 if TYPE_CHECKING:
@@ -17,23 +17,30 @@ if TYPE_CHECKING:
 
     from knowledge.model.values import Vector
 
+LATE_WEIGHT = np.float32(3)
+_PARTS = 2 + LATE_WEIGHT
+"""``base`` has two cosines: with it a score is a mean cosine (``knowledge.search.late_interaction`` has the
+formula)."""
 
-@dataclass(frozen=True, slots=True, eq=False)
-class EncodedText:
-    """One text of the views: as codes are compared with it, and its weight."""
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class TextScores:
+    """One text of the views with its weight, and the scores of the pool for it: a value for each row.
+
+    ``base`` joins the scores before late interaction. ``late`` has values for the best candidates only.
+    """
 
     question: ProjectedQuestion
     weight: float
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TextScores:
-    """The scores of the pool for one text, before late interaction: a value for each row."""
-
     dense: NDArray[np.float32]
     window: NDArray[np.float32]
     bm25: NDArray[np.float32]
     base: NDArray[np.float32]
+    late: NDArray[np.float32]
+
+    def total(self, places: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return the joined scores of the best candidates, which are ``places`` of the pool; ``_PARTS`` at most."""
+        return np.asarray(self.base[places] + LATE_WEIGHT * self.late, dtype=np.float32)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,77 +76,59 @@ class ViewWeights:
 class BlendedQuestion:
     """The texts of a query as one question, each with its share of the weight.
 
-    A blend of cosines is the cosine with the blended vector times that vector's length, by which it is divided: a
+    A blend of cosines is the cosine with the blended ``vector`` times its ``length`` (0..1), by which it is divided: a
     question in a conversation is then measured as one that stands alone.
     """
 
-    asked: Mapping[str, EncodedText]
-    scores: Mapping[str, TextScores]
+    texts: Mapping[str, TextScores]
     shares: Mapping[str, np.float32]
     vector: Vector
     length: np.float32
 
     @classmethod
-    def of(cls, asked: Mapping[str, EncodedText], scores: Mapping[str, TextScores]) -> Self:
-        """``shares`` are the weights in sum 1, ``vector`` the blended one, of ``length`` 0..1."""
-        total = sum(one.weight for one in asked.values())
-        shares = {text: np.float32(one.weight / total) for text, one in asked.items()}
-        vector = sum((shares[text] * one.question.asked.vector for text, one in asked.items()), start=np.float32(0))
-        return cls(asked, scores, shares, np.asarray(vector), np.float32(np.linalg.norm(vector)))
+    def of(cls, texts: Mapping[str, TextScores]) -> Self:
+        """Blend ``texts``, at least one, by their weights."""
+        total = sum(one.weight for one in texts.values())
+        shares = {text: np.float32(one.weight / total) for text, one in texts.items()}
+        vector = sum((shares[text] * one.question.asked.vector for text, one in texts.items()), start=np.float32(0))
+        return cls(texts, shares, np.asarray(vector), np.float32(np.linalg.norm(vector)))
 
-    def blended(self, values: Mapping[str, NDArray[np.float32]]) -> NDArray[np.float32]:
-        """Return the weighted mean of ``values`` by text."""
-        return np.asarray(sum(share * values[text] for text, share in self.shares.items()), dtype=np.float32)
+    def blended(self, values: Callable[[TextScores], NDArray[np.float32]]) -> NDArray[np.float32]:
+        """Return the weighted mean of the ``values`` of the texts."""
+        return np.asarray(sum(self.shares[text] * values(one) for text, one in self.texts.items()), dtype=np.float32)
 
     def parts(self) -> dict[str, NDArray[np.float32]]:
         """Return the parts of the scores of the pool."""
-        dense = self.blended({text: one.dense for text, one in self.scores.items()}) / self.length
-        window = self.blended({text: one.window for text, one in self.scores.items()}) / self.length
-        bm25 = self.blended({text: one.bm25 for text, one in self.scores.items()})
-        return {"dense": np.clip(dense, -1, 1), "window": np.clip(window, -1, 1), "bm25": bm25}
+        dense, window = self.blended(lambda one: one.dense), self.blended(lambda one: one.window)
+        return {
+            "dense": np.clip(dense / self.length, -1, 1),
+            "window": np.clip(window / self.length, -1, 1),
+            "bm25": self.blended(lambda one: one.bm25),
+        }
 
     def lexical_share(self, place: int, max_score: Callable[[str], float]) -> float:
         """Return the BM25 score at ``place`` of the pool as a share of the highest possible one."""
         found = 0.0
         for text, share in self.shares.items():
             most = max_score(text)
-            found += float(share * self.scores[text].bm25[place]) / most if most > 0 else 0.0
+            found += float(share * self.texts[text].bm25[place]) / most if most > 0 else 0.0
         return found
 
-    def question(self, texts: Mapping[str, EncodedText]) -> EncodedQuestion:
+    def question(self, searched: Mapping[str, TextScores]) -> EncodedQuestion:
         """Return the first text, with the pieces of the others, which have no characters in it.
 
-        ``texts`` are all that were asked with; the pieces of those that are none of this question's weigh nothing.
+        The pieces of texts in ``searched`` that are none of this question's weigh nothing.
         """
-        first = next(iter(self.asked.values())).question.asked
-        all_asked = {text: one.question.asked for text, one in texts.items()}
-        weights = [self.shares.get(text, np.float32(0)) * one.weights for text, one in all_asked.items()]
+        first = next(iter(self.texts.values())).question.asked
+        asked = {text: one.question.asked for text, one in searched.items()}
+        weights = [self.shares.get(text, np.float32(0)) * one.weights for text, one in asked.items()]
         return EncodedQuestion(
             text=first.text,
             vector=self.vector / self.length,
-            spans=np.vstack([one.spans if one is first else np.zeros_like(one.spans) for one in all_asked.values()]),
+            spans=np.vstack([one.spans if one is first else np.zeros_like(one.spans) for one in asked.values()]),
             weights=np.concatenate(weights),
             unknown=first.unknown,
         )
-
-
-LATE_WEIGHT = np.float32(3)
-_PARTS = 2 + LATE_WEIGHT
-"""``base`` has two cosines: with it a score is a mean cosine (``knowledge.search.late_interaction`` has the
-formula)."""
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class DeepCandidates:
-    """The candidates scored by late interaction, by their ``places`` in the pool.
-
-    ``scores`` are of the whole pool, ``late`` of ``places``, by the texts of ``asked``.
-    """
-
-    places: NDArray[np.int64]
-    asked: Mapping[str, EncodedText]
-    scores: Mapping[str, TextScores]
-    late: Mapping[str, NDArray[np.float32]]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -153,43 +142,39 @@ class Ranking:
 
 
 def rank(
-    deep: DeepCandidates,
+    texts: Mapping[str, TextScores],
+    places: NDArray[np.int64],
     blend: ViewWeights,
+    *,
     k: int,
     calibration: Calibration | None,
     max_score: Callable[[str], float],
 ) -> Ranking:
-    """Return the ``k`` best of ``deep`` by the views of ``blend``; ``max_score``: see ``WordStatistics``."""
-    total = {text: one.base[deep.places] + LATE_WEIGHT * deep.late[text] for text, one in deep.scores.items()}
-    blended = blend(total, deep.places)
-    chosen = np.lexsort((deep.places, -blended))[:k]
-    texts = {view.text for view in blend.views}
-    whole = BlendedQuestion.of({text: one for text, one in deep.asked.items() if text in texts}, deep.scores)
-    late, parts = whole.blended(deep.late), whole.parts()
+    """Return the ``k`` best candidates by the views of ``blend``; ``max_score``: see ``WordStatistics``.
+
+    The candidates are ``places`` of the pool.
+    """
+    blended = blend({text: one.total(places) for text, one in texts.items()}, places)
+    chosen = np.lexsort((places, -blended))[:k]
+    viewed = {view.text for view in blend.views}
+    whole = BlendedQuestion.of({text: one for text, one in texts.items() if text in viewed})
+    late, parts = whole.blended(lambda one: one.late), whole.parts()
     evidence = None
     if len(chosen):
         best = int(chosen[0])
-        signals = collect_signals(
-            dense=parts["dense"],
-            window=parts["window"],
-            late=float(late[best]),
-            score=float(whole.blended(total)[best] / whole.length / _PARTS),
-            lexical_share=whole.lexical_share(int(deep.places[best]), max_score),
-        )
-        evidence = _evidence(whole, deep.asked, signals, calibration)
+        total = whole.blended(lambda one: one.total(places))
+        signals = {
+            BEST_COSINE: float(parts["dense"].max()),
+            FIRST_SCORE: float(total[best] / whole.length / _PARTS),
+            LEXICAL_SHARE: whole.lexical_share(int(places[best]), max_score),
+        }
+        asked, score = whole.question(texts), calibration.score(signals) if calibration else signals[BEST_COSINE]
+        evidence = Evidence(asked=asked, signals=signals, score=score, bar=None)
+        if calibration:
+            evidence = replace(evidence, bar=calibration.bar, doubt=calibration.doubt, odds=calibration.odds)
     return Ranking(
         chosen=chosen,
         scores=blended[chosen] / _PARTS,
-        parts={**{name: part[deep.places[chosen]] for name, part in parts.items()}, "late": late[chosen]},
+        parts={**{name: part[places[chosen]] for name, part in parts.items()}, "late": late[chosen]},
         evidence=evidence,
     )
-
-
-def _evidence(
-    whole: BlendedQuestion, asked: Mapping[str, EncodedText], signals: Mapping[str, float], known: Calibration | None
-) -> Evidence:
-    question = whole.question(asked)
-    if known is None:
-        return Evidence(asked=question, signals=signals, score=signals[BEST_COSINE], bar=None)
-    score = known.score(signals)
-    return Evidence(asked=question, signals=signals, score=score, bar=known.bar, doubt=known.doubt, odds=known.odds)

@@ -10,22 +10,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
 from knowledge.model.errors import IndexDamaged
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 BEST_COSINE = "best_cosine"
 """Cosine of the question with the nearest chunk."""
-BEST_WINDOW = "best_window"
-"""Cosine of the question with the nearest window of a candidate."""
-LATE = "late"
-"""Late interaction of the question with the chunk that came first (``knowledge.search.tokens``)."""
 FIRST_SCORE = "first_score"
 """Score of the chunk that came first (``knowledge.search.late_interaction``): cosine, window, BM25 and late
 interaction in one."""
@@ -44,28 +37,6 @@ LEAST_STD = 0.03
 
 QUANTILE, DOUBT_QUANTILE = 0.95, 0.8
 """Shares of the background questions with scores below the bar, and below the limit of doubt."""
-
-
-def collect_signals(
-    *,
-    dense: NDArray[np.float32],
-    window: NDArray[np.float32],
-    late: float,
-    score: float,
-    lexical_share: float,
-) -> Mapping[str, float]:
-    """Return the signals of one question; those without a weight serve explanations and confidence.
-
-    ``dense`` and ``window`` are its cosines with the candidates, at least one; ``late``, ``score`` and
-    ``lexical_share`` belong to the first chunk.
-    """
-    return {
-        BEST_COSINE: float(dense.max()),
-        BEST_WINDOW: float(window.max()),
-        LATE: late,
-        FIRST_SCORE: score,
-        LEXICAL_SHARE: lexical_share,
-    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,9 +60,9 @@ class Calibration:
         columns = {name: np.array([signals[name] for signals in observed]) for name in WEIGHTS}
         means = {name: float(values.mean()) for name, values in columns.items()}
         stds = {name: max(float(values.std()), LEAST_STD) for name, values in columns.items()}
-        scores = [_score(signals, means, stds) for signals in observed]
-        doubt, bar = np.quantile(scores, [DOUBT_QUANTILE, QUANTILE]).tolist()
-        return cls(means=means, stds=stds, bar=bar, doubt=doubt)
+        unlimited = cls(means=means, stds=stds, bar=math.inf, doubt=math.inf)
+        doubt, bar = np.quantile(list(map(unlimited.score, observed)), [DOUBT_QUANTILE, QUANTILE]).tolist()
+        return replace(unlimited, bar=bar, doubt=doubt)
 
     @classmethod
     def load(cls, record: Mapping[str, object] | None) -> Self | None:
@@ -127,12 +98,8 @@ class Calibration:
 
     def score(self, signals: Mapping[str, float]) -> float:
         """Return the log odds that the index answers a question with these ``signals``."""
-        return _score(signals, self.means, self.stds)
-
-
-def _score(signals: Mapping[str, float], means: Mapping[str, float], stds: Mapping[str, float]) -> float:
-    total = INTERCEPT
-    for name, weight in WEIGHTS.items():
-        deviations = (signals[name] - means[name]) / stds[name]
-        total += weight * min(FARTHEST, max(-FARTHEST, deviations))
-    return total
+        total = INTERCEPT
+        for name, weight in WEIGHTS.items():
+            deviations = (signals[name] - self.means[name]) / self.stds[name]
+            total += weight * min(FARTHEST, max(-FARTHEST, deviations))
+        return total

@@ -10,24 +10,25 @@ from hypothesis import strategies as st
 
 from knowledge.build.calibrate import background
 from knowledge.model.errors import IndexDamaged
+from knowledge.model.values import EncodedQuestion, View
 from knowledge.search.candidates import Signal, best_rows
+from knowledge.search.ranking import TextScores, ViewWeights, rank
 from knowledge.search.signals import (
     BEST_COSINE,
-    BEST_WINDOW,
     FARTHEST,
     FIRST_SCORE,
     INTERCEPT,
-    LATE,
     LEAST_STD,
     LEXICAL_SHARE,
     WEIGHTS,
     Calibration,
-    collect_signals,
 )
 from knowledge.search.support import MET, PARTIAL, SUPPORTED, probability
 from knowledge.search.support import WEIGHTS as SUPPORT_WEIGHTS
+from knowledge.search.tokens import ProjectedQuestion
 
 RANDOM = np.random.default_rng(5)
+SCORES = {"dense": [0.3, 0.5], "window": [0.6, 0.4], "bm25": [2, 0], "base": [1.15, 0.9], "late": [0.7, 0.1]}
 
 
 def signals(cosine: float, first: float = 0.4, share: float = 0.1) -> Mapping[str, float]:
@@ -39,10 +40,18 @@ def observed(count: int = 400) -> list[Mapping[str, float]]:
 
 
 def test_signals_are_the_best_of_the_candidates_and_the_first_ones_share() -> None:
-    dense, window = np.array([0.3, 0.5]), np.array([0.6, 0.4])
-    found = collect_signals(dense=dense, window=window, late=0.7, score=0.65, lexical_share=0.25)
+    two = {name: np.array(values, dtype=np.float32) for name, values in SCORES.items()}
+    spans, weights = np.array([[0, 3]], dtype=np.int32), np.ones(1, dtype=np.float32)
+    asked = EncodedQuestion(text="fee", vector=np.array([1, 0], dtype=np.float32), spans=spans, weights=weights)
+    texts = {"fee": TextScores(question=ProjectedQuestion(asked, np.ones((1, 1), np.float32)), weight=2, **two)}
+    blend = ViewWeights([View("fee")], [None])
 
-    assert found == {BEST_COSINE: 0.5, BEST_WINDOW: 0.6, LATE: 0.7, FIRST_SCORE: 0.65, LEXICAL_SHARE: 0.25}
+    found = rank(texts, np.arange(2), blend, k=1, calibration=None, max_score=lambda _: 8.0)
+
+    assert found.chosen.tolist() == [0]
+    assert found.evidence
+    assert found.evidence.score == found.evidence.signals[BEST_COSINE]
+    assert found.evidence.signals == pytest.approx({BEST_COSINE: 0.5, FIRST_SCORE: 0.65, LEXICAL_SHARE: 0.25})
 
 
 def test_one_in_twenty_background_questions_reaches_the_bar() -> None:
