@@ -86,8 +86,7 @@ class Columns:
     def rows(self, where: Where) -> NDArray[np.int64] | None:
         """Return the rows, ascending, that ``where`` admits; None if only Chroma can answer it ("$contains").
 
-        Raises:
-            SearchFailed: the filter is malformed.
+        SearchFailed: the filter is malformed.
         """
         from chromadb.api.types import validate_where  # late: whoever opened an index has imported it
 

@@ -20,16 +20,7 @@ from typing import Self
 import numpy as np
 
 from knowledge.embedding import embed_text, question_text
-from knowledge.model.values import (
-    Chunk,
-    Claim,
-    ClaimSupport,
-    Hit,
-    SearchResult,
-    TokenEmbedder,
-    View,
-    Where,
-)
+from knowledge.model.values import Chunk, Claim, ClaimSupport, Hit, SearchResult, TokenEmbedder, View, Where
 from knowledge.search.candidates import LEAST_STD, HybridIndex
 from knowledge.search.lexical import LEXICAL_FOLDER
 from knowledge.search.passage import ChunkView, matched_words, score_units, unscored_units
@@ -38,7 +29,7 @@ from knowledge.search.ranking import TextScores, ViewWeights, rank
 from knowledge.search.signals import Calibration
 from knowledge.search.support import ChunkWording, ClaimComparison
 from knowledge.search.terms import WordStatistics
-from knowledge.search.tokens import CodeStore, ProjectedQuestion, QuestionCodes, WindowStore
+from knowledge.search.tokens import CodeStore, QuestionCodes, WindowStore
 from knowledge.search.words import Words
 
 TOKENS_FOLDER = "tokens"
@@ -58,10 +49,6 @@ RESPELT_WEIGHT = 1.5
 """Weight of the question in the index's spelling, beside the question's own 1."""
 
 
-type Fetch = Callable[[Sequence[int]], Sequence[Chunk]]
-"""Returns the chunks of the given numbers, in that order."""
-
-
 class LateInteractionSearch:
     """The search of an index with token vectors. Safe to use from several threads."""
 
@@ -73,12 +60,9 @@ class LateInteractionSearch:
         embedder: TokenEmbedder,
         calibration: Calibration | None = None,
     ) -> None:
-        """Open the files of the whole index in the folder ``data``.
+        """Open the files of the whole index in the folder ``data``; IndexDamaged: one cannot be used.
 
         ``calibration`` is the index's own; without one the evidence has no bar.
-
-        Raises:
-            IndexDamaged: a file cannot be used.
         """
         self._source = source
         self._questions = QuestionCodes.open(
@@ -102,9 +86,12 @@ class LateInteractionSearch:
         windows = WindowStore.open(folder, rows=rows, dimensions=embedder.dimensions)
         return cls(LocalPassageSource(sides, codes, windows), data, sides.lexical, embedder, calibration)
 
-    def search(self, views: Sequence[View], fetch: Fetch, *, k: int, where: Where | None) -> SearchResult:
+    def search(
+        self, views: Sequence[View], fetch: Callable[[Sequence[int]], Sequence[Chunk]], *, k: int, where: Where | None
+    ) -> SearchResult:
         """Return the ``k`` best chunks for the question ``views[0]``, with its other views, within ``where``.
 
+        ``fetch`` returns the chunks of the given numbers, in that order.
         In a conversation it is ranked with the turns before it and without, since a question may depend on them or not.
         The ranking with more evidence counts.
 
@@ -117,19 +104,12 @@ class LateInteractionSearch:
         if respelt != views[0].text:
             views.append(View(respelt, RESPELT_WEIGHT, respelt=True))
             trail = (f"also searched as: {respelt}",)
-        weights: dict[str, float] = defaultdict(float)  # of each text; a filtered view adds none to its text
-        for view in views:
-            weights[view.text] += view.weight if view.where is None else 0.0
-        ask, read, unknown = self._questions.ask, self._embedder.read, self._words.find_unknown
-        asked = {text: ask(text, read(text), unknown(text)) for text in weights}
-        pool = self._source.pool({text: one.asked.vector for text, one in asked.items()}, views, where)
-        texts = {text: self._score(one, weights[text], pool) for text, one in asked.items()}
-
+        pool, texts = self._score_pool(views, where)
         blend = ViewWeights(views, pool.admitted)
         base = blend({text: one.base for text, one in texts.items()})
         places = np.lexsort((pool.numbers, -base))[: max(DEPTH, k)]
         codes, rows = pool.tokens.codes, pool.tokens.rows[places]
-        met = {text: codes.interact(one, rows) for text, one in asked.items()}
+        met = {text: codes.interact(one.question, rows) for text, one in texts.items()}
         texts = {text: replace(one, late=met[text].best() @ met[text].weights) for text, one in texts.items()}
 
         best_score, calibration = self._lexical.max_score, self._calibration
@@ -137,18 +117,18 @@ class LateInteractionSearch:
             rank(texts, places, one, k=k, calibration=calibration, max_score=best_score) for one in blend.readings()
         ]
         best = max(readings, key=lambda one: one.evidence.score if one.evidence else -np.inf)
-        found = places[best.chosen]
+        chunks = fetch(pool.numbers[places[best.chosen]].tolist())
         hits = [
             Hit(
                 chunk=chunk,
                 score=score,
                 distance=1 - score,
-                parts={name: float(values[rank]) for name, values in best.parts.items()},
-                vector=pool.vectors[found[rank]],
-                match=codes.match(np.hstack([met[text].of(place) for text in asked]), int(rows[place])),
+                parts={name: float(values[order]) for name, values in best.parts.items()},
+                vector=pool.vectors[places[place]],
+                match=codes.match(np.hstack([one.of(place) for one in met.values()]), int(rows[place])),
             )
-            for rank, (chunk, score, place) in enumerate(
-                zip(fetch(pool.numbers[found].tolist()), best.scores.tolist(), best.chosen.tolist(), strict=True)
+            for order, (chunk, score, place) in enumerate(
+                zip(chunks, best.scores.tolist(), best.chosen.tolist(), strict=True)
             )
         ]
         foreign, language = self._words.is_foreign(views[0].text), self._lexical.language
@@ -163,7 +143,7 @@ class LateInteractionSearch:
         """Count the word pieces of ``text``."""
         return self._embedder.count(text)
 
-    def support(self, claims: Sequence[Claim], chunks: Sequence[Chunk], question: str = "") -> tuple[ClaimSupport, ...]:
+    def support(self, claims: Sequence[Claim], chunks: Sequence[Chunk], question: str) -> tuple[ClaimSupport, ...]:
         """See ``ChromaIndex.support``; ``chunks`` are all that the claims cite, and the others to compare them with."""
         if not chunks:
             return tuple(ClaimSupport(0.0, 0.0) for _ in claims)
@@ -190,29 +170,32 @@ class LateInteractionSearch:
     def comparison(self, claims: Sequence[Claim], chunks: Sequence[Chunk], question: str = "") -> ClaimComparison:
         """Compare ``claims`` with ``chunks``, at least one."""
         stored = self._source.tokens([chunk.number for chunk in chunks])
+        embedder, letters = self._embedder, self._letters
         return ClaimComparison(
-            claims,
-            chunks,
-            stored,
-            self._questions,
-            self._lexical,
-            embedder=self._embedder,
-            letters=self._letters,
-            question=question,
+            claims, chunks, stored, self._questions, self._lexical, embedder, letters=letters, question=question
         )
 
-    def _score(self, asked: ProjectedQuestion, weight: float, pool: Pool) -> TextScores:
-        """Return the scores before late interaction."""
-        vector, bm25 = asked.asked.vector, pool.bm25[asked.asked.text]
-        dense = np.clip(pool.vectors @ vector, -1, 1)
-        window = pool.tokens.windows.best(pool.tokens.rows, vector)
-        z = (bm25.values - bm25.mean) / max(bm25.std, LEAST_STD)
-        return TextScores(
-            question=asked,
-            weight=weight,
-            dense=dense,
-            window=window,
-            bm25=bm25.values,
-            base=(dense + window + self._bm25_weight * z).astype(np.float32),
-            late=np.empty(0, dtype=np.float32),
-        )
+    def _score_pool(self, views: Sequence[View], where: Where | None) -> tuple[Pool, dict[str, TextScores]]:
+        """Return the pool and, for each different text of ``views``, its scores before late interaction."""
+        weights: dict[str, float] = defaultdict(float)
+        for view in views:
+            weights[view.text] += view.weight if view.where is None else 0.0  # a filtered view adds none to its text
+        ask, read, unknown = self._questions.ask, self._embedder.read, self._words.find_unknown
+        questions = {text: ask(text, read(text), unknown(text)) for text in weights}
+        pool = self._source.pool({text: one.asked.vector for text, one in questions.items()}, views, where)
+        texts: dict[str, TextScores] = {}
+        for text, question in questions.items():
+            vector, bm25 = question.asked.vector, pool.bm25[text]
+            dense = np.clip(pool.vectors @ vector, -1, 1)
+            window = pool.tokens.windows.best(pool.tokens.rows, vector)
+            z = (bm25.values - bm25.mean) / max(bm25.std, LEAST_STD)
+            texts[text] = TextScores(
+                question=question,
+                weight=weights[text],
+                dense=dense,
+                window=window,
+                bm25=bm25.values,
+                base=(dense + window + self._bm25_weight * z).astype(np.float32),
+                late=np.empty(0, dtype=np.float32),
+            )
+        return pool, texts

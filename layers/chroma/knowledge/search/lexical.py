@@ -115,12 +115,7 @@ class Lexical(WordStatistics):
         self.numbers: NDArray[np.int64] = load_array(folder / NUMBERS_NAME, dtype=np.int64, shape=(rows,))
         if len(self._vocabulary) != terms or (postings and int(self._rows.max()) >= rows):
             raise _damaged("its files do not fit each other")
-        super().__init__(record, chunks=rows, stems=self._vocabulary)
-
-    @property
-    def vocabulary_size(self) -> int:
-        """See ``WordStatistics``."""
-        return len(self._vocabulary)
+        super().__init__(record, chunks=rows, vocabulary_size=terms, stems=self._vocabulary)
 
     def count_holders(self, term: str) -> int:
         """See ``WordStatistics``."""
@@ -173,10 +168,7 @@ def update_lexical(
     and the length of all chunks. The result equals ``write_lexical``'s. The index may not split compounds: there a new
     word changes the terms of every chunk. ``before`` is the folder of the BM25 before, whose ``record`` gives language
     and stop words. ``numbers`` are of all chunks, ``fresh`` the texts of new and changed chunks, ``gone`` the earlier
-    texts of changed chunks and the texts of removed ones.
-
-    Raises:
-        IndexDamaged: a file of the index before cannot be used.
+    texts of changed chunks and the texts of removed ones. IndexDamaged: a file of the index before cannot be used.
     """
     terms = Terms.of(record)
     old = _terms_by_chunk(before)

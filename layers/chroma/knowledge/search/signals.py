@@ -66,11 +66,7 @@ class Calibration:
 
     @classmethod
     def load(cls, record: Mapping[str, object] | None) -> Self | None:
-        """Parse the ``record`` of a manifest; None if there is none.
-
-        Raises:
-            IndexDamaged: the record is incomplete.
-        """
+        """Parse the ``record`` of a manifest; None if there is none. IndexDamaged: it is incomplete."""
         if record is None:
             return None
         try:

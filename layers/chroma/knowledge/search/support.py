@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import cached_property, partial, reduce
+from functools import cached_property, reduce
 from itertools import pairwise
 from statistics import fmean
 from typing import TYPE_CHECKING, Self
@@ -75,7 +75,7 @@ class ParsedClaim:
 
     ``tokens`` are its own among those of all claims, ``idf`` theirs, ``heavy`` the places of the heavier half. Each
     pair of neighbouring stems has the lower idf of the two in ``pairs``: a common word beside a rare one is not rare.
-    ``total`` is their sum. ``names`` and ``numbers`` are those that the question does not have, without the results of
+    ``names`` and ``numbers`` are those that the question does not have, without the results of
     calculations that are shown.
     """
 
@@ -87,7 +87,6 @@ class ParsedClaim:
     idf: NDArray[np.float32]
     heavy: NDArray[np.int64]
     pairs: Mapping[Pair, float]
-    total: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,19 +121,14 @@ def known_words(text: str, read: Wording) -> frozenset[str]:
 class ComparedChunk:
     """A chunk beside the m tokens of all claims.
 
-    ``read`` reads its letters; ``best`` is the cosine of each token's best match in it, shape (m,); ``met`` are those
-    of its tokens in their order, (tokens, m); ``table`` has its u units.
+    ``best`` is the cosine of each token's best match in it, shape (m,); ``met`` are those of its tokens in their order,
+    (tokens, m); ``table`` has its u units.
     """
 
-    read: Callable[[], ChunkWording]
+    letters: ChunkWording
     best: NDArray[np.float32]
     met: NDArray[np.float32]
     table: NDArray[np.int64]
-
-    @cached_property
-    def letters(self) -> ChunkWording:
-        """Its letters, read when a claim is first compared with it."""
-        return self.read()
 
     @cached_property
     def near(self) -> NDArray[np.float32]:
@@ -160,10 +154,10 @@ class ClaimComparison:
         stored: StoredTokens,
         questions: QuestionCodes,
         lexical: WordStatistics,
-        *,
         embedder: TokenEmbedder,
-        letters: Callable[[str, str, Terms], ChunkWording] = ChunkWording.of,
-        question: str = "",
+        *,
+        letters: Callable[[str, str, Terms], ChunkWording],
+        question: str,
     ) -> None:
         """``stored`` are the tokens of ``chunks``, at least one; ``letters`` may be cached."""
         self._claims, self._numbers = claims, [chunk.number for chunk in chunks]
@@ -179,10 +173,10 @@ class ClaimComparison:
             for claim, bounds in zip(claims, pairwise(cuts), strict=True)
         ]
         met = codes.interact(questions.ask(joined, reading), stored.rows)
-        read = (partial(letters, f"{c.title}\n{c.section}\n", c.text, lexical.terms) for c in chunks)
+        wordings = [letters(f"{chunk.title}\n{chunk.section}\n", chunk.text, lexical.terms) for chunk in chunks]
         self._chunks = [
-            ComparedChunk(reads, best, met.of(place)[codes.order.row(row)], _units(codes, row))
-            for place, (best, row, reads) in enumerate(zip(met.best(), stored.rows.tolist(), read, strict=True))
+            ComparedChunk(wording, best, met.of(place)[codes.order.row(row)], _units(codes, row))
+            for place, (best, row, wording) in enumerate(zip(met.best(), stored.rows.tolist(), wordings, strict=True))
         ]
 
     def support(self) -> tuple[ClaimSupport, ...]:
@@ -229,9 +223,9 @@ class ClaimComparison:
         one, chunks = self._read[number], [self._chunks[place] for place in places]
         words, years = self._words_at(places), {self._years[place] for place in places}
         apart = [pair for pair in one.pairs if not any(chunk.letters.together(pair) for chunk in chunks)]
-        best = reduce(np.maximum, (chunk.best[one.heavy] for chunk in chunks))
+        best, total = reduce(np.maximum, (chunk.best[one.heavy] for chunk in chunks)), sum(one.pairs.values())
         return {
-            "together": 1 - sum(one.pairs[pair] for pair in apart) / one.total if one.total else 0.5,
+            "together": 1 - sum(one.pairs[pair] for pair in apart) / total if total else 0.5,
             "weakest": min(MET, fmean(np.sort(best)[:WEAKEST].tolist())) if len(best) else 0.0,
             "names": -float(sum(words.isdisjoint(name) for name in one.names)),
             "differences": -float(_differences(one, [unit for chunk in chunks for unit in chunk.places], years)),
@@ -277,7 +271,6 @@ def _parse_claim(
 ) -> ParsedClaim:
     read, own = parse_wording(text, lexical.terms), idf[tokens]
     heavy = np.flatnonzero(own >= np.median(own)) + tokens.start if len(own) else np.zeros(0, dtype=np.int64)
-    pairs = {pair: min(map(lexical.idf, pair)) for pair in read.pairs()}
     return ParsedClaim(
         wording=read,
         stems=frozenset(stem for stem in read.stems if stem and stem != NOT),
@@ -286,8 +279,7 @@ def _parse_claim(
         tokens=tokens,
         idf=own,
         heavy=heavy,
-        pairs=pairs,
-        total=sum(pairs.values()),
+        pairs={pair: min(map(lexical.idf, pair)) for pair in read.pairs()},
     )
 
 

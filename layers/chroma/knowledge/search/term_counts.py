@@ -2,15 +2,15 @@
 
 For an index that is too large for ``knowledge.search.lexical`` to be in memory: 12 bytes a term. The formula is the
 same, ``sum over terms of idf x tf / (tf + k1 x (1 - b + b x length / mean length))``. Compounds stay whole, as their
-parts would take a second look at all chunks. Files: ``hashes.npy``, uint64, ascending, of
-terms; ``holders.npy``, uint32, how many chunks hold each.
+parts would take a second look at all chunks. Files: ``hashes.npy``, uint64, ascending, of terms; ``holders.npy``,
+uint32, the number of chunks with each.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,8 +23,6 @@ from knowledge.search.lexical import K1, B
 from knowledge.search.terms import Terms, WordStatistics, stemmer_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import NDArray
 
 HASHES_NAME, HOLDERS_NAME = "hashes.npy", "holders.npy"
@@ -74,12 +72,7 @@ class TermCounts(WordStatistics):
             raise IndexDamaged("The index's record of its words is not whole. Run: ragctl ingest PATH") from exc
         self._hashes = load_array(folder / HASHES_NAME, dtype=np.uint64, shape=(terms,))
         self._holders = load_array(folder / HOLDERS_NAME, dtype=np.uint32, shape=(terms,))
-        super().__init__(record, chunks=chunks)
-
-    @property
-    def vocabulary_size(self) -> int:
-        """See ``WordStatistics``."""
-        return len(self._hashes)
+        super().__init__(record, chunks=chunks, vocabulary_size=terms)
 
     def count_holders(self, term: str) -> int:
         """See ``WordStatistics``."""
@@ -94,8 +87,8 @@ class TermCounts(WordStatistics):
 
     def scores(self, text: str, of: Sequence[str]) -> NDArray[np.float32]:
         """Return the BM25 scores of the texts ``of`` for the question ``text``: shape (len(of),)."""
-        idf = {term: self.idf(term) for term in self.terms(text)}
         asked = Counter(self.terms(text))
+        idf = {term: self.idf(term) for term in asked}
         scores = np.zeros(len(of), dtype=np.float32)
         for place, one in enumerate(of):
             found = self.terms(one)

@@ -98,19 +98,18 @@ def stemmer_name(language: str) -> str:
 class WordStatistics(ABC):
     """The words of a whole index. Safe to use from several threads."""
 
-    def __init__(self, record: Mapping[str, object], *, chunks: int, stems: Container[str] = ()) -> None:
+    def __init__(
+        self, record: Mapping[str, object], *, chunks: int, vocabulary_size: int, stems: Container[str] = ()
+    ) -> None:
         """``record`` is the manifest's; ``stems`` are all terms of the index, if they are in memory."""
         self._chunks = chunks
+        self.vocabulary_size = vocabulary_size
+        """Number of different terms in the chunks."""
         self.terms = Terms.of(record, stems)
         self.language = str(record.get("language", ""))
         """The English name of the chunks' language, ``""`` if unknown."""
         self.latin = record.get("latin") is not False
         """Whether most of the chunks are in Latin script; True if unknown."""
-
-    @property
-    @abstractmethod
-    def vocabulary_size(self) -> int:
-        """Number of different terms in the chunks."""
 
     @abstractmethod
     def count_holders(self, term: str) -> int:

@@ -27,7 +27,6 @@ from knowledge.model.values import EncodedQuestion, Match
 from knowledge.search.arrays import Ragged, load_array, save_array
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from knowledge.model.values import Matrix, TextEncoding, Vector
@@ -59,9 +58,9 @@ STEPS = 7
 """On either side of 0, of the largest number of a window: half a byte."""
 
 
-def window_vectors(tokens: NDArray[np.float32], length: int = WINDOW_TOKENS) -> Matrix:
-    """Return the unit vectors of windows of about ``length`` of ``tokens``, shape (tokens >= 1, dimensions)."""
-    count = max(1, round(len(tokens) / length))
+def window_vectors(tokens: NDArray[np.float32]) -> Matrix:
+    """Return the unit vectors of the windows of ``tokens``, shape (tokens >= 1, dimensions)."""
+    count = max(1, round(len(tokens) / WINDOW_TOKENS))
     starts = np.arange(count) * len(tokens) // count
     sums = np.add.reduceat(tokens, starts, axis=0)
     return np.asarray(sums / np.linalg.norm(sums, axis=1, keepdims=True), dtype=np.float32)
@@ -123,8 +122,8 @@ class Projection:
     matrix: NDArray[np.float32]
 
     @classmethod
-    def fit(cls, tokens: NDArray[np.float32], bits: int = BITS) -> Self:
-        """Fit the projection to ``bits`` axes for token vectors like ``tokens``, shape (n, dimensions).
+    def fit(cls, tokens: NDArray[np.float32]) -> Self:
+        """Fit the projection for token vectors like ``tokens``, shape (n, dimensions).
 
         Of the main axes only the space that they span is certain: their signs, and their directions where two weigh
         about the same, differ between processors. So a fixed random matrix is projected on that space, and the nearest
@@ -133,8 +132,8 @@ class Projection:
         mean = tokens.mean(axis=0, dtype=np.float64).astype(np.float32)
         centred = tokens - mean
         _, axes = np.linalg.eigh((centred.T @ centred).astype(np.float64))
-        main = axes[:, -bits:]
-        left, _, right = np.linalg.svd(main.T @ np.random.default_rng(0).standard_normal((len(main), bits)))
+        main = axes[:, -BITS:]
+        left, _, right = np.linalg.svd(main.T @ np.random.default_rng(0).standard_normal((len(main), BITS)))
         return cls(mean, (main @ left @ right).astype(np.float32))
 
     @classmethod
@@ -177,12 +176,8 @@ class QuestionCodes:
     idf: NDArray[np.float32]
 
     @classmethod
-    def open(cls, folder: Path, *, dimensions: int, vocabulary: int | None) -> Self:
-        """Map the files in ``folder``; ``vocabulary`` is the number of word pieces, None for any.
-
-        Raises:
-            IndexDamaged: a file is missing, unreadable or of another shape.
-        """
+    def open(cls, folder: Path, *, dimensions: int, vocabulary: int) -> Self:
+        """Map the files in ``folder``; ``vocabulary`` is the number of word pieces; IndexDamaged: one is unusable."""
         idf = load_array(folder / IDF_NAME, dtype=np.float32, shape=(vocabulary,))
         return cls(Projection.load(folder, dimensions), idf)
 

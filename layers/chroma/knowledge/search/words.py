@@ -93,13 +93,17 @@ def save_words(folder: Path, words: Mapping[str, int]) -> None:
     save_array(folder / WORD_COUNTS_NAME, np.array([words[word] for word in held], dtype=np.uint32))
 
 
-def load_words(folder: Path) -> Counter[str]:
-    """Load the words that ``save_words`` wrote; IndexDamaged: they cannot be read."""
+def _read_words(folder: Path) -> str:
     try:
-        held = (folder / WORDS_NAME).read_text(encoding="utf-8").split("\n")
+        return (folder / WORDS_NAME).read_text(encoding="utf-8")
     except (OSError, ValueError) as exc:
         raise IndexDamaged(f"The index's {WORDS_NAME} cannot be read: {exc}. Run: ragctl ingest PATH") from exc
-    held = held if held != [""] else []
+
+
+def load_words(folder: Path) -> Counter[str]:
+    """Load the words that ``save_words`` wrote; IndexDamaged: they cannot be read."""
+    text = _read_words(folder)
+    held = text.split("\n") if text else []
     counts = load_array(folder / WORD_COUNTS_NAME, dtype=np.uint32, shape=(len(held),))
     return Counter(dict(zip(held, counts.tolist(), strict=True)))
 
@@ -108,20 +112,15 @@ class Words:
     """The words of an open index. Safe to use from several threads."""
 
     def __init__(self, folder: Path, lexical: WordStatistics, is_piece: Callable[[str], bool]) -> None:
-        """Read the words in ``folder``; an index that only counts its terms has no such file, and knows all words.
+        """Read the words in ``folder``; IndexDamaged: they cannot be read.
+
+        An index that only counts its terms has no such file, and knows all words.
 
         ``is_piece`` says whether the embedding model has a word whole: such a one is not misspelt. Of 844 questions of
         ClapNQ, SQuAD and COVID FAQ 19 more would be spelt otherwise without it, all wrongly ("fail" as "fall").
-
-        Raises:
-            IndexDamaged: the file cannot be read.
         """
-        path = folder / WORDS_NAME
-        try:
-            self._knows_all = not path.exists()
-            self._text = "" if self._knows_all else path.read_text(encoding="utf-8")
-        except (OSError, ValueError) as exc:
-            raise IndexDamaged(f"The index's {WORDS_NAME} cannot be read: {exc}. Run: ragctl ingest PATH") from exc
+        self._knows_all = not (folder / WORDS_NAME).exists()
+        self._text = "" if self._knows_all else _read_words(folder)
         self._lexical = lexical
         self._is_piece = is_piece
         self._nearly = lru_cache(maxsize=REMEMBERED_WORDS)(self._spelt_nearly)
