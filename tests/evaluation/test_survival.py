@@ -60,7 +60,7 @@ def sections(name: str) -> Iterator[Section]:
 
 def printed(text: str) -> str:
     """``text`` as it is printed where it is what an answer cites itself."""
-    restrict = RestrictLinks({1: make_chunk(text, number=1)})
+    restrict = RestrictLinks([make_chunk(text, number=1)])
     return render_markdown(restrict(parse_markdown(normalise_text(text)), cited=(1,))).text
 
 

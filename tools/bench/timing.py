@@ -116,11 +116,11 @@ def measure_claim_check(index: Path, questions: Sequence[str]) -> str:
     embedding, first, again = list[float](), list[float](), list[float]()
     for number in range(CHECK_ROUNDS):
         for completion, context in _quote_passages(service, questions):
-            answer = split_claims(parse_answer(completion.text, answering.form, context).tree)
-            text = "\n".join(claim.plain for claim in answer.claims)
+            tree, claims = split_claims(parse_answer(completion.text, answering.form, context).tree)
+            text = "\n".join(claim.plain for claim in claims)
             with service.index.lease() as opened:
                 embedding.append(_time_call(opened.embedder.embed, [text]))
-            (again if number else first).append(_time_call(check, answer.tree, answer.claims, context))
+            (again if number else first).append(_time_call(check, tree, claims, context))
     service.index.handle.close()
     embedding_p50 = percentile(embedding, 0.5)
     times = {"embedding the answer": embedding, "the check, passages for the first time": first, "the check": again}

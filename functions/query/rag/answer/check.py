@@ -18,7 +18,7 @@ from knowledge.model.values import ChunkSupport, Claim, ClaimSupport
 from knowledge.search.support import PARTIAL, SUPPORTED
 from rag.answer import tree as t
 from rag.answer.citation_forms import CitationForm
-from rag.answer.citations import CitationPruning, drop_unused_citations
+from rag.answer.citations import drop_unused_citations
 from rag.answer.claims import AnswerClaim
 from rag.answer.references import find_cites, tidy_removal
 from rag.answer.tree import map_leaves, map_runs, merge_text, trim_run, walk
@@ -89,7 +89,7 @@ class CheckedAnswer:
     - ``is_checked``: False if the check failed
     - ``supports``: for each cited chunk the best support that it gives to a claim
     - ``notes``: lines of the trail on changes
-    - ``pruning``: the tree before the ``verdicts`` were applied
+    - ``pruned``: the tree without unused citations, before the ``verdicts`` were applied; ``removed`` counts them
     - ``unchecked``: claims that exceed the budget
     - ``is_foreign``: the claims are in another language than the documents, so that only numbers can be compared
     """
@@ -100,7 +100,8 @@ class CheckedAnswer:
     supports: Mapping[int, ChunkSupport] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     verdicts: tuple[ClaimVerdict, ...] = ()
-    pruning: CitationPruning = field(default_factory=CitationPruning)
+    pruned: t.Tree = ()
+    removed: int = 0
     unchecked: tuple[AnswerClaim, ...] = ()
     is_foreign: bool = False
 
@@ -134,15 +135,15 @@ class SupportCheck:
             texts = (context.asker_text, " ".join(claim.text for claim in compared))
             is_foreign = all(map(index.language_unlike, texts))  # words without grammar alone are no other language
             supports = index.support(compared, list(passages), question) if compared else ()
-            if self.unsupported == "keep" or is_foreign:
-                pruning = CitationPruning(tree)
-            else:
-                pruning = drop_unused_citations(tree, checkable, supports, index, unchecked)
+            pruned, removed = tree, 0
+            if is_foreign:
+                supports = tuple(map(compare_numbers_only, supports))
+            elif self.unsupported != "keep":
+                pruned, removed = drop_unused_citations(tree, checkable, supports, index, unchecked)
         verdicts = [
-            judge_claim(self.form, claim, support, passages, is_foreign=is_foreign)
-            for claim, support in zip(checkable, supports, strict=True)
+            judge_claim(self.form, claim, support, passages) for claim, support in zip(checkable, supports, strict=True)
         ]
-        checked = CheckedAnswer((), pruning=pruning, unchecked=unchecked, is_foreign=is_foreign)
+        checked = CheckedAnswer((), pruned=pruned, removed=removed, unchecked=unchecked, is_foreign=is_foreign)
         return self._apply_verdicts(checked, verdicts)
 
     def apply_judgement(self, checked: CheckedAnswer, judgement: Mapping[int, Support]) -> CheckedAnswer:
@@ -153,19 +154,14 @@ class SupportCheck:
     def _apply_verdicts(self, checked: CheckedAnswer, verdicts: Sequence[ClaimVerdict]) -> CheckedAnswer:
         return replace(
             checked,
-            tree=map_runs(checked.pruning.tree, _TreeEditor(self, checked, verdicts).edit_run),
+            tree=map_runs(checked.pruned, _TreeEditor(self, checked, verdicts).edit_run),
             claims=tuple(verdict.claim for verdict in verdicts),
             supports=_best_supports(verdicts),
-            notes=(
-                *self._notes(verdicts),
-                *([FOREIGN_ANSWER] if checked.is_foreign else []),
-                *checked.pruning.notes,
-                *unchecked_note(len(checked.unchecked)),
-            ),
+            notes=tuple(self._notes(checked, verdicts)),
             verdicts=tuple(verdicts),
         )
 
-    def _notes(self, verdicts: Sequence[ClaimVerdict]) -> Iterator[str]:
+    def _notes(self, checked: CheckedAnswer, verdicts: Sequence[ClaimVerdict]) -> Iterator[str]:
         for number, verdict in enumerate(verdicts, start=1):
             if verdict.better_passage:
                 has_cited = verdict.support.cited is not None
@@ -176,6 +172,12 @@ class SupportCheck:
                 yield f"statement {number} is {word} by the judge: the check said {before}"
             if self.unsupported == "remove" and verdict.note:
                 yield f"statement {number} was removed: {verdict.note}"
+        if checked.is_foreign:
+            yield FOREIGN_ANSWER
+        if checked.removed:
+            few = "a citation" if checked.removed == 1 else f"{checked.removed} citations"
+            yield f"removed {few} that supported no statement"
+        yield from unchecked_note(len(checked.unchecked))
 
 
 class _TreeEditor:
@@ -184,7 +186,7 @@ class _TreeEditor:
     def __init__(self, check: SupportCheck, checked: CheckedAnswer, verdicts: Sequence[ClaimVerdict]) -> None:
         self._check, self._unchecked = check, {claim.number for claim in checked.unchecked}
         self._verdicts = {verdict.answer_claim.number: verdict for verdict in verdicts}
-        spans = (node for node in walk(checked.pruning.tree) if isinstance(node, t.ClaimSpan))
+        spans = (node for node in walk(checked.pruned) if isinstance(node, t.ClaimSpan))
         self._spans_left = Counter(span.number for span in spans)
         self._removed: set[int] = set()
         if check.unsupported == "remove":
@@ -270,19 +272,16 @@ def unchecked_note(count: int) -> tuple[str, ...]:
     return (f"{count} statement{'s' * (count != 1)} not checked: the answer is too long",) if count else ()
 
 
-def judge_claim(
-    form: CitationForm,
-    claim: AnswerClaim,
-    support: ClaimSupport,
-    passages: Mapping[int, Passage],
-    *,
-    is_foreign: bool = False,
-) -> ClaimVerdict:
-    """Return the verdict on ``claim``; a passage that supports it better than those it cites is cited.
+def compare_numbers_only(support: ClaimSupport) -> ClaimSupport:
+    """Return the support of a claim in another language than the passages: only numbers can be missing."""
+    missing = tuple(word for word in support.missing if any(map(str.isdigit, word)))
+    return replace(support, missing=missing, shared=max(support.shared, MIN_SHARED))
 
-    In a claim in another language than the passages (``is_foreign``) only numbers can be missing.
-    """
-    support = _compare_numbers_only(support) if is_foreign else support
+
+def judge_claim(
+    form: CitationForm, claim: AnswerClaim, support: ClaimSupport, passages: Mapping[int, Passage]
+) -> ClaimVerdict:
+    """Return the verdict on ``claim``; a passage that supports it better than those it cites is cited."""
     cites, cited_chance = claim.explicit_cites, support.cited or 0.0
     best = max(support.each, key=lambda one: one.chance)
     better_passage = passages[best.number] if cited_chance < SUPPORTED <= best.chance else None
@@ -307,11 +306,6 @@ def judge_claim(
         better_passage=better_passage,
         is_miscited=is_miscited,
     )
-
-
-def _compare_numbers_only(support: ClaimSupport) -> ClaimSupport:
-    missing = tuple(word for word in support.missing if any(map(str.isdigit, word)))
-    return replace(support, missing=missing, shared=max(support.shared, MIN_SHARED))
 
 
 def overrule(verdict: ClaimVerdict, word: Support | None) -> ClaimVerdict:

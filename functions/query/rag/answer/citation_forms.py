@@ -88,9 +88,9 @@ class CitationForm(ABC):
         named = tuple(self.name_source(hit, self.mark_for(hit, place)) for place, hit in known)
         return ResolvedMark(named, len(places) - len(named), changed=True)
 
-    @abstractmethod
     def _resolve_own_mark(self, mark: str, hits: Sequence[Hit]) -> ResolvedMark:
         """``resolve_mark`` for one of the profile's own marks."""
+        return ResolvedMark(())
 
     @abstractmethod
     def mark_for(self, hit: Hit, place: int) -> str:
@@ -125,10 +125,6 @@ class CitationForm(ABC):
         """Return the addresses that a citation of ``hit`` names."""
         return source_urls(hit.chunk)
 
-    def chunk_id(self, hit: Hit) -> str | None:
-        """Return the id of the chunk, in a form that cites single chunks."""
-        return hit.chunk.id
-
 
 @dataclass(frozen=True)
 class IdForm(CitationForm):
@@ -153,9 +149,6 @@ class IdForm(CitationForm):
 @dataclass(frozen=True)
 class NumberForm(CitationForm):
     """Passages by their places alone. A reader sees the numbers of the answer's references, from ``[1]`` on."""
-
-    def _resolve_own_mark(self, mark: str, hits: Sequence[Hit]) -> ResolvedMark:
-        return ResolvedMark(())
 
     def mark_for(self, hit: Hit, place: int) -> str:
         return f"[{place}]"
@@ -220,9 +213,6 @@ class TitleForm(CitationForm):
 
     def name_source(self, hit: Hit, mark: str) -> NamedSource:
         return NamedSource((hit,), mark, _split_label(mark[1:-1]).title, hit.chunk.section)
-
-    def chunk_id(self, hit: Hit) -> str | None:
-        return None
 
     def _labels(self, mark: str, hits: Sequence[Hit]) -> list[_Label]:
         """Return the labels in a bracket: one, unless it is a list that has a title of ``hits``."""
@@ -294,9 +284,6 @@ class SourceForm(CitationForm):
 
     def cited_urls(self, hit: Hit) -> tuple[str, ...]:
         return (url,) if (url := source_url(hit.chunk)) else ()
-
-    def chunk_id(self, hit: Hit) -> str | None:
-        return None
 
 
 def _name_hits(hits: tuple[Hit, ...], raw: str) -> NamedSource:

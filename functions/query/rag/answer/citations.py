@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from knowledge.model.values import ChunkSupport, Claim, ClaimSupport, Hit
 from knowledge.search.support import PARTIAL, SUPPORTED
@@ -20,16 +20,13 @@ from rag.values.answer import CheckedClaim, Citation, Reference, ReferenceMark, 
 
 
 def build_references(
-    tree: t.Tree,
-    hits: Mapping[int, Hit],
-    claims: Sequence[CheckedClaim] = (),
-    quotes: Mapping[int, str] | None = None,
+    tree: t.Tree, hits: Mapping[int, Hit], claims: Sequence[CheckedClaim], quotes: Mapping[int, str]
 ) -> tuple[Reference, ...]:
     """Return the passages that ``tree`` cites, numbered in the order of its marks; ``quotes`` are parts of them."""
     references = []
     for n, number in enumerate(cited_chunks(tree), start=1):
         support = _merge_supports(claim.support for claim in claims if number in claim.chunks)
-        references.append(Reference(n=n, hit=hits[number], support=support, quote=(quotes or {}).get(number, "")))
+        references.append(Reference(n=n, hit=hits[number], support=support, quote=quotes.get(number, "")))
     return tuple(references)
 
 
@@ -41,7 +38,7 @@ def _merge_supports(supports: Iterable[Support | None]) -> Support | None:
 
 def build_quotes(supports: Mapping[int, ChunkSupport], hits: Mapping[int, Hit]) -> dict[int, str]:
     """Return the part of each chunk that supports a claim best, as plain text."""
-    spans = {number: hits[number].chunk.text[one.start : one.end] for number, one in supports.items() if number in hits}
+    spans = {number: hits[number].chunk.text[one.start : one.end] for number, one in supports.items()}
     return {number: plain_text(parse_markdown(normalise_text(text))) for number, text in spans.items()}
 
 
@@ -67,7 +64,7 @@ def build_citations(
                 position=start,
                 hit=hit,
                 source_urls=form.cited_urls(hit),
-                chunk_id=form.chunk_id(hit),
+                chunk_id=hit.chunk.id if source == hit.chunk.number else None,
             ),
         )
         if hit not in first.hits:
@@ -113,33 +110,19 @@ def build_related_docs(hits: tuple[Hit, ...], categories: Mapping[str, str]) -> 
     return tuple(related.values())
 
 
-@dataclass(frozen=True, slots=True)
-class CitationPruning:
-    """A tree without unused citations; ``removed`` counts the writer's citations among them."""
-
-    tree: t.Tree = ()
-    removed: int = 0
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """A line for the trail, if there are removed citations."""
-        few = "a citation" if self.removed == 1 else f"{self.removed} citations"
-        return (f"removed {few} that supported no statement",) if self.removed else ()
-
-
 def drop_unused_citations(
     tree: t.Tree,
     claims: Sequence[AnswerClaim],
     supports: Sequence[ClaimSupport],
     index: OpenIndex,
-    unchecked: Sequence[AnswerClaim] = (),
-) -> CitationPruning:
-    """Return ``tree`` without unused citations; ``supports`` belong to ``claims`` by their place.
+    unchecked: Sequence[AnswerClaim],
+) -> tuple[t.Tree, int]:
+    """Return ``tree`` without unused citations, and the number of the writer's citations among them.
 
     A citation is unused if its passage does not support, even partly, any claim it is attached to, while another
     citation of the same claim does. The only citations of a claim stay, even without support. A citation outside of
     claims, as in a heading or a list of sources at the end, is compared with all claims; it stays if some claims are
-    ``unchecked``. The citations of unchecked claims stay too.
+    ``unchecked``. The citations of unchecked claims stay too. ``supports`` belong to ``claims`` by their place.
     """
     kept = {cite.place for claim in unchecked for cite in claim.explicit_cites}
     unused = dict[int, t.Cite]()
@@ -152,10 +135,8 @@ def drop_unused_citations(
         orphaned = [cite for cite in explicit if cite.place not in kept | unused.keys()]
         unused |= {cite.place: cite for cite in _unused_of_all(orphaned, claims, index)}
     removed = unused.keys() - kept
-    if not removed:
-        return CitationPruning(tree)
-    pruned = map_runs(tree, lambda run: _remove_cites(run, removed))
-    return CitationPruning(pruned, sum(unused[place].is_explicit for place in removed))
+    pruned = map_runs(tree, lambda run: _remove_cites(run, removed)) if removed else tree
+    return pruned, sum(unused[place].is_explicit for place in removed)
 
 
 def _unused_of_claim(claim: AnswerClaim, support: ClaimSupport) -> list[t.Cite]:

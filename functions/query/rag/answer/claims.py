@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import pairwise
 from typing import Literal
@@ -80,14 +80,6 @@ class AnswerClaim:
         return tuple(dict.fromkeys(number for cite in self.explicit_cites for number in cite.candidates))
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimTree:
-    """A tree in which each claim is a node, and the claims to check."""
-
-    tree: t.Tree
-    claims: tuple[AnswerClaim, ...]
-
-
 def split_claims(
     tree: t.Tree,
     *,
@@ -95,7 +87,7 @@ def split_claims(
     cite_by_overlap: CiteByOverlap | None = None,
     is_name: Callable[[str], bool] = str.isspace,
     is_courtesy: Callable[[str], bool] = str.isspace,
-) -> ClaimTree:
+) -> tuple[t.Tree, list[AnswerClaim]]:
     """Return ``tree`` with each claim as a node, and the claims to check.
 
     Left out, unless there is nothing else: headings and lines all in bold, questions, sentences that introduce others
@@ -113,27 +105,24 @@ def split_claims(
     claims = splitter.drop_courtesies(splitter.select_assertions())
     if claims and question and _is_short(claims[0]):
         claims[0] = replace(claims[0], plain=f"{question.rstrip('?')}? {claims[0].plain}")
-    return ClaimTree(blocks, tuple(claims))
+    return blocks, claims
 
 
+@dataclass(slots=True)
 class _ClaimSplitter:
     """Walks the blocks. ``intro`` is the claim that may introduce the next list or code block.
 
     ``apart`` are the citations of paragraphs of nothing but marks, by the number of the next claim.
     """
 
-    def __init__(
-        self,
-        cite_by_overlap: CiteByOverlap | None,
-        is_name: Callable[[str], bool],
-        is_courtesy: Callable[[str], bool],
-    ) -> None:
-        self.cite_by_overlap, self.is_name, self.is_courtesy = cite_by_overlap, is_name, is_courtesy
-        self.headings = False
-        self.claims: list[AnswerClaim] = []
-        self.apart: dict[int, tuple[t.Cite, ...]] = {}
-        self.intro: AnswerClaim | None = None
-        self.group = 0
+    cite_by_overlap: CiteByOverlap | None
+    is_name: Callable[[str], bool]
+    is_courtesy: Callable[[str], bool]
+    headings: bool = False
+    claims: list[AnswerClaim] = field(default_factory=list)
+    apart: dict[int, tuple[t.Cite, ...]] = field(default_factory=dict)
+    intro: AnswerClaim | None = None
+    group: int = 0
 
     def block(self, block: t.Block) -> t.Block:
         self.group += 1
@@ -404,40 +393,27 @@ def _starts_at_cites(run: Sequence[t.Inline]) -> Iterator[int]:
 
 def _text_to_split(node: t.Inline) -> str:
     """Return the text of ``node``, with a letter for each character in which no sentence may end."""
-    match node:
-        case t.Text(text):
-            return text
-        case t.LineBreak():
-            return "\n"
-        case t.Code(text):
-            return "x" * len(text)
-        case t.Link():
-            return "x" * len(inline_text(node.children))
-        case t.Styled() | t.ClaimSpan():
-            return "".join(map(_text_to_split, node.children))
-        case _:
-            return ""
+    if isinstance(node, t.Styled):
+        return "".join(map(_text_to_split, node.children))
+    text = inline_text((node,))
+    return "x" * len(text) if isinstance(node, t.Code | t.Link) else text
 
 
 def _split_at(run: Sequence[t.Inline], at: int) -> tuple[list[t.Inline], list[t.Inline]]:
-    """Return ``run`` up to its character ``at``, and the rest."""
+    """Return ``run`` up to its character ``at``, and the rest; code and links are not split."""
     head: list[t.Inline] = []
     rest = list(run)
-    while rest:
-        node = rest[0]
+    while rest and at > 0:
+        node = rest.pop(0)
         length = len(_text_to_split(node))
-        if length <= at and (length or at):
-            head.append(rest.pop(0))
-            at -= length
-            continue
-        if at and isinstance(node, t.Text):
+        if length > at and isinstance(node, t.Text):
             head.append(t.Text(node.text[:at]))
-            rest[0] = t.Text(node.text[at:])
-        elif at and isinstance(node, t.Styled):
+            rest.insert(0, t.Text(node.text[at:]))
+        elif length > at and isinstance(node, t.Styled):
             inner, others = _split_at(node.children, at)
             head.append(t.Styled(node.style, tuple(inner)))
-            rest[0] = t.Styled(node.style, tuple(others))
-        elif at:
-            head.append(rest.pop(0))
-        break
+            rest.insert(0, t.Styled(node.style, tuple(others)))
+        else:
+            head.append(node)
+        at -= length
     return head, rest

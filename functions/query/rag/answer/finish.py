@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
@@ -11,7 +11,7 @@ from rag.answer import tree as t
 from rag.answer.check import CHECK_BUDGET, CHECK_FAILED, MIN_SECONDS, NOT_JUDGED, CheckedAnswer, Judge, SupportCheck
 from rag.answer.citation_forms import CitationForm
 from rag.answer.citations import build_citations, build_marks, build_quotes, build_references
-from rag.answer.claims import ClaimTree, build_courtesy_test, build_name_test, split_claims
+from rag.answer.claims import build_courtesy_test, build_name_test, split_claims
 from rag.answer.parse import normalise_text, parse_markdown
 from rag.answer.references import cite_by_overlap
 from rag.answer.render import JsonNode, json_nodes, render_inline, render_markdown
@@ -94,12 +94,11 @@ class AnswerFinisher:
         tree: list[t.Block] = [t.Paragraph((t.Text(completion.note),))] if completion.note else []
         claims: list[CheckedClaim] = []
         quotes: dict[int, str] = {}
-        chunks = {passage.hit.chunk.number: passage.hit.chunk for passage in context.passages}
         for quote in completion.quotes:
             passage = context.passages[quote.passage]
             chunk = passage.hit.chunk.number
             parsed = _parse_quote(quote.text)
-            blocks = RestrictLinks(chunks)(parsed, cited=(chunk,))
+            blocks = RestrictLinks([passage.hit.chunk])(parsed, cited=(chunk,))
             if not blocks:
                 continue
             text = plain_text(blocks)
@@ -120,7 +119,7 @@ class AnswerFinisher:
         if not tree:
             return self._refuse()
         checked = CheckedAnswer(tuple(tree), tuple(claims))
-        return replace(self._render(checked, context, quotes, cited=len(quotes)), is_quoted=True)
+        return replace(self._render(checked, context, cited=len(quotes), quotes=quotes), is_quoted=True)
 
     def __call__(self, parsed: ParsedAnswer, context: Context, ledger: Ledger) -> FinishedAnswer:
         """Return the answer that a model wrote from ``context``."""
@@ -128,43 +127,36 @@ class AnswerFinisher:
         if is_empty(text):
             return self._refuse(removed=parsed.removed)
         if begins_with_decline(text, self.decline):  # it may cite where it did not find the answer: that is no source
-            return replace(self._render(CheckedAnswer(_remove_cites(parsed.tree)), context, {}), refused=True)
-        checked = self._judge(self._check(self._split_claims(parsed, context), context, ledger), context, ledger)
-        evidence, pruned = context.evidence, checked.pruning.removed
+            return replace(self._render(CheckedAnswer(_remove_cites(parsed.tree)), context), refused=True)
+        checked = self._judge(self._check(parsed, context, ledger), context, ledger)
+        evidence, pruned = context.evidence, checked.removed
         is_foreign = checked.is_foreign or (evidence is not None and evidence.foreign)
         if is_empty(plain_text(checked.tree)):
             refusal = self._refuse(removed=parsed.removed + pruned, claims=checked.claims, notes=checked.notes)
             return replace(refusal, is_unfounded=not is_foreign)
-        hits = {passage.hit.chunk.number: passage.hit for passage in context.passages}
-        restrict = RestrictLinks({number: hit.chunk for number, hit in hits.items()})
+        restrict = RestrictLinks(passage.hit.chunk for passage in context.passages)
         tree = restrict(checked.tree)
         notes, links = checked.notes, parsed.links + restrict.removed
         if links:
             notes += (f"removed {links} address{'es' * (links != 1)} that no cited passage holds",)
         return replace(
-            self._render(
-                replace(checked, tree=tree, notes=notes),
-                context,
-                build_quotes(checked.supports, hits),
-                cited=parsed.valid - pruned,
-            ),
+            self._render(replace(checked, tree=tree, notes=notes), context, cited=parsed.valid - pruned),
             removed=parsed.removed,
             is_unfounded=lacks_support(checked.claims) and not (checked.unchecked or is_foreign),
         )
 
-    def _split_claims(self, parsed: ParsedAnswer, context: Context) -> ClaimTree:
+    def _check(self, parsed: ParsedAnswer, context: Context, ledger: Ledger) -> CheckedAnswer:
+        """Split the answer into claims and check them."""
         hits = [passage.hit for passage in context.passages]
         urls = (url for hit in hits for url in self.form.cited_urls(hit))
-        return split_claims(
+        tree, claims = split_claims(
             parsed.tree,
             question=context.evidence.asked.text if context.evidence else "",
             cite_by_overlap=cite_by_overlap(self.form, hits),
             is_name=build_name_test((*(passage.citation for passage in context.passages), *urls)),
             is_courtesy=build_courtesy_test(context, self.remarks),
         )
-
-    def _check(self, claim_tree: ClaimTree, context: Context, ledger: Ledger) -> CheckedAnswer:
-        check, tree, claims = self.check, claim_tree.tree, claim_tree.claims
+        check = self.check
         if check is None:
             return CheckedAnswer(tree)
         failed = CheckedAnswer(tree, is_checked=False, notes=(CHECK_FAILED,))
@@ -184,9 +176,10 @@ class AnswerFinisher:
         return check.apply_judgement(checked, judgement)
 
     def _render(
-        self, checked: CheckedAnswer, context: Context, quotes: dict[int, str], *, cited: int = 0
+        self, checked: CheckedAnswer, context: Context, *, cited: int = 0, quotes: Mapping[int, str] | None = None
     ) -> FinishedAnswer:
         hits = {passage.hit.chunk.number: passage.hit for passage in context.passages}
+        quotes = quotes or build_quotes(checked.supports, hits)
         references = build_references(checked.tree, hits, checked.claims, quotes)
         numbers = {one.hit.chunk.number: (one.n, one.hit.chunk.id) for one in references}
         marked = self.form.rewrite_marks(checked.tree, {chunk: n for chunk, (n, _) in numbers.items()})

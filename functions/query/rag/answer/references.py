@@ -56,11 +56,8 @@ class ReferenceResolver:
 
     def _resolve_run(self, run: tuple[t.Inline, ...]) -> tuple[t.Inline, ...]:
         self._text += "\n"
-        if not any(isinstance(node, t.Mark | t.Link) for node in walk_run(run)):
-            self._text += inline_text(run)
-            return run
         resolved = self._resolve(run)
-        return resolved if resolved == run else trim_run(resolved)
+        return run if resolved == run else trim_run(resolved)
 
     def _resolve(self, run: Sequence[t.Inline]) -> tuple[t.Inline, ...]:
         done: list[t.Inline] = []

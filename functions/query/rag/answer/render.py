@@ -74,14 +74,10 @@ class _MarkdownWriter:
         for place, block in enumerate(blocks):
             if place:
                 self._end_line(empty_line=block.gap)
-            match block, before:
-                case t.ListBlock(), t.ListBlock():
-                    self._write_list(block, after_list=type(before.start) is type(block.start))
-                case _:
-                    self._write_block(block)
+            self._write_block(block, before)
             before = block
 
-    def _write_block(self, block: t.Block) -> None:
+    def _write_block(self, block: t.Block, before: t.Block | None) -> None:
         match block:
             case t.Paragraph():
                 self.write_run(block.children)
@@ -93,7 +89,8 @@ class _MarkdownWriter:
             case t.CodeBlock():
                 self._write_code_block(block)
             case t.ListBlock():
-                self._write_list(block, after_list=False)
+                same_kind = isinstance(before, t.ListBlock) and type(before.start) is type(block.start)
+                self._write_list(block, after_list=same_kind)
             case t.BlockQuote():
                 self._write_within("> ", "> ", block.children)
             case t.TableBlock():

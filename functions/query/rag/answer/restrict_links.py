@@ -8,7 +8,7 @@ a link back.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cache
 from html import unescape
@@ -36,20 +36,20 @@ _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
 class RestrictLinks:
-    """Restricts the blocks of one answer, in their order, to addresses of ``chunks``, its writer's passages by number.
+    """Restricts the blocks of one answer, in their order, to addresses of the cited ones among its ``chunks``.
 
-    ``removed`` counts the removed links. A copy can look ahead: what it allows stays its own.
+    ``removed`` counts the removed links. A copy can look ahead without an effect on the original.
     """
 
-    def __init__(self, chunks: Mapping[int, Chunk]) -> None:
-        self._chunks = chunks
-        self._urls = cache(lambda number: allowed_urls([chunks[number]]))  # most answers have no links and need none
+    def __init__(self, chunks: Iterable[Chunk]) -> None:
+        by_number = {chunk.number: chunk for chunk in chunks}
+        self._urls = cache(lambda number: allowed_urls(by_number[number]))  # most answers have no links and need none
         self._cited: frozenset[int] = frozenset()
         self.removed = 0
 
     def __call__(self, tree: Iterable[t.Block], cited: Iterable[int] = ()) -> t.Tree:
         """Restrict the next blocks; ``cited`` are the numbers of further cited chunks."""
-        self._allow(cited)
+        self._cited = self._cited.union(cited)
         blocks: list[t.Block] = []
         for block in tree:
             self.allow_cited(block)
@@ -60,15 +60,12 @@ class RestrictLinks:
     def allow_cited(self, block: t.Block) -> None:
         """Allow the addresses of the passages that ``block`` cites."""
         cites = (node for node in walk((block,)) if isinstance(node, t.Cite) and node.is_explicit)
-        self._allow(number for cite in cites for number in cite.candidates)
+        self._cited = self._cited.union(*(cite.candidates for cite in cites))
 
     def is_allowed(self, href: str) -> bool:
         """Return whether ``href`` is an address of a passage cited so far, both unescaped and to the letter."""
         is_mail = "@" in href and ":" not in href
         return self._has(link_key(href)) and (is_mail or self._has(address_key(href)))
-
-    def _allow(self, numbers: Iterable[int]) -> None:
-        self._cited = self._cited.union(number for number in numbers if number in self._chunks)
 
     def _has(self, key: str | None) -> bool:
         return any(key in self._urls(number) for number in self._cited)
@@ -104,15 +101,12 @@ def _restrict_run(run: Iterable[t.Inline], is_allowed: Callable[[str], bool], *,
     return merge_text(restricted for node in run for restricted in restrict(node))
 
 
-def allowed_urls(chunks: Iterable[Chunk]) -> frozenset[str]:
-    """Return the keys (``address_key``) of all addresses in the chunks' texts, titles, sections and other metadata."""
-    keys: set[str | None] = set()
-    for chunk in chunks:
-        extra = (value for value in chunk.extra.values() if isinstance(value, str))
-        known = (chunk.url, *chunk.source_urls, *extra)
-        keys |= {link_key(address) for address in known if not any(map(str.isspace, address))}
-        for text in (chunk.text, chunk.title, chunk.section, *known):
-            keys |= {link_key(address) for address in _find_addresses(text)}
+def allowed_urls(chunk: Chunk) -> frozenset[str]:
+    """Return the keys (``address_key``) of all addresses in the chunk's text, title, section and other metadata."""
+    known = (chunk.url, *chunk.source_urls, *(value for value in chunk.extra.values() if isinstance(value, str)))
+    keys = {link_key(address) for address in known if not any(map(str.isspace, address))}
+    for text in (chunk.text, chunk.title, chunk.section, *known):
+        keys |= {link_key(address) for address in _find_addresses(text)}
     return frozenset(key for key in keys if key)
 
 

@@ -119,11 +119,11 @@ class StreamingParser:
     def __init__(
         self, form: CitationForm, context: Context, *, decline: str = "", listen: Listen | None = None
     ) -> None:
-        chunks = {passage.hit.chunk.number: passage.hit.chunk for passage in context.passages}
+        hits = [passage.hit for passage in context.passages]
         self._parse = partial(parse_markdown, form=form, growing=listen is not None)
-        self._references = ReferenceResolver(form, [passage.hit for passage in context.passages])
-        self._restrict = RestrictLinks(chunks)
-        self._chunk_ids = {number: chunk.id for number, chunk in chunks.items()}
+        self._references = ReferenceResolver(form, hits)
+        self._restrict = RestrictLinks(hit.chunk for hit in hits)
+        self._chunk_ids = {hit.chunk.number: hit.chunk.id for hit in hits}
         self._decline = decline  # "" once the answer cannot become it
         self.listen = listen
         self._source = _Source()

@@ -35,8 +35,8 @@ def check(
     context = Context("", tuple(Passage(hit=hit, citation=f"[{hit.chunk.id}]", text=hit.chunk.text) for hit in hits))
     index = FakeIndex(hits, late=late, unlike=lambda text: language)
     slot = SupportCheck(index=index, form=form, unsupported=unsupported)  # type: ignore[arg-type]
-    made = split_claims(parse_answer(answer, form, context).tree)
-    return slot(made.tree, made.claims, context)
+    tree, claims = split_claims(parse_answer(answer, form, context).tree)
+    return slot(tree, claims, context)
 
 
 def text(checked: CheckedAnswer) -> str:
@@ -101,7 +101,7 @@ def test_what_nothing_supports_is_marked_taken_out_or_kept(mode: str, left: str)
     checked = check(f"{TRUE} [id_1]. {FALSE} [id_2].", unsupported=mode)
     assert text(checked) == left
     assert said(checked)[1] == (f"{FALSE}.", ("[id_2]",), "unsupported")
-    assert checked.pruning.removed == 0
+    assert checked.removed == 0
     assert supports(checked) == ["supported", "unsupported"][: 1 + (mode != "remove")]
 
 
@@ -157,4 +157,4 @@ def test_what_alone_is_more_than_is_checked_hides_nothing_behind_it() -> None:
 def test_citations_of_what_is_not_checked_stay(unsupported: str) -> None:
     checked = check(" ".join([f"{TRUE} [id_1]."] * FILLED + [f"{FALSE} [id_2]."]), unsupported=unsupported)
     assert text(checked).endswith(f"{FALSE} [id_2]. *(not checked)*")
-    assert checked.pruning.removed == 0
+    assert checked.removed == 0

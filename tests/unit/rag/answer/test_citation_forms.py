@@ -317,7 +317,7 @@ SOURCE_HITS = (REPORT, PEOPLE, MEMO)
 def written(answer: str, hits: tuple[Hit, ...] = SOURCE_HITS) -> RenderedMarkdown:
     """With what it draws on, where it cites nothing."""
     tree = resolve(answer, SOURCE_FORM, hits).tree
-    return render_markdown(split_claims(tree, cite_by_overlap=cite_by_overlap(SOURCE_FORM, hits)).tree)
+    return render_markdown(split_claims(tree, cite_by_overlap=cite_by_overlap(SOURCE_FORM, hits))[0])
 
 
 def cited_by_source(answer: str, hits: tuple[Hit, ...] = SOURCE_HITS) -> list[int]:

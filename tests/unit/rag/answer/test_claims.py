@@ -7,27 +7,27 @@ from hypothesis import strategies as st
 
 from knowledge.model.values import Hit
 from rag.answer.citation_forms import CitationForm, IdForm, SourceForm
-from rag.answer.claims import ClaimTree, split_claims
+from rag.answer.claims import AnswerClaim, split_claims
 from rag.answer.parse import parse_markdown
 from rag.answer.references import ReferenceResolver
 from rag.answer.render import render_markdown
-from rag.answer.tree import Cite, ClaimSpan, walk
+from rag.answer.tree import Cite, ClaimSpan, Tree, walk
 
 HITS = tuple(make_hit(number=number, url=f"https://example.org/{number}") for number in (1, 2, 3))
 
 
-def made(answer: str, form: CitationForm | None = None, hits: tuple[Hit, ...] = HITS) -> ClaimTree:
+def made(answer: str, form: CitationForm | None = None, hits: tuple[Hit, ...] = HITS) -> tuple[Tree, list[AnswerClaim]]:
     form = form or IdForm()
     return split_claims(ReferenceResolver(form, hits)(parse_markdown(answer, form)))
 
 
 def stated(answer: str, form: CitationForm | None = None) -> list[tuple[str, list[int]]]:
     """Each statement with the chunks that it cites."""
-    return [(claim.markdown, [cite.chunk for cite in claim.cites]) for claim in made(answer, form).claims]
+    return [(claim.markdown, [cite.chunk for cite in claim.cites]) for claim in made(answer, form)[1]]
 
 
 def shared(answer: str) -> list[list[int]]:
-    return [[cite.chunk for cite in claim.cites or claim.shared_cites] for claim in made(answer).claims]
+    return [[cite.chunk for cite in claim.cites or claim.shared_cites] for claim in made(answer)[1]]
 
 
 @pytest.mark.parametrize(
@@ -70,21 +70,21 @@ def test_what_introduces_a_list_is_part_of_its_items_and_a_question_states_nothi
         ("To renew a permit: Open the renewal form.", [1, 2]),
         ("To renew a permit: Pay ninety dollars.", [1]),
     ]
-    nested = made("1. **Kicking:**\n   - The pitcher rolls the ball.\n2. Out:\n   - A caught ball.")
-    assert [claim.plain for claim in nested.claims] == ["Kicking: The pitcher rolls the ball.", "Out: A caught ball."]
+    _, nested = made("1. **Kicking:**\n   - The pitcher rolls the ball.\n2. Out:\n   - A caught ball.")
+    assert [claim.plain for claim in nested] == ["Kicking: The pitcher rolls the ball.", "Out: A caught ball."]
 
 
 def test_each_cell_of_a_row_is_a_node_of_one_statement_with_the_header() -> None:
-    cut_up = made("## Fees\n\n| Permit | Fee |\n|---|---|\n| import | 90 [id_1] |\n| export | 40 |")
-    assert [(claim.markdown, claim.plain, [cite.chunk for cite in claim.cites]) for claim in cut_up.claims] == [
+    tree, claims = made("## Fees\n\n| Permit | Fee |\n|---|---|\n| import | 90 [id_1] |\n| export | 40 |")
+    assert [(claim.markdown, claim.plain, [cite.chunk for cite in claim.cites]) for claim in claims] == [
         ("Permit Fee import 90", "import 90", [1]),
         ("Permit Fee export 40", "export 40", []),
     ]
-    assert [node.number for node in walk(cut_up.tree) if isinstance(node, ClaimSpan)] == [0, 0, 1, 1]
+    assert [node.number for node in walk(tree) if isinstance(node, ClaimSpan)] == [0, 0, 1, 1]
 
 
 def test_a_block_of_code_is_a_statement() -> None:
-    assert [(claim.kind, claim.plain) for claim in made("```\nrm x\nls\n```\n").claims] == [("code", "rm x\nls")]
+    assert [(claim.kind, claim.plain) for claim in made("```\nrm x\nls\n```\n")[1]] == [("code", "rm x\nls")]
 
 
 @pytest.mark.parametrize("alone", ["# The import permit takes five days", "Does the permit take five days?"])
@@ -118,15 +118,15 @@ def test_sources_named_in_the_end_are_meant_by_all_before_and_state_nothing(sour
 
 def test_a_link_is_read_as_what_it_says_and_a_list_of_links_names_sources() -> None:
     page = "[the fee table](https://example.org/1)"
-    (claim,) = made(f"See {page} of the office.", SourceForm(0.5)).claims
+    (claim,) = made(f"See {page} of the office.", SourceForm(0.5))[1]
     assert (claim.plain, claim.cites[0].chunk) == ("See the fee table of the office.", 1)
-    (claim,) = made(f"It costs ninety dollars and is paid in cash.\n\nSources:\n- {page}", SourceForm(0.5)).claims
+    (claim,) = made(f"It costs ninety dollars and is paid in cash.\n\nSources:\n- {page}", SourceForm(0.5))[1]
     assert (claim.plain, claim.shared_cites[0].chunk) == ("It costs ninety dollars and is paid in cash.", 1)
 
 
 def test_a_short_answer_is_held_up_with_its_question() -> None:
     asked = "Does the import permit take five days?"
-    (claim,) = split_claims(parse_markdown("Yes."), question=asked).claims
+    (claim,) = split_claims(parse_markdown("Yes."), question=asked)[1]
     assert (claim.markdown, claim.plain) == ("Yes.", f"{asked} Yes.")
 
 
@@ -151,10 +151,9 @@ OPENS = "The office opens at half past eight on weekdays and at ten on other day
 def test_courtesies_in_front_and_behind_state_nothing(answer: str, statements: list[str] | None) -> None:
     tree = ReferenceResolver(IdForm(), HITS)(parse_markdown(answer, IdForm()))
     found = [
-        claim.markdown
-        for claim in split_claims(tree, is_courtesy=lambda sentence: sentence.startswith("Bye bye")).claims
+        claim.markdown for claim in split_claims(tree, is_courtesy=lambda sentence: sentence.startswith("Bye bye"))[1]
     ]
-    assert found == (statements or [claim.markdown for claim in split_claims(tree).claims])
+    assert found == (statements or [claim.markdown for claim in split_claims(tree)[1]])
 
 
 PIECES = [
@@ -166,10 +165,10 @@ PIECES = [
 @given(st.lists(st.sampled_from(PIECES), max_size=20).map("".join))
 def test_cutting_loses_no_word_and_no_citation(answer: str) -> None:
     tree = ReferenceResolver(IdForm(), HITS)(parse_markdown(answer, IdForm()))
-    found = split_claims(tree)
-    assert render_markdown(found.tree).text == render_markdown(tree).text
-    assert [n.chunk for n in walk(found.tree) if isinstance(n, Cite)] == [
+    marked, claims = split_claims(tree)
+    assert render_markdown(marked).text == render_markdown(tree).text
+    assert [n.chunk for n in walk(marked) if isinstance(n, Cite)] == [
         n.chunk for n in walk(tree) if isinstance(n, Cite)
     ]
-    numbers = {node.number for node in walk(found.tree) if isinstance(node, ClaimSpan)}
-    assert {claim.number for claim in found.claims} <= numbers
+    numbers = {node.number for node in walk(marked) if isinstance(node, ClaimSpan)}
+    assert {claim.number for claim in claims} <= numbers

@@ -19,7 +19,7 @@ TAGS = {*_MARKDOWN_TAGS.split(), "cite", "statement", "note"}
 
 def shown(text: str) -> str:
     """What is answered where ``text`` was written, and no passage is cited."""
-    return render_markdown(RestrictLinks({})(parse_markdown(normalise_text(text)))).text
+    return render_markdown(RestrictLinks(())(parse_markdown(normalise_text(text)))).text
 
 
 def tags(nodes: list[JsonNode]) -> set[str]:
@@ -99,7 +99,7 @@ MESS = st.lists(st.sampled_from([*(piece.replace("¬", " ") for piece in _TAGS.s
 @settings(max_examples=300, deadline=None)
 @given(MESS.map("".join))
 def test_nothing_of_scripts_and_no_tag_remains_whatever_is_mixed(text: str) -> None:
-    tree = RestrictLinks({})(parse_markdown(normalise_text(text)))
+    tree = RestrictLinks(())(parse_markdown(normalise_text(text)))
     nodes = json_nodes(tree, lambda chunk: (chunk, ""))
     assert leads(render_markdown(tree).text) == []
     assert (tags(nodes) <= TAGS, list(nodes_lead(nodes))) == (True, [])

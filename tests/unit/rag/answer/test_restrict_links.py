@@ -12,11 +12,11 @@ from rag.answer.tree import Tree
 PAGE = "https://a.example/guide"
 EVIL = "https://b.example/x"
 CHUNK = make_hit(f"See [x]({PAGE}), ![y](y.png) and me@a.example.", number=1).chunk
-HELD = allowed_urls([CHUNK])
+HELD = allowed_urls(CHUNK)
 
 
 def restricted(text: str, *, cited: bool = True) -> Tree:
-    return RestrictLinks({1: CHUNK})(parse_markdown(normalise_text(text)), cited=(1,) if cited else ())
+    return RestrictLinks([CHUNK])(parse_markdown(normalise_text(text)), cited=(1,) if cited else ())
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_what_no_passage_holds_is_text(text: str, left: str) -> None:
 )
 def test_what_a_cited_passage_holds_and_code_stays(text: str) -> None:
     assert render_markdown(restricted(text)).text == text
-    restrict = RestrictLinks({1: CHUNK})
+    restrict = RestrictLinks([CHUNK])
     restrict(parse_markdown(normalise_text(text)), cited=(1,))
     assert restrict.removed == 0
     if PAGE in text:
@@ -71,4 +71,4 @@ def test_an_address_is_the_whole_of_it(address: str) -> None:
 
 def test_a_passage_lends_no_script_and_no_part_of_an_address() -> None:
     chunk = make_hit("[x](javascript:alert(1)) [y](data:,x) <https://a.example/b?c=d&amp;e=f>").chunk
-    assert allowed_urls([chunk]) == {"//a.example/b?c=d&e=f"}
+    assert allowed_urls(chunk) == {"//a.example/b?c=d&e=f"}
