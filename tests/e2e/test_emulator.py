@@ -13,7 +13,8 @@ from fakes_llm import LlmServer, error, reply
 from functional.golden import differences, normalise
 from local_server import Server, serving
 
-from emulator.session import Artefacts, Invocation, Session, built
+from emulator.rie import Invocation
+from emulator.session import Artefacts, Session, built
 
 pytestmark = pytest.mark.build
 

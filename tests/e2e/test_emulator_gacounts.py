@@ -11,7 +11,8 @@ from artefacts import FUNCTION, LIBRARIES, ROOT
 from functional.harness import Json, rest_event
 from moto.server import ThreadedMotoServer
 
-from emulator.session import Artefacts, Invocation, Session
+from emulator.rie import Invocation
+from emulator.session import Artefacts, Session
 from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
 from knowledge.model.manifest import Provenance

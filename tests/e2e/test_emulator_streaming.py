@@ -13,7 +13,8 @@ from artefacts import ROOT
 from fakes_llm import LlmServer, drip
 from functional.golden import differences, normalise
 
-from emulator.session import Invocation, Session, built
+from emulator.rie import Invocation
+from emulator.session import Session, built
 
 pytestmark = pytest.mark.build
 

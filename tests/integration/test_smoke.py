@@ -205,9 +205,9 @@ def test_each_check_fails_when_its_subject_is_wrong(
 def test_a_stack_that_streams_is_seen_to(world: World) -> None:
     (check,) = (check for check in API_CHECKS if check.name == "streaming")
     stack = replace(world.stack(), parameters={"Streaming": "on"})
-    assert run_checks([check], stack)[0].seen == "Streaming=on, but the answer came in one piece"
+    assert next(run_checks([check], stack)).seen == "Streaming=on, but the answer came in one piece"
     world.front.streams = True
-    assert run_checks([check], stack)[0].seen == "event stream, in pieces"
+    assert next(run_checks([check], stack)).seen == "event stream, in pieces"
 
 
 def test_the_namespace_is_the_function_s_own(world: World) -> None:
@@ -305,7 +305,7 @@ def test_an_update_that_fails_or_is_an_outage_is_said(world: World) -> None:
 
 
 def watched_update(world: World, run: Callable[[Sequence[str]], int]) -> tuple[Result, ...]:
-    return run_checks(lifecycle.UPDATE_CHECKS, lifecycle.before_update(world.stack(), ("sam", "deploy"), run))
+    return tuple(run_checks(lifecycle.UPDATE_CHECKS, lifecycle.before_update(world.stack(), ("sam", "deploy"), run)))
 
 
 def delete(world: World, *, leaves: str = "") -> Callable[[Sequence[str]], int]:

@@ -10,10 +10,8 @@ import sys
 from playwright.sync_api import Browser, sync_playwright
 
 VISITS = 7
-SLOWDOWN = 4.0
 ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
 FIRST_PAINT = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
-WAIT_MS = 500
 
 
 def measure_first_paint(browser: Browser, address: str, slowdown: float) -> float:
@@ -22,13 +20,13 @@ def measure_first_paint(browser: Browser, address: str, slowdown: float) -> floa
     page = context.new_page()
     context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": slowdown})
     page.goto(address)
-    page.wait_for_timeout(WAIT_MS)
+    page.wait_for_timeout(500)
     milliseconds = float(page.evaluate(FIRST_PAINT))
     context.close()
     return milliseconds
 
 
-def main(address: str, slowdown: float = SLOWDOWN) -> None:
+def main(address: str, slowdown: float = 4.0) -> None:
     """Print median and minimum of ``VISITS`` visits after a first one, which starts the browser's processes."""
     path = os.environ.get("CHROMIUM") or shutil.which("chromium")
     with sync_playwright() as playwright:

@@ -144,9 +144,7 @@ def _quote_passages(service: Application, questions: Sequence[str]) -> Iterator[
             yield Completion(text="\n\n".join(lines), model="bench", finish_reason="stop"), context
 
 
-def _time_call[**Arguments](
-    call: Callable[Arguments, object], *values: Arguments.args, **named: Arguments.kwargs
-) -> float:
+def _time_call(call: Callable[..., object], *values: object) -> float:
     start = time.perf_counter()
-    call(*values, **named)
+    call(*values)
     return 1000 * (time.perf_counter() - start)

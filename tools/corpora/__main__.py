@@ -94,10 +94,9 @@ def main() -> int:
     CACHE.mkdir(parents=True, exist_ok=True)
     for corpus, kind in find_corpora(options.folder, options.names):
         figures = measure(corpus)
-        (CACHE / f"{corpus.name.replace('/', ' ')}.json").write_text(
-            json.dumps(format_row(figures, kind)), encoding="utf-8"
-        )
-        print(" | ".join(format_row(figures, kind)), flush=True)
+        row = format_row(figures, kind)
+        (CACHE / f"{corpus.name.replace('/', ' ')}.json").write_text(json.dumps(row), encoding="utf-8")
+        print(" | ".join(row), flush=True)
         if options.show:
             print(*describe_faults(figures, options.show), sep="\n", flush=True)
     if options.write:

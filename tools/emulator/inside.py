@@ -64,11 +64,10 @@ def main() -> int:
     place = mount_artefacts(Path(plan["task"]), plan["opt"])
     if plan["isolated"]:
         _run("ip", "link", "set", "lo", "up")
-    path = [str(place), str(OPT / "python")]
     environment = {
         **plan["environment"],
         "LAMBDA_TASK_ROOT": str(place),
-        "PYTHONPATH": ":".join(path),
+        "PYTHONPATH": f"{place}:{OPT / 'python'}",
         "PATH": "/usr/bin:/bin",
     }
     os.chdir(place)
@@ -78,7 +77,7 @@ def main() -> int:
     # The function is killed, as on Lambda, and cannot tidy up behind itself.
     with (
         tempfile.TemporaryDirectory(prefix="lambda-tmp-") as scratch,
-        Rie(Path(plan["rie"]), command, {**environment, "TMPDIR": scratch}) as rie,
+        Rie(plan["rie"], command, {**environment, "TMPDIR": scratch}) as rie,
     ):
         for line in sys.stdin:
             print(json.dumps(asdict(rie.invoke(json.loads(line)))), flush=True)

@@ -1,10 +1,4 @@
-"""One process of the Runtime Interface Emulator, calls to it, and its errors.
-
-EmulatorError
-├── NotBuilt         the build or the emulator is missing; the message says what to run
-├── EmulatorEnded    the emulator itself did not start, or ended
-└── FunctionFailed   the function did not start, or ended in the middle of an invocation
-"""
+"""One process of the Runtime Interface Emulator, calls to it, and its errors."""
 
 from __future__ import annotations
 
@@ -19,7 +13,6 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
@@ -79,16 +72,16 @@ _INIT = re.compile(r"INIT REPORT\(durationMs: ([\d.]+)\)")
 _LAST_LINE = re.compile(r"^REPORT |\(rapid\) Invoke DONE failed")
 _PRELUDE_END = b"\0" * 8
 _READY_WAIT_S = 30
+_ANSWER_WAIT_S = 60
 _LOG_WAIT_S = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RieResult:
-    """The result of one invocation.
+class Invocation:
+    """One invocation: the function's return value ``body``, or the reason of its ``failure``, and its log ``lines``.
 
-    ``body`` is the function's return value; ``failure`` is the reason if there is none. ``lines`` is the log of the
-    invocation. ``peak_bytes`` is the function's peak memory so far, None if it has ended. ``streamed``: the response
-    has the format for a streaming stage.
+    ``peak_bytes`` is the peak memory of the function's process so far, None if it has ended; the figure in the REPORT
+    line has no meaning. ``streamed``: the response has the format for a streaming stage, which no other stage reads.
     """
 
     body: Any
@@ -97,24 +90,30 @@ class RieResult:
     peak_bytes: int | None
     streamed: bool
 
+    @property
+    def init_ms(self) -> float | None:
+        """Milliseconds of INIT, on the first invocation of a session only."""
+        found = _INIT.search("\n".join(self.lines))
+        return float(found[1]) if found else None
+
 
 class Rie:
     """Runs ``command`` (a runtime client and its handler) under the emulator ``binary`` as a context manager."""
 
-    def __init__(self, binary: Path, command: list[str], environment: Mapping[str, str]) -> None:
+    def __init__(self, binary: str, command: list[str], environment: Mapping[str, str]) -> None:
         self._binary = binary
         self._command = command
-        self._environment = dict(environment)
+        self._environment = environment
         self._lines: list[str] = []
         self._grown = threading.Condition()
 
     def __enter__(self) -> Self:
         # The Runtime API's own default is one port for all: two emulators in one network could not start.
-        self._port, runtime_api = _free_ports(2)
+        self._port, runtime_api = _two_free_ports()
         addresses = ("--runtime-interface-emulator-address", self._port), ("--runtime-api-address", runtime_api)
         options = [part for option, port in addresses for part in (option, f"127.0.0.1:{port}")]
         self._process = subprocess.Popen(
-            [str(self._binary), *options, *self._command],
+            [self._binary, *options, *self._command],
             env=self._environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -139,7 +138,7 @@ class Rie:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
 
-    def invoke(self, event: object, *, timeout_s: float = 60) -> RieResult:
+    def invoke(self, event: object) -> Invocation:
         """Invoke the function once; the outcome tells of a start that failed, and of an end before the answer.
 
         Raises:
@@ -147,7 +146,7 @@ class Rie:
         """
         with self._grown:
             start = len(self._lines)
-        status, content = _post(self._port, json.dumps(event).encode(), timeout_s)
+        status, content = _post(self._port, json.dumps(event).encode())
         body, failure = read_reply(status, content)
         with self._grown:
             self._grown.wait_for(lambda: any(map(_LAST_LINE.search, self._lines[start:])), _LOG_WAIT_S)
@@ -155,7 +154,7 @@ class Rie:
         peaks = [peak for child in children(self._process.pid) if (peak := peak_bytes(child))]
         streamed = failure is None and _PRELUDE_END in content
         peak = max(peaks, default=None)
-        return RieResult(body=body, failure=failure, lines=lines, peak_bytes=peak, streamed=streamed)
+        return Invocation(body=body, failure=failure, lines=lines, peak_bytes=peak, streamed=streamed)
 
     def _collect(self) -> None:
         assert self._process.stdout is not None  # noqa: S101 - it was opened as a pipe
@@ -187,27 +186,22 @@ def read_reply(status: int, content: bytes) -> tuple[Any, str | None]:
     return None, text or "its process ended without a word"
 
 
-def init_ms(lines: list[str]) -> float | None:
-    """Return the milliseconds in the INIT REPORT line; the figure in the first REPORT line has no meaning."""
-    found = _INIT.search("\n".join(lines))
-    return float(found[1]) if found else None
-
-
-def _post(port: int, body: bytes, timeout_s: float) -> tuple[int, bytes]:
+def _post(port: int, body: bytes) -> tuple[int, bytes]:
     request = urllib.request.Request(f"http://127.0.0.1:{port}/2015-03-31/functions/function/invocations", data=body)
     try:
-        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=timeout_s) as reply:
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(
+            request, timeout=_ANSWER_WAIT_S
+        ) as reply:
             return reply.status, reply.read()
     except urllib.error.HTTPError as error:
         return error.code, error.read()
 
 
-def _free_ports(count: int) -> list[int]:
-    with ExitStack() as stack:
-        probes = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for probe in probes:
+def _two_free_ports() -> list[int]:
+    with socket.socket() as one, socket.socket() as other:
+        for probe in (one, other):
             probe.bind(("127.0.0.1", 0))
-        return [probe.getsockname()[1] for probe in probes]
+        return [probe.getsockname()[1] for probe in (one, other)]
 
 
 def _wait_for_port(port: int, process: subprocess.Popen[str]) -> bool:

@@ -11,9 +11,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import IO, Self, cast
 
-from emulator.rie import EmulatorEnded, FunctionFailed, NotBuilt, init_ms
+from emulator.rie import EmulatorEnded, FunctionFailed, Invocation, NotBuilt
 from emulator.template import function_settings, stage_variables
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,25 +22,6 @@ RUNTIME_PYTHON = ROOT / ".venv-lambda" / "bin" / "python"
 HANDLER = "app.lambda_handler"
 
 _NEEDS = "The emulator ended; it needs Linux with user namespaces (unshare) and `make build`"
-
-
-@dataclass(frozen=True, slots=True)
-class Invocation:
-    """One invocation: the function's return value and its log lines.
-
-    ``peak_bytes`` is the peak memory of the function's process so far; the figure in the REPORT line has no meaning.
-    """
-
-    body: Any
-    lines: list[str]
-    peak_bytes: int | None = None
-    streamed: bool = False
-    """Whether the response has the format for a streaming stage, which no other stage reads."""
-
-    @property
-    def init_ms(self) -> float | None:
-        """Milliseconds of INIT, on the first invocation of a session only."""
-        return init_ms(self.lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +65,9 @@ class Session:
         build: Path = BUILD,
         python: Path = RUNTIME_PYTHON,
     ) -> None:
+        parameters = parameters or {}
         settings, memory, timeout = function_settings(build / "template.yaml", parameters)
-        self._stage = stage_variables(build / "template.yaml", {**(parameters or {}), **(stage or {})})
+        self._stage = stage_variables(build / "template.yaml", {**parameters, **(stage or {})})
         self._network = network
         self._plan = {
             "task": str(artefacts.task.resolve()),
@@ -119,17 +101,16 @@ class Session:
             )
         except OSError as exc:
             raise EmulatorEnded(_NEEDS) from exc
+        self._stdin, self._stdout = cast(IO[str], self._process.stdin), cast(IO[str], self._process.stdout)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        assert self._process.stdin is not None  # noqa: S101 - it was opened as a pipe
         with suppress(BrokenPipeError):
-            self._process.stdin.close()
+            self._stdin.close()
         self._process.wait()
-        assert self._process.stdout is not None  # noqa: S101
-        self._process.stdout.close()
+        self._stdout.close()
 
     def invoke(self, event: object) -> Invocation:
         """Invoke the function once; an event of API Gateway gets the stage's variables.
@@ -138,22 +119,19 @@ class Session:
             FunctionFailed: it did not start, or ended before its answer; the message is its output.
             EmulatorEnded: the emulator ended; its output is on standard error.
         """
-        assert self._process.stdin is not None  # noqa: S101 - they were opened as pipes
-        assert self._process.stdout is not None  # noqa: S101
         if isinstance(event, dict) and "requestContext" in event:
             event = {**event, "stageVariables": self._stage}
         try:
-            self._process.stdin.write(json.dumps(event) + "\n")
-            self._process.stdin.flush()
+            self._stdin.write(json.dumps(event) + "\n")
+            self._stdin.flush()
         except BrokenPipeError:
             raise EmulatorEnded(_NEEDS) from None
-        line = self._process.stdout.readline()
-        if not line:
+        if not (line := self._stdout.readline()):
             raise EmulatorEnded(_NEEDS)
-        outcome = json.loads(line)
-        if outcome["failure"] is not None:
-            raise FunctionFailed(outcome["failure"], outcome["lines"])
-        return Invocation(outcome["body"], outcome["lines"], outcome["peak_bytes"], outcome["streamed"])
+        invocation = Invocation(**json.loads(line))
+        if invocation.failure is not None:
+            raise FunctionFailed(invocation.failure, invocation.lines)
+        return invocation
 
 
 def _rie_binary() -> Path:

@@ -34,14 +34,14 @@ def read_template(path: Path) -> dict[str, Any]:
     return body
 
 
-def function_settings(path: Path, overrides: Mapping[str, str] | None = None) -> tuple[dict[str, str], int, int]:
+def function_settings(path: Path, overrides: Mapping[str, str]) -> tuple[dict[str, str], int, int]:
     """Return the function's environment, memory (MB) and timeout (s); ``overrides`` are parameters.
 
     The environment has Lambda's variables for ``LoggingConfig`` too, but no values that only CloudFormation knows (an
     ARN, a pseudo parameter).
     """
     body = read_template(path)
-    resolve = _resolver(body, overrides or {})
+    resolve = _resolver(body, overrides)
     properties = {**body.get("Globals", {}).get("Function", {}), **body["Resources"][FUNCTION]["Properties"]}
     logging = properties.get("LoggingConfig", {})
     variables = {
@@ -54,10 +54,10 @@ def function_settings(path: Path, overrides: Mapping[str, str] | None = None) ->
     return environment, int(resolve(properties["MemorySize"])), int(resolve(properties["Timeout"]))
 
 
-def stage_variables(path: Path, overrides: Mapping[str, str] | None = None) -> dict[str, str]:
+def stage_variables(path: Path, overrides: Mapping[str, str]) -> dict[str, str]:
     """Return the stage variables, which API Gateway puts into its events; ``overrides`` are parameters."""
     body = read_template(path)
-    resolve = _resolver(body, overrides or {})
+    resolve = _resolver(body, overrides)
     variables = body["Resources"][API]["Properties"].get("Variables", {})
     resolved = {name: resolve(value) for name, value in variables.items()}
     return {name: str(value) for name, value in resolved.items() if value is not None}

@@ -108,26 +108,22 @@ class Target:
     def check_health(self, version: str) -> None:
         """Raise PublishFailed where ``GET /api/health`` does not show the version in time."""
         seen = ""
+        key = self.aws.client("apigateway").get_api_key(apiKey=self.outputs["ApiKeyId"], includeValue=True)
+        api = Api(self.outputs["ApiUrl"], key["value"])
 
         def look() -> bool | None:
             nonlocal seen
             try:
-                reply = self.api().send("GET", "/api/health")
+                reply = api.send("GET", "/api/health")
             except (OSError, Failed) as error:
                 seen = f"no answer ({error})"
                 return None
-            index = reply.body.get("index") if isinstance(reply.body, dict) else None
-            seen = str((index or {}).get("version") or reply.summary)
+            seen = str((reply.body.get("index") or {}).get("version") or reply.summary)
             return True if seen == version else None
 
         if not HEALTH_PATIENCE.until(look):
             sentence = f"The update is done, but GET /api/health shows {seen} and not {version}"
             raise PublishFailed(sentence, code="not_answering")
-
-    def api(self) -> Api:
-        """Return the stack's API with its key."""
-        key = self.aws.client("apigateway").get_api_key(apiKey=self.outputs["ApiKeyId"], includeValue=True)
-        return Api(self.outputs["ApiUrl"], key["value"])
 
     def _step(self, token: str) -> str:
         """Return the step that is under way, in words."""

@@ -1,7 +1,7 @@
 """Fit the weights of ``knowledge.search.signals``, which tell that an index cannot answer a question.
 
 ``python -m research.refusal SET...``: each ``SET`` is a folder in BEIR's layout: ``corpus.jsonl``, ``queries.jsonl``,
-``qrels.tsv``. The product itself indexes and searches it. ``.index/refusal`` keeps the index and the signals.
+``qrels.tsv``. The product itself indexes it in ``.index/refusal``, and searches it.
 
 A question is answerable if one of the first eight passages is relevant. The regression separates these questions, and
 the same questions cut down to their three rarest words, from the background questions. Each set counts the same.
@@ -9,11 +9,11 @@ the same questions cut down to their three rarest words, from the background que
 
 from __future__ import annotations
 
-import json
 import random
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +29,7 @@ from knowledge.search.lexical import Lexical
 from knowledge.search.signals import BEST_COSINE, FARTHEST, FIRST_SCORE, LEAST_STD, LEXICAL_SHARE
 from research.regression import Floats, fit_logistic
 
+INDEXES = Path(".index/refusal")
 QUESTIONS, TOP = 500, 8
 CLASSES = (("asked", 1.0, 0.75), ("short", 1.0, 0.25), ("background", 0.0, 1.0))
 """Classes of the regression: kind, label, and share in the weight of the set's questions with that label."""
@@ -40,20 +41,12 @@ type SignalsByKind = Mapping[str, Sequence[Signals]]
 """Signals of a set's questions by kind: answerable ones as asked, and cut down; background questions."""
 
 
-def collect_signals(folder: Path, model: MiniLM, cache: Path) -> SignalsByKind:
-    """Return the signals of the set in ``folder``, from ``cache`` after the first call."""
-    file = cache / f"{folder.name}.json"
-    if file.exists():
-        cached: SignalsByKind = json.loads(file.read_text(encoding="utf-8"))
-        return cached
-    ingest(read([folder / "corpus.jsonl"]).documents, target=cache / folder.name, embedder=model)
-    index = open_index(cache / folder.name, embedder=model)
-    try:
-        signals = _search_all(index, folder)
-    finally:
-        index.close()
-    file.write_text(json.dumps(signals), encoding="utf-8")
-    return signals
+def collect_signals(folder: Path, model: MiniLM) -> SignalsByKind:
+    """Index the set in ``folder``, and return the signals of its questions and of the background's."""
+    target = INDEXES / folder.name
+    ingest(read([folder / "corpus.jsonl"]).documents, target=target, embedder=model)
+    with closing(open_index(target, embedder=model)) as index:
+        return _search_all(index, folder)
 
 
 def _search_all(index: EmbeddedIndex, folder: Path) -> SignalsByKind:
@@ -103,15 +96,7 @@ def fit(sets: Sequence[SignalsByKind]) -> Floats:
     return fit_logistic(rows, labels, weights)
 
 
-def main() -> int:
-    """Print the weights fitted on all sets."""
-    cache = Path(".index/refusal")
-    cache.mkdir(parents=True, exist_ok=True)
-    model = MiniLM(threads=2)
-    fitted = fit([collect_signals(folder, model, cache) for folder in map(Path, sys.argv[1:])])
-    print("weights", dict(zip([*SIGNALS, "intercept"], fitted.round(2).tolist(), strict=True)))
-    return 0
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    embedder = MiniLM(threads=2)
+    fitted = fit([collect_signals(Path(folder), embedder) for folder in sys.argv[1:]])
+    print("weights", dict(zip([*SIGNALS, "intercept"], fitted.round(2).tolist(), strict=True)))

@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 type Floats = NDArray[np.float64]
 
 
-def fit_logistic(rows: Floats, labels: Floats, weights: Floats, ridge: float = 1.0) -> Floats:
+def fit_logistic(rows: Floats, labels: Floats, weights: Floats) -> Floats:
     """Return the weights of a logistic regression, the intercept last, shape (columns + 1,).
 
-    Newton's method; the ridge penalty spares the intercept. ``weights`` weigh the rows.
+    Newton's method; the ridge penalty of 1 spares the intercept. ``weights`` weigh the rows.
     """
     design = np.column_stack([rows, np.ones(len(rows))])
-    penalty = np.diag([ridge] * rows.shape[1] + [1e-9])
+    penalty = np.diag([1.0] * rows.shape[1] + [1e-9])
     theta = np.zeros(design.shape[1])
     for _ in range(50):
         chance = 1 / (1 + np.exp(-(design @ theta)))

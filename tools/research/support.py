@@ -1,7 +1,7 @@
 """Fit the weights of ``knowledge.search.support``, which tell supported statements from others.
 
-``python -m research.support DATA [LABELLED.jsonl ...] [--cache FOLDER]``: ``DATA`` is the folder of ../shared/data.
-``FOLDER`` (default .index/support) keeps the indexes and the signals.
+``python -m research.support DATA [LABELLED.jsonl ...]``: ``DATA`` is the folder of ../shared/data.
+``.index/support`` keeps the indexes.
 
 The statements come from a folder in BEIR's layout, or of Markdown pages: true ones with their passage, the same with a
 similar passage, and altered ones (``research.alterations``). A labelled set is a file of JSON lines {statement,
@@ -12,11 +12,12 @@ The fit uses half of the questions of clapnq_dev, and the labelled sets with equ
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import random
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -32,6 +33,7 @@ from knowledge.read.documents import read
 from research.alterations import MAX_LENGTH, MIN_LENGTH, StatementAlterer, split_sentences
 from research.regression import Floats, fit_scaled_logistic
 
+INDEXES = Path(".index/support")
 TAKEN, WRITTEN, REPLY = "taken from the passage", "written by people", "reply of a language model"
 AS_IT_IS, ELSEWHERE = "as it is", "another, similar passage"
 SAMPLE = 300
@@ -67,18 +69,18 @@ class LabelledStatement:
             yield replace(self, text=text or self.text, kind=kind, supported=False)
 
 
-def open_cached_index(source: Path, cache: Path, model: MiniLM) -> EmbeddedIndex:
-    """Open the index of ``source`` in ``cache``; the first call builds it."""
-    target = cache / source.stem
+def open_cached_index(source: Path, model: MiniLM) -> EmbeddedIndex:
+    """Open the index of ``source`` in ``INDEXES``; the first call builds it."""
+    target = INDEXES / source.stem
     if not target.exists():
-        corpus = _write_corpus(source, cache) if source.is_file() else source / "corpus.jsonl"
+        corpus = _write_corpus(source) if source.is_file() else source / "corpus.jsonl"
         ingest(read([corpus if corpus.exists() else source / "pages"]).documents, target=target, embedder=model)
     return open_index(target, embedder=model)
 
 
-def _write_corpus(labelled: Path, cache: Path) -> Path:
-    corpus = cache / f"{labelled.stem}.jsonl"
-    cache.mkdir(parents=True, exist_ok=True)
+def _write_corpus(labelled: Path) -> Path:
+    corpus = INDEXES / f"{labelled.stem}.jsonl"
+    corpus.parent.mkdir(parents=True, exist_ok=True)
     texts = dict.fromkeys(text for line in labelled.open(encoding="utf-8") for text in json.loads(line)["passages"])
     rows = (json.dumps({"_id": _passage_id(text), "title": "", "text": text}) + "\n" for text in texts)
     corpus.write_text("".join(rows), encoding="utf-8")
@@ -176,29 +178,23 @@ class StatementSignals:
         return np.asarray(~self.supported & (self.origin == origin) & (self.kind == kind))
 
 
-def compute_signals(source: Path, cache: Path, model: MiniLM) -> StatementSignals:
-    """Return the signals of every statement of ``source``, from ``cache`` after the first call."""
-    file = cache / f"{source.stem}.signals.json"
-    if not file.exists():
-        index = open_cached_index(source, cache, model)
+def compute_signals(source: Path, model: MiniLM) -> StatementSignals:
+    """Return the signals of every statement of ``source``."""
+    rows = []
+    with closing(open_cached_index(source, model)) as index:
         search = index._late_search
         assert search is not None  # noqa: S101 - a fresh index has it
-        rows = []
-        for one in read_statements(source, index):
-            if one.chunks:
-                # The signals behind ``Index.support``, which returns chances made of them.
-                comparison = search.comparison([Claim(one.text)], one.chunks)
-                signals = comparison.signals(0, range(len(one.chunks)))
-                rows.append([one.origin, one.kind, one.supported, one.group, signals])
-        index.close()
-        file.write_text(json.dumps(rows), encoding="utf-8")
-    columns = list(zip(*json.loads(file.read_text(encoding="utf-8")), strict=True))
+        statements = [one for one in read_statements(source, index) if one.chunks]
+        for one in statements:
+            # The signals behind ``Index.support``, which returns chances made of them.
+            signals = search.comparison([Claim(one.text)], one.chunks).signals(0, range(len(one.chunks)))
+            rows.append([signals[name] for name in SIGNALS])
     return StatementSignals(
-        rows=np.array([[signals[name] for name in SIGNALS] for signals in columns[4]]),
-        supported=np.array(columns[2]),
-        origin=np.array(columns[0]),
-        kind=np.array(columns[1]),
-        first_half=np.array([hashlib.sha256(group.encode()).digest()[0] % 2 == 0 for group in columns[3]]),
+        rows=np.array(rows),
+        supported=np.array([one.supported for one in statements]),
+        origin=np.array([one.origin for one in statements]),
+        kind=np.array([one.kind for one in statements]),
+        first_half=np.array([hashlib.sha256(one.group.encode()).digest()[0] % 2 == 0 for one in statements]),
     )
 
 
@@ -227,23 +223,16 @@ def _distribute(masks: Sequence[tuple[Mask, float]]) -> Floats:
     return weights
 
 
-def main() -> int:
+def fit(data: Path, *labelled: Path) -> None:
     """Fit and print the weights of ``SIGNALS`` and the intercept."""
-    parser = argparse.ArgumentParser(prog="python -m research.support", description=__doc__)
-    parser.add_argument("data", type=Path)
-    parser.add_argument("labelled", type=Path, nargs="*")
-    parser.add_argument("--cache", type=Path, default=Path(".index/support"))
-    options = parser.parse_args()
-    options.cache.mkdir(parents=True, exist_ok=True)
     model = MiniLM(threads=2)
-    labelled = [compute_signals(source, options.cache, model) for source in options.labelled]
-    sets = weigh_statements(compute_signals(options.data / FITTED, options.cache, model), labelled)
+    fitted_set, *labelled_sets = [compute_signals(source, model) for source in (data / FITTED, *labelled)]
+    sets = weigh_statements(fitted_set, labelled_sets)
     rows = np.concatenate([one.rows[weights > 0] for one, weights in sets])
     labels = np.concatenate([one.supported[weights > 0] for one, weights in sets]).astype(np.float64)
     fitted = fit_scaled_logistic(rows, labels, np.concatenate([weights[weights > 0] for _, weights in sets]))
     print("weights", dict(zip([*SIGNALS, "intercept"], fitted.round(2).tolist(), strict=True)))
-    return 0
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    fit(*map(Path, sys.argv[1:]))

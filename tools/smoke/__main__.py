@@ -7,7 +7,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -21,8 +21,6 @@ from smoke.stack import OFF_TOPIC, Aws, Failed, Patience, Result, Stack, open_st
 
 DONE, FAILED, BAD_USAGE = 0, 1, 2
 CONFIG = Path(__file__).resolve().parents[2] / "samconfig.toml"
-
-type OnResult = Callable[[Result], None]
 
 
 def run_program(command: Sequence[str]) -> int:
@@ -63,7 +61,8 @@ def main(
             patience=patience or Patience(seconds=options.wait),
             off_topic=options.off_topic,
         )
-        _run_checks(stack, options, run, report, config)
+        for result in _run_checks(stack, options, run, config):
+            report(result)
     except ClientError as error:
         report(Result("stack", "failed", f"AWS refused {error.operation_name}: {error.response['Error']['Code']}"))
     except (BotoCoreError, Failed, OSError) as error:
@@ -76,17 +75,17 @@ def main(
     return FAILED if failed else DONE
 
 
-def _run_checks(stack: Stack, options: argparse.Namespace, run: Run, on_result: OnResult, config: Path) -> None:
+def _run_checks(stack: Stack, options: argparse.Namespace, run: Run, config: Path) -> Iterator[Result]:
     region = ("--region", options.region) if options.region else ()
     if options.delete:
         deletion = before_deletion(stack, ("sam", "delete", "--stack-name", stack.name, *region, "--no-prompts"), run)
-        run_checks(DELETION_CHECKS, deletion, on_result)
+        yield from run_checks(DELETION_CHECKS, deletion)
         print(f"What stays, on purpose: {'; '.join(STAYS)}.", file=sys.stderr)
         return
     if options.update:
         update = before_update(stack, (*deployment(stack.name, config), *region), run)
-        run_checks(UPDATE_CHECKS, update, on_result)
-    run_checks((*BEFORE, *API_CHECKS, *AFTER), stack, on_result)
+        yield from run_checks(UPDATE_CHECKS, update)
+    yield from run_checks((*BEFORE, *API_CHECKS, *AFTER), stack)
 
 
 def _parse_options(arguments: Sequence[str] | None) -> argparse.Namespace:

@@ -38,10 +38,9 @@ def answers(stack: Stack) -> str:
 def declines(stack: Stack) -> str:
     """A question outside the documents is declined, without sources."""
     reply = stack.api.ask(stack.off_topic)
-    body = _json_body(reply)
-    if reply.status != 200 or not body.get("refused"):
+    if reply.status != 200 or not reply.body.get("refused"):
         raise Failed(f"{reply.summary}, not declined: {stack.off_topic!r} (--off-topic names another question)")
-    if body["sources"] or body["citations"]:
+    if reply.body["sources"] or reply.body["citations"]:
         raise Failed("declined, but with sources")
     return "declined, without sources"
 
@@ -152,13 +151,13 @@ API_CHECKS = (
 def _ask_sample(stack: Stack, **fields: object) -> Mapping[str, Any]:
     """Return the body of an answer with citations to a sample question of the index."""
     listed = stack.api.send("GET", "/api/suggestions")
-    questions = _json_body(listed).get("questions") or []
+    questions = listed.body.get("questions") or []
     if listed.status != 200 or not questions:
         raise Failed(f"GET /api/suggestions answered {listed.summary}, with {len(questions)} questions")
     outcomes = []
     for question in questions[:SAMPLE_QUESTIONS]:
         reply = stack.api.ask(question, **fields)
-        body = _json_body(reply)
+        body = reply.body
         if reply.status == 200 and not body.get("refused") and body.get("citations"):
             return body
         outcomes.append(f"{question!r}: {'declined' if body.get('refused') else reply.summary}")
@@ -166,13 +165,9 @@ def _ask_sample(stack: Stack, **fields: object) -> Mapping[str, Any]:
 
 
 def _expect(reply: ApiReply, status: int, code: str, what: str) -> str:
-    if (reply.status, _json_body(reply).get("code")) != (status, code):
+    if (reply.status, reply.body.get("code")) != (status, code):
         raise Failed(f"{what} got {reply.summary}, not {status} {code}")
     return reply.summary
-
-
-def _json_body(reply: ApiReply) -> Mapping[str, Any]:
-    return reply.body if isinstance(reply.body, dict) else {}
 
 
 def _send_burst(api: Api, count: int) -> Counter[str]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import http.client
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Literal, Protocol
 from urllib.parse import urlsplit
 
@@ -60,15 +59,10 @@ class Patience:
         return found
 
 
-def run_checks[Subject](
-    checks: Sequence[Check[Subject]], subject: Subject, on_result: Callable[[Result], object] = lambda _: None
-) -> tuple[Result, ...]:
-    """Run all ``checks`` in order, whatever one finds; ``on_result`` gets each result as it comes."""
-    results = []
+def run_checks[Subject](checks: Sequence[Check[Subject]], subject: Subject) -> Iterator[Result]:
+    """Run all ``checks`` in order, whatever one finds, and yield each result as it comes."""
     for check in checks:
-        results.append(_run_check(check, subject))
-        on_result(results[-1])
-    return tuple(results)
+        yield _run_check(check, subject)
 
 
 def _run_check[Subject](check: Check[Subject], subject: Subject) -> Result:
@@ -102,10 +96,10 @@ class Aws(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ApiReply:
-    """A reply: ``body`` is the decoded JSON, None if it is not JSON; ``text`` is the body as sent."""
+    """A reply: ``body`` is the decoded JSON object, empty for anything else; ``text`` is the body as sent."""
 
     status: int
-    body: Any
+    body: Mapping[str, Any]
     text: str = ""
     media_type: str = ""
     has_length: bool = True
@@ -114,7 +108,7 @@ class ApiReply:
     @property
     def summary(self) -> str:
         """The status, and the code of an error."""
-        code = self.body.get("code") if isinstance(self.body, dict) else None
+        code = self.body.get("code")
         return f"{self.status} {code}" if code else str(self.status)
 
 
@@ -127,17 +121,17 @@ class Api:
     sleep: Callable[[float], None] = time.sleep
 
     def send(
-        self, method: str, path: str, body: object = None, *, key: str | None = "", bearer: bool = False
+        self, method: str, path: str, content: object = None, *, key: str | None = "", bearer: bool = False
     ) -> ApiReply:
         """Send a request as ``send_once`` does; after a pause again while the usage plan says 429."""
         for _ in range(TRIES - 1):
-            if (reply := self.send_once(method, path, body, key=key, bearer=bearer)).status != 429:
+            if (reply := self.send_once(method, path, content, key=key, bearer=bearer)).status != 429:
                 return reply
             self.sleep(PAUSE_S)
-        return self.send_once(method, path, body, key=key, bearer=bearer)
+        return self.send_once(method, path, content, key=key, bearer=bearer)
 
     def send_once(
-        self, method: str, path: str, body: object = None, *, key: str | None = "", bearer: bool = False
+        self, method: str, path: str, content: object = None, *, key: str | None = "", bearer: bool = False
     ) -> ApiReply:
         """Send one request on a new connection; ``key`` replaces the stack's key, None sends none.
 
@@ -153,15 +147,16 @@ class Api:
             headers |= {"Authorization": f"Bearer {given}"} if bearer else {"x-api-key": given}
         connection = connect(place.netloc, timeout=TIMEOUT_S)
         try:
-            connection.request(method, place.path + path, None if body is None else json.dumps(body), headers)
+            connection.request(method, place.path + path, None if content is None else json.dumps(content), headers)
             response = connection.getresponse()
-            content, has_length = response.read(), response.getheader("Content-Length") is not None
-            text = content.decode("utf-8", "replace")
+            data, has_length = response.read(), response.getheader("Content-Length") is not None
+            text = data.decode("utf-8", "replace")
             try:
-                decoded = json.loads(content)
+                decoded = json.loads(data)
             except ValueError:
                 decoded = None
-            return ApiReply(response.status, decoded, text, response.getheader("Content-Type", ""), has_length)
+            body = decoded if isinstance(decoded, dict) else {}
+            return ApiReply(response.status, body, text, response.getheader("Content-Type", ""), has_length)
         except http.client.HTTPException as error:
             raise Failed(f"{method} {path}: {type(error).__name__}, no HTTP answer") from error
         finally:
@@ -211,7 +206,7 @@ class Stack:
             Failed: anything but 200.
         """
         reply = self.api.send("GET", "/api/health")
-        if reply.status != 200 or not isinstance(reply.body, dict):
+        if reply.status != 200 or not reply.body:
             raise Failed(f"GET /api/health answered {reply.summary}")
         return reply.body
 
@@ -240,6 +235,6 @@ def open_stack(aws: Aws, name: str, *, since: float, patience: Patience, off_top
     outputs = {output["OutputKey"]: output["OutputValue"] for output in found.get("Outputs", [])}
     if lacking := [key for key in ("ApiUrl", "ApiKeyId", "QueryFunctionAlias", "QueryLogGroup") if key not in outputs]:
         raise Failed(f"The stack {name!r} ({found['StackStatus']}) has no output {', '.join(lacking)}")
-    fetch = partial(aws.client("apigateway").get_api_key, apiKey=outputs["ApiKeyId"], includeValue=True)
-    api = Api(outputs["ApiUrl"], fetch()["value"], patience.sleep)
+    key = aws.client("apigateway").get_api_key(apiKey=outputs["ApiKeyId"], includeValue=True)
+    api = Api(outputs["ApiUrl"], key["value"], patience.sleep)
     return Stack(name, found["StackId"], parameters, outputs, aws, api, since, patience, off_topic)

@@ -51,7 +51,7 @@ def small(tmp_path: Path) -> Path:
 
 
 def test_defaults_resolve_and_what_only_a_deployment_knows_is_left_out(small: Path) -> None:
-    assert function_settings(small) == (
+    assert function_settings(small, {}) == (
         {
             "PLAIN": "1",
             "NUMBER": "2",
@@ -94,7 +94,7 @@ def test_short_tags_and_long_names_read_alike(small: Path) -> None:
 
 
 def test_the_real_template_s_defaults() -> None:
-    environment, memory, timeout = function_settings(TEMPLATE)
+    environment, memory, timeout = function_settings(TEMPLATE, {})
     assert environment["INDEX_URI"] == "/opt/index"
     assert environment["RAG_PROFILE"] == "house"
     assert environment["LLM_SECRET_NAME"] == ""
