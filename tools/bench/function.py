@@ -146,11 +146,7 @@ def measure_cold_starts(artefacts: Artefacts, folder: Path) -> str:
 
 
 def install(locks: Sequence[Path], target: Path) -> None:
-    """Install the versions that ``locks`` pin into ``target``.
-
-    Raises:
-        CalledProcessError: the installation failed.
-    """
+    """Install the versions that ``locks`` pin into ``target``."""
     command = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--target", str(target)]
     command += ["--link-mode", "copy", "--python-version", "3.13", "--only-binary", ":all:", "--require-hashes"]
     subprocess.run([*command, *(part for lock in locks for part in ("-r", str(lock)))], check=True)
@@ -159,11 +155,7 @@ def install(locks: Sequence[Path], target: Path) -> None:
 def build_bare_function(
     folder: Path, *, locks: Sequence[Path] = LOCKS, install: Callable[[Sequence[Path], Path], None] = install
 ) -> Artefacts:
-    """Return the bare function with the versions in ``locks``, from ``folder``; one of other versions is removed.
-
-    Raises:
-        CalledProcessError: the installation failed.
-    """
+    """Return the bare function with the versions in ``locks``, from ``folder``; one of other versions is removed."""
     digest = hashlib.sha256(b"".join([_BARE_CODE.encode(), *(lock.read_bytes() for lock in locks)]))
     task = folder / f"bare-{digest.hexdigest()[:16]}"
     code = task / "bare.py"

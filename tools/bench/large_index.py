@@ -22,15 +22,13 @@ import numpy as np
 from bench.tables import percentile, table
 from emulator.session import ROOT
 from knowledge.build.ingest import ingest
-from knowledge.build.plan import PreviousChunks, plan
-from knowledge.cut.chunking import MAX_CHARS, OVERLAP_CHARS
 from knowledge.embedding import MiniLM, embed_text
 from knowledge.model.values import Document, Matrix, TextEncoding, View, Where
 from knowledge.open.index import EmbeddedIndex, open_index
 from knowledge.read.documents import read
 from ragctl.ingest_request import IngestRequest
 from ragctl.options import count_cores
-from ragctl.sources import map_documents, read_sources
+from ragctl.sources import cut_documents, map_documents, read_sources
 
 DOCS = ROOT.parent / "shared" / "data" / "docs_aws"
 INDEXES = ROOT / ".index" / "bench"
@@ -80,14 +78,7 @@ def measure_ingest() -> str:
         read_s = time.perf_counter() - start
         summary = ingest(reading.documents, target=Path(name) / "index", embedder=model, map_documents=map_documents)
         ingest_s = time.perf_counter() - start
-    planned = plan(
-        reading.documents,
-        previous=PreviousChunks(),
-        max_chars=MAX_CHARS,
-        overlap=OVERLAP_CHARS,
-        map_documents=map_documents,
-    )
-    texts = [embed_text(chunk.title, chunk.text) for chunk in planned.chunks]
+    texts = [embed_text(chunk.title, chunk.text) for chunk in cut_documents(reading.documents).chunks]
     tokens_s = _time_over_texts(model.read, texts)
     vectors_s = _time_over_texts(lambda text: model.embed([text]), texts)
     rates = table(

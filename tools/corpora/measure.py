@@ -15,12 +15,10 @@ from markdown_it import MarkdownIt
 
 from corpora.reference import ReferenceText, count_words, read_file, read_page
 from documents.markup.code import HiddenCode
-from knowledge.build.plan import PreviousChunks, plan
-from knowledge.cut.chunking import MAX_CHARS, OVERLAP_CHARS
 from knowledge.model.values import Chunk, Document
 from knowledge.read.file_names import strip_template_suffixes
 from ragctl.ingest_request import IngestRequest
-from ragctl.sources import map_documents, read_sources
+from ragctl.sources import cut_documents, read_sources
 
 _LINK = re.compile(r"""(?:\]\(|href=["'])(/(?![\w./-]*\.(?!html)\w+[)#"'?])[\w./-]+)[)#"'?]""")
 """A link that begins with a slash and leads to a page, not to a picture or a download."""
@@ -149,13 +147,7 @@ def measure(corpus: Corpus) -> CorpusFigures:
     )
     with TemporaryDirectory() as cache:
         reading, _ = read_sources(request, cache=Path(cache))
-    cut = plan(
-        reading.documents,
-        previous=PreviousChunks(),
-        max_chars=MAX_CHARS,
-        overlap=OVERLAP_CHARS,
-        map_documents=map_documents,
-    )
+    cut = cut_documents(reading.documents)
     figures = CorpusFigures(corpus, documents=len(reading.documents), chunks=cut.chunks, skipped=reading.skipped)
     figures.failed = [f"{failure.path}: {failure.error}" for failure in (*reading.failed, *cut.failed)]
     formats = {document.doc_id: _effective_suffix(document.path, request.formats) for document in reading.documents}

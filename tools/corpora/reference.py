@@ -6,7 +6,7 @@ import json
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from html import unescape
 from io import BytesIO
@@ -146,12 +146,23 @@ def _notebook(data: bytes) -> ReferenceText:
     return ReferenceText(seen, (title,) if title else ())
 
 
+def _parse_xml_parts(data: bytes, pattern: str) -> list[etree._Element]:
+    """Return the root elements of a package's files whose names match ``pattern``."""
+    with zipfile.ZipFile(BytesIO(data)) as archive:
+        names = [name for name in archive.namelist() if re.fullmatch(pattern, name)]
+        return [etree.fromstring(archive.read(name)) for name in names]
+
+
+def _count_text_nodes(parents: Iterable[etree._Element]) -> ReferenceText:
+    """Count the words of the ``t`` elements below each of ``parents``, which are paragraphs or cells."""
+    texts = ("".join(node.text or "" for node in parent.iter("{*}t")) for parent in parents)
+    return ReferenceText(count_words("\n".join(texts)))
+
+
 def _docx(data: bytes) -> ReferenceText:
     """Read the paragraphs, without deleted text and tables of contents."""
-    with zipfile.ZipFile(BytesIO(data)) as archive:
-        names = [name for name in archive.namelist() if re.fullmatch(r"word/(document|footnotes|endnotes)\.xml", name)]
-        trees = [etree.fromstring(archive.read(name)) for name in names]
-    paragraphs = (one for tree in trees for one in tree.iter(f"{_W}p") if not _is_hidden_paragraph(one))
+    roots = _parse_xml_parts(data, r"word/(document|footnotes|endnotes)\.xml")
+    paragraphs = (one for root in roots for one in root.iter(f"{_W}p") if not _is_hidden_paragraph(one))
     return ReferenceText(count_words("\n".join("".join(_paragraph_text(one)) for one in paragraphs)))
 
 
@@ -165,8 +176,7 @@ def _is_hidden_paragraph(paragraph: etree._Element) -> bool:
 
 def _paragraph_text(paragraph: etree._Element) -> Iterator[str]:
     for node in paragraph.iter(f"{_W}t", f"{_W}tab", f"{_W}br"):
-        own = next(node.iterancestors(f"{_W}p"))
-        if own is paragraph:
+        if next(node.iterancestors(f"{_W}p")) is paragraph:
             yield node.text or "" if node.tag == f"{_W}t" else " "
 
 
@@ -193,21 +203,12 @@ def _epub(data: bytes) -> ReferenceText:
 
 def _sheets(data: bytes) -> ReferenceText:
     """Read the texts of a workbook without numbers and dates, which a cell's format shows in another way."""
-    with zipfile.ZipFile(BytesIO(data)) as archive:
-        names = [name for name in archive.namelist() if name.endswith("sharedStrings.xml")]
-        cells = [one for name in names for one in etree.fromstring(archive.read(name))]
-    return ReferenceText(
-        count_words("\n".join("".join(text.text or "" for text in cell.iter("{*}t")) for cell in cells))
-    )
+    return _count_text_nodes(cell for root in _parse_xml_parts(data, r".*sharedStrings\.xml") for cell in root)
 
 
 def _slides(data: bytes) -> ReferenceText:
-    with zipfile.ZipFile(BytesIO(data)) as archive:
-        slides = [name for name in archive.namelist() if re.fullmatch(r"ppt/slides/slide\d+\.xml", name)]
-        paragraphs = [one for name in slides for one in etree.fromstring(archive.read(name)).iter("{*}p")]
-    return ReferenceText(
-        count_words("\n".join("".join(text.text or "" for text in one.iter("{*}t")) for one in paragraphs))
-    )
+    roots = _parse_xml_parts(data, r"ppt/slides/slide\d+\.xml")
+    return _count_text_nodes(paragraph for root in roots for paragraph in root.iter("{*}p"))
 
 
 def _html(data: bytes) -> ReferenceText:

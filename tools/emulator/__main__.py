@@ -9,10 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from emulator.rie import EmulatorError
-from emulator.session import ROOT, Session, built
+from emulator.session import Session, built
 from rag.profiles import PROFILES
-
-TEMPLATE = ROOT / "infra" / "template.yaml"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from knowledge.model.values import Chunk
@@ -123,13 +123,11 @@ def _parse_completion(raw: dict[str, object]) -> tuple[str, float | None]:
     return completion, None if faithful is None else float(faithful)
 
 
-def _parse_expected(values: object) -> tuple[str, ...]:
-    expected = []
-    for value in [values] if isinstance(values, str) else values:  # type: ignore[attr-defined]
-        if not isinstance(value, str):
-            raise TypeError
-        expected.append(value)
-    return tuple(expected)
+def _parse_expected(values: Any) -> tuple[str, ...]:
+    expected = (values,) if isinstance(values, str) else tuple(values)
+    if not all(isinstance(value, str) for value in expected):
+        raise TypeError
+    return expected
 
 
 def read_queries(path: Path) -> list[tuple[str, str]]:

@@ -92,7 +92,6 @@ def hash_listing(listing: Listing) -> str:
 REPORT_KEY = "refresh/report.json"
 MAX_ROUNDS = 5
 """A limit for a bucket that always changes: the next event or the schedule goes on."""
-SECONDS_PER_MINUTE = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,21 +151,18 @@ class ReportStore:
         self.cloudwatch.put_metric_data(Namespace=f"RagRefresh/{self.stack}", MetricData=data)
 
 
-type PublishOnce = Callable[[], Mapping[str, Any]]
-"""Publishes the documents in the folder and returns ``publish.publisher.Outcome.fields``."""
-
-
 @dataclass(frozen=True, slots=True)
 class Refresh:
     """Mirrors ``documents`` in ``folder``, which ``publish_once`` publishes, at most once in ``minutes``.
 
-    ``failure`` gives the sentence and the code of an error of ``publish_once``, None for an unexpected one.
+    ``publish_once`` returns ``publish.publisher.Outcome.fields``. ``failure`` gives the sentence and the code of its
+    error, None for an unexpected one.
     """
 
     documents: DocumentBucket
     reports: ReportStore
     folder: Path
-    publish_once: PublishOnce
+    publish_once: Callable[[], Mapping[str, Any]]
     minutes: float
     failure: Callable[[Exception], tuple[str, str] | None]
     tell: Tell
@@ -188,7 +184,7 @@ class Refresh:
             if same and not (always and not rounds):
                 self.tell(f"The bucket {self.documents.name} is as it was at {last.at}" if last else "")
                 return rounds
-            if last and (wait := last.published_at + SECONDS_PER_MINUTE * self.minutes - self.clock()) > 0:
+            if last and (wait := last.published_at + 60 * self.minutes - self.clock()) > 0:
                 self.tell(f"The last publication was less than {self.minutes:g} minutes ago: waiting {wait:.0f} s")
                 self.sleep(wait)
                 listing = self.documents.listing()

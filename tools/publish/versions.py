@@ -31,15 +31,6 @@ class Facts:
     chunks: int
 
 
-@dataclass(frozen=True, slots=True)
-class PublishedVersion:
-    """A version in the bucket; ``at`` is when it was put there."""
-
-    key: str
-    at: datetime
-    facts: Facts
-
-
 def version_key(name: str) -> str:
     """Return the key of a version that is given as a key or without folder and ending.
 
@@ -113,11 +104,9 @@ class VersionBucket:
         archive.unlink()
         return place / FOLDER
 
-    def versions(self) -> list[PublishedVersion]:
-        """Return all versions, the newest first."""
-        return [
-            PublishedVersion(one["Key"], one["LastModified"], self.facts(one["Key"])) for one in self._newest_first()
-        ]
+    def versions(self) -> list[tuple[str, datetime, Facts]]:
+        """Return the key, the time of upload and the facts of every version, the newest first."""
+        return [(one["Key"], one["LastModified"], self.facts(one["Key"])) for one in self._newest_first()]
 
     def prune(self, keep: Collection[str]) -> None:
         """Delete all except the newest ``KEPT_VERSIONS`` and the keys ``keep``."""

@@ -129,9 +129,9 @@ def _restore_options(request: IngestRequest, settings: Settings, context: typer.
         raise typer.BadParameter("name a folder, a file or an address", param_hint="PATH...")
     sources = {name: context.get_parameter_source(name) for name in context.params}
     given = {name for name, source in sources.items() if source and source.name == "COMMANDLINE"}
-    if "base_url" in given:
-        given.add("base_urls")
-    complete = request.restore(provenance, given=given if not request.base_urls else {*given, "base_urls", "base_url"})
+    if "base_url" in given or request.base_urls:
+        given |= {"base_url", "base_urls"}
+    complete = request.restore(provenance, given=given)
     last = IngestRequest().restore(provenance, given=()).options
     if dropped := {name: value for name, value in last.items() if name not in complete.options}:
         note(f"No longer: {shlex.join(_command_line(dropped))}")

@@ -138,12 +138,12 @@ def _print_versions(target: Target, *, as_json: bool) -> None:
         versions = target.bucket.versions()
     rows = [
         {
-            "key": one.key,
-            "published": one.at.isoformat(timespec="seconds"),
-            **asdict(one.facts),
-            "answers": one.key == target.key,
+            "key": key,
+            "published": at.isoformat(timespec="seconds"),
+            **asdict(facts),
+            "answers": key == target.key,
         }
-        for one in versions
+        for key, at, facts in versions
     ]
     if as_json:
         emit_json({"stack": target.name, "versions": rows})

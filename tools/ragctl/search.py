@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
-from dataclasses import dataclass
+from contextlib import closing
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -147,27 +146,16 @@ def searcher(mode: Mode, index: ChromaIndex, *, profile: str) -> Search:
             return lambda text, k: index.search([View(text)], k=k).hits
 
 
-@dataclass(frozen=True, slots=True)
-class _OpenIndex:
-    """An open index as the ``IndexSource`` of a retriever."""
-
-    index: ChromaIndex
-
-    def lease(self) -> AbstractContextManager[ChromaIndex]:
-        return nullcontext(self.index)
-
-    def fields(self) -> Mapping[str, str]:
-        return self.index.fields
-
-
 def _hybrid_search(index: ChromaIndex, profile: str) -> Search:
+    from knowledge.open.handle import IndexHandle
     from rag.config.settings import load
     from rag.find.retrieve import DENSE_WEIGHT, HybridRetriever
     from rag.profiles import load_profile
     from rag.values.question import SearchQuery
+    from rag.wiring.live_index import LiveIndex
 
     knobs = load(load_profile(profile).settings)
-    retrieve = HybridRetriever(_OpenIndex(index), getattr(knobs, "dense_weight", DENSE_WEIGHT))
+    retrieve = HybridRetriever(LiveIndex(IndexHandle(lambda: index)), getattr(knobs, "dense_weight", DENSE_WEIGHT))
     return lambda text, k: retrieve(SearchQuery(text=text, top_k=k)).hits
 
 

@@ -30,7 +30,7 @@ from ragctl.reading_cache import ReadingCache, TracedReading
 if TYPE_CHECKING:
     from pebble import ProcessFuture
 
-    from knowledge.build.plan import Cut
+    from knowledge.build.plan import Cut, Plan
     from knowledge.model.values import Document, Failure
     from knowledge.read.documents import ReadResult
     from knowledge.read.loading import ConvertedText, Reader
@@ -284,6 +284,15 @@ def map_documents(function: Callable[[Document], Cut], documents: Sequence[Docum
                 yield result
 
     return cut()
+
+
+def cut_documents(documents: Sequence[Document]) -> Plan:
+    """Cut ``documents`` as an ingest into a new index does."""
+    from knowledge.build.plan import PreviousChunks, plan
+    from knowledge.cut.chunking import MAX_CHARS, OVERLAP_CHARS
+
+    sizes = {"max_chars": MAX_CHARS, "overlap": OVERLAP_CHARS}
+    return plan(documents, previous=PreviousChunks(), **sizes, map_documents=map_documents)
 
 
 def map_in_processes[T, R](

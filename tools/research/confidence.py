@@ -17,6 +17,7 @@ import re
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -66,14 +67,6 @@ FAITHFUL, PARTLY = 4, 3
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9\"(])")
 
 
-@dataclass(frozen=True, slots=True)
-class QuoteSignals:
-    """The signals of one quote, and its kind (a key of ``MIX``)."""
-
-    kind: str
-    values: Mapping[str, float]
-
-
 class SignalRecorder:
     """Replacement for a profile's confidence that records the signals."""
 
@@ -85,8 +78,8 @@ class SignalRecorder:
         return Confidence("Low", 0.0, "")
 
 
-def collect_quote_signals(data: Path, cache: Path, name: str) -> Iterator[QuoteSignals]:
-    """Yield the signals of the quotes for the questions of the public set ``name``."""
+def collect_quote_signals(data: Path, cache: Path, name: str) -> Iterator[tuple[str, Mapping[str, float]]]:
+    """Yield the kind and the signals of each quote for a question of the public set ``name``."""
     recorder = SignalRecorder()
     if not (cache / name / MANIFEST_NAME).exists():
         documents = [one for one in read([data / name / "corpus.jsonl"]).documents if is_indexed(one.doc_id)]
@@ -102,7 +95,7 @@ def collect_quote_signals(data: Path, cache: Path, name: str) -> Iterator[QuoteS
         for simulated in simulation.answer_by_all(question):
             kind = RIGHT if simulated.is_right else OTHER if question.kind == ANSWERABLE else question.kind
             if recorder.values is not None and simulated.strategy == QUOTES and is_labelled:
-                yield QuoteSignals(kind, recorder.values)
+                yield kind, recorder.values
             recorder.values = None
 
 
@@ -113,11 +106,11 @@ def fit_quotes(data: Path, cache: Path) -> None:
     is_right: list[float] = []
     weights: list[float] = []
     for name in SETS:
-        quotes = [quote for quote in collect_quote_signals(data, cache, name) if quote.kind in MIX]
-        sizes = {kind: sum(quote.kind == kind for quote in quotes) for kind in MIX}
-        shares = np.array([MIX[quote.kind] / sizes[quote.kind] for quote in quotes])
-        rows += [[quote.values[name] for name in names] for quote in quotes]
-        is_right += [float(quote.kind == RIGHT) for quote in quotes]
+        quotes = [(kind, values) for kind, values in collect_quote_signals(data, cache, name) if kind in MIX]
+        sizes = Counter(kind for kind, _ in quotes)
+        shares = np.array([MIX[kind] / sizes[kind] for kind, _ in quotes])
+        rows += [[values[name] for name in names] for _, values in quotes]
+        is_right += [float(kind == RIGHT) for kind, _ in quotes]
         weights += (shares / shares.sum()).tolist()
     scaled = np.array(weights) * len(rows) / sum(weights)
     theta = fit_scaled_logistic(np.array(rows), np.array(is_right), scaled)

@@ -16,6 +16,12 @@ from urllib.parse import parse_qsl
 
 STAGE = "local"
 ACCOUNT = "000000000000"
+NO_AWS_IDENTITY = dict.fromkeys(
+    (
+        *("accessKey", "accountId", "caller", "principalOrgId", "user", "userArn", "cognitoIdentityId"),
+        *("cognitoAuthenticationProvider", "cognitoAuthenticationType", "cognitoIdentityPoolId"),
+    )
+)
 
 type Event = dict[str, Any]
 
@@ -65,18 +71,9 @@ def rest_event(environ: Mapping[str, Any], body: bytes, *, request_id: str, at: 
             "extendedRequestId": request_id,
             "httpMethod": method,
             "identity": {
-                "accessKey": None,
-                "accountId": None,
-                "caller": None,
-                "cognitoAuthenticationProvider": None,
-                "cognitoAuthenticationType": None,
-                "cognitoIdentityId": None,
-                "cognitoIdentityPoolId": None,
-                "principalOrgId": None,
+                **NO_AWS_IDENTITY,
                 "sourceIp": environ.get("REMOTE_ADDR") or "127.0.0.1",
-                "user": None,
                 "userAgent": headers.get("User-Agent"),
-                "userArn": None,
             },
             "path": path,  # API Gateway's has the stage, which the local address lacks
             "protocol": environ.get("SERVER_PROTOCOL", "HTTP/1.1"),

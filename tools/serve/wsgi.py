@@ -116,7 +116,9 @@ class Gateway:
         return [] if environ["REQUEST_METHOD"] == "HEAD" or stream.opened else [response.body]
 
     def _answer(self, environ: Mapping[str, Any], request_id: str, stream: WsgiStream) -> HttpResponse:
-        body, path = _read_body(environ), str(environ.get("PATH_INFO") or "/")
+        data: bytes = environ["wsgi.input"].read(MAX_BODY_BYTES + 1)
+        body = data if len(data) <= MAX_BODY_BYTES else None
+        path = str(environ.get("PATH_INFO") or "/")
         if self.local and _host(environ) not in LOOPBACK:
             sentence = f"This server answers {', '.join(sorted(LOOPBACK))} only; others need ragctl serve --host"
             return _error(path, HTTPStatus.FORBIDDEN, sentence, "forbidden", request_id)
@@ -156,12 +158,6 @@ def _host(environ: Mapping[str, Any]) -> str:
     """Return the host name that the request was sent to, without the port."""
     named = str(environ.get("HTTP_HOST") or "localhost").lower()
     return named.rpartition(":")[0] if named.rpartition(":")[2].isdigit() else named
-
-
-def _read_body(environ: Mapping[str, Any]) -> bytes | None:
-    """Return the whole body; None if it is too large."""
-    body: bytes = environ["wsgi.input"].read(MAX_BODY_BYTES + 1)
-    return body if len(body) <= MAX_BODY_BYTES else None
 
 
 def _error(path: str, status: HTTPStatus, sentence: str, code: str, request_id: str) -> HttpResponse:

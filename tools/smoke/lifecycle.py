@@ -178,18 +178,15 @@ STAYS = (
 )
 """Not deleted on purpose; docs/deploy.md says how each is removed."""
 
-type Ids = Mapping[str, tuple[str, ...]]
-"""Physical ids of the stack's resources by type."""
-
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """A stack, its resources before, and the command that deletes it."""
+    """A stack, the physical ids of its resources before, by type, and the command that deletes it."""
 
     stack: Stack
     command: tuple[str, ...]
     run: Run
-    ids: Ids
+    ids: Mapping[str, tuple[str, ...]]
 
     def deleted(self) -> str:
         """Run the command, which waits for the end."""
