@@ -291,8 +291,8 @@ def cut_documents(documents: Sequence[Document]) -> Plan:
     from knowledge.build.plan import PreviousChunks, plan
     from knowledge.cut.chunking import MAX_CHARS, OVERLAP_CHARS
 
-    sizes = {"max_chars": MAX_CHARS, "overlap": OVERLAP_CHARS}
-    return plan(documents, previous=PreviousChunks(), **sizes, map_documents=map_documents)
+    none = PreviousChunks()
+    return plan(documents, previous=none, max_chars=MAX_CHARS, overlap=OVERLAP_CHARS, map_documents=map_documents)
 
 
 def map_in_processes[T, R](
