@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
 from http import HTTPStatus
 from typing import Any, NamedTuple
 
 from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEvent
 from aws_lambda_powertools.utilities.typing import LambdaContext
 from routes import gateway, mcp, openai, page, query
-from routes.call import Call, Handle, PathNotFound, Response, json_response
+from routes.call import Call, PathNotFound, json_response
+from routes.gateway import Response
 
 from rag.config.settings import Settings, load
-from rag.http.failures import CHAT, QUERY, QUESTION, EndpointWording, error_body_at, explain
+from rag.http.failures import CHAT, MCP, QUERY, QUESTION, RESPONSES, Endpoint, error_body_at
 from rag.values.chat import Deadline
 from rag.wiring import build_application
 from snapshot import register_hooks
-from telemetry import metrics, observe_error, request_telemetry
+from telemetry import metrics, request_telemetry
 
 DEADLINE_MARGIN_S = 0.5
 """Reserve of Lambda's remaining time for sending the response."""
@@ -28,26 +28,18 @@ NO_SUCH_PATH = ("No such path", "not_found")
 
 
 class Route(NamedTuple):
-    """``handle`` answers ``method`` on ``path``; ``wording`` is for the sentences of its errors.
-
-    Errors have OpenAI's shape if ``openai_param`` is set: the parameter that holds the question.
-    """
+    """``handle`` answers ``method`` on ``path``; it takes the ``Call`` and the parameters of the path."""
 
     method: str
     path: str
-    handle: Handle
-    wording: EndpointWording = QUERY
-    openai_param: str = ""
+    handle: Callable[..., Response]
+    endpoint: Endpoint = QUERY
 
-    def parameters(self, path: str) -> Mapping[str, str] | None:
+    def parameters(self, path: str) -> dict[str, str] | None:
         """Return the parameters in ``path``; None if it is not this route's path, whatever the method."""
-        found = _path_pattern(self.path).fullmatch(path.rstrip("/") or "/")
+        pattern = re.sub("<([^>]+)>", r"(?P<\1>[^/]+)", self.path)
+        found = re.fullmatch(pattern, path.rstrip("/") or "/")
         return found.groupdict() if found else None
-
-
-@cache
-def _path_pattern(path: str) -> re.Pattern[str]:
-    return re.compile(re.sub("<([^>]+)>", r"(?P<\1>[^/]+)", path))
 
 
 ROUTES = (
@@ -57,11 +49,11 @@ ROUTES = (
     Route("GET", "/api/chunks/<chunk_id>", query.get_chunk),
     Route("GET", "/api/suggestions", query.get_suggestions),
     Route("GET", "/api/health", query.get_health),
-    Route("POST", "/v1/chat/completions", openai.post_completion, CHAT, openai.CHAT_PARAM),
-    Route("POST", "/v1/responses", openai.post_response, CHAT, openai.RESPONSE_PARAM),
-    Route("GET", "/v1/models", openai.get_models, openai_param=openai.CHAT_PARAM),
-    Route("GET", "/v1/models/<model>", openai.get_model, openai_param=openai.CHAT_PARAM),
-    Route("POST", "/mcp", mcp.post_message),
+    Route("POST", "/v1/chat/completions", openai.post_completion, CHAT),
+    Route("POST", "/v1/responses", openai.post_response, RESPONSES),
+    Route("GET", "/v1/models", openai.get_models, CHAT),
+    Route("GET", "/v1/models/<model>", openai.get_model, CHAT),
+    Route("POST", "/mcp", mcp.post_message, MCP),
     Route("GET", "/", page.get_page),
     Route("GET", "/docs", page.get_docs),
     Route("GET", "/openapi.json", page.get_openapi),
@@ -84,7 +76,7 @@ def lambda_handler(event: Any, context: LambdaContext) -> dict[str, Any] | bytes
     request = APIGatewayProxyEvent(gateway.as_request(event))
     raw = request.raw_event
     stream = getattr(context, "response_stream", None)
-    headers = gateway.cors_headers(raw, settings.allowed_origins)
+    headers = gateway.cors_headers(request.headers.get("origin", ""), settings.allowed_origins)
     if headers and request.http_method == "OPTIONS":
         response = gateway.preflight_response(headers)
     else:
@@ -92,7 +84,7 @@ def lambda_handler(event: Any, context: LambdaContext) -> dict[str, Any] | bytes
             left_s = context.get_remaining_time_in_millis() / 1000
             waited_s = gateway.since_received_s(raw, time.time())
             deadline = _deadline(left_s, waited_s, can_stream=stream is not None)
-            response = dispatch(Call(request, service, deadline, stream, headers)).to_proxy()
+            response = dispatch(Call(request, service, deadline, stream, headers))
             response = gateway.add_headers(response, headers)
     if stream is None:
         return gateway.streamed_whole(response) if gateway.reads_streams(event) else response
@@ -101,11 +93,11 @@ def lambda_handler(event: Any, context: LambdaContext) -> dict[str, Any] | bytes
 
 def dispatch(call: Call) -> Response:
     """Return the response of the route for ``call``; every error is a sentence and a stable code."""
-    method, path = call.event.http_method, call.event.path
+    path = call.event.path
     found = [(route, parameters) for route in ROUTES if (parameters := route.parameters(path)) is not None]
     for route, parameters in found:
-        if route.method == method:
-            return _run_route(route, call, parameters)
+        if route.method == call.event.http_method:
+            return _run_route(route, replace(call, endpoint=route.endpoint), parameters)
     if not found:
         return _error_response(path, HTTPStatus.NOT_FOUND, *NO_SUCH_PATH)
     allowed = ", ".join(sorted(route.method for route, _ in found))
@@ -113,16 +105,14 @@ def dispatch(call: Call) -> Response:
     return _error_response(path, HTTPStatus.METHOD_NOT_ALLOWED, sentence, "method_not_allowed", Allow=allowed)
 
 
-def _run_route(route: Route, call: Call, parameters: Mapping[str, str]) -> Response:
+def _run_route(route: Route, call: Call, parameters: dict[str, str]) -> Response:
     try:
         return route.handle(call, **parameters)
     except PathNotFound:
         return _error_response(route.path, HTTPStatus.NOT_FOUND, *NO_SUCH_PATH)
     except Exception as error:  # noqa: BLE001 - the caller gets a sentence for every error
-        failure = explain(error, route.wording)
-        observe_error(error, code=failure.code, status=failure.status)
-        body = failure.openai_body(route.openai_param) if route.openai_param else failure.body
-        return json_response(failure.status, body, **failure.headers)
+        failure = call.report(error)
+        return json_response(failure.status, failure.body, **failure.headers)
 
 
 def _error_response(path: str, status: HTTPStatus, sentence: str, code: str, **headers: str) -> Response:

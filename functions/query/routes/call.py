@@ -1,24 +1,25 @@
-"""One request as the routes see it, and a route's response."""
+"""One request as the routes see it, and their replies in JSON."""
 
 from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from pydantic import BaseModel
 
+from rag.http.failures import QUERY, Endpoint, HttpFailure, explain
 from rag.http.requests import BodyTooLarge, InvalidJson, UnsupportedMediaType
-from rag.values.chat import Deadline
-from telemetry import observe
+from routes.gateway import Response, text_response
+from telemetry import observe, observe_error
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEvent
 
     from rag.values.answer import Answer
+    from rag.values.chat import Deadline
     from rag.values.question import Question
     from rag.values.request import Listen
     from rag.wiring import Application
@@ -27,9 +28,6 @@ MAX_BODY_BYTES = 64 * 1024
 BOM = "\ufeff"
 """Some Windows programs begin UTF-8 with it; JSON does not allow it."""
 HEADERS = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
-
-type Handle = Callable[..., Response]
-"""A route: takes the ``Call`` and the parameters of its path; its errors go through ``rag.http.failures``."""
 
 
 class PathNotFound(LookupError):
@@ -58,28 +56,8 @@ class ResponseStream(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Response:
-    """One response of a route; ``body`` is text."""
-
-    status_code: int
-    content_type: str
-    body: str
-    headers: Mapping[str, str] = field(default_factory=dict)
-
-    def to_proxy(self) -> dict[str, Any]:
-        """Return the response in the format of Lambda's proxy integration."""
-        headers = {**self.headers, "Content-Type": self.content_type}
-        return {
-            "statusCode": self.status_code,
-            "body": self.body,
-            "isBase64Encoded": False,
-            "multiValueHeaders": {name: [value] for name, value in headers.items()},
-        }
-
-
-@dataclass(frozen=True, slots=True)
 class Call:
-    """One request: API Gateway's ``event``, the service, and the deadline of the response.
+    """One request to an ``endpoint``: API Gateway's ``event``, the service, and the deadline of the response.
 
     ``stream`` sends the response piece by piece, begun with ``cors_headers`` beside the route's own; None if the route
     returns the whole of it, to which the handler adds them.
@@ -90,28 +68,33 @@ class Call:
     deadline: Deadline
     stream: ResponseStream | None = None
     cors_headers: Mapping[str, str] = field(default_factory=dict)
+    endpoint: Endpoint = QUERY
 
     def header(self, name: str) -> str:
         """Return the header ``name``, in any case; ``""`` if absent."""
         return self.event.headers.get(name) or ""
 
-    def parameter(self, name: str) -> str | None:
-        """Return the parameter ``name`` of the address; None if absent."""
-        return (self.event.query_string_parameters or {}).get(name)
+    def base_path(self) -> str:
+        """Return the path of the service's own page, stage and custom path included."""
+        path = self.event.request_context.path or self.event.path
+        return path.removesuffix("/").removesuffix(self.event.path.removesuffix("/")) + "/"
 
     def page(self) -> str:
-        """Return the address of the service's own page, stage and custom path included."""
-        path = self.event.request_context.path or self.event.path
-        base = path.removesuffix("/").removesuffix(self.event.path.removesuffix("/")) if path else ""
-        host = self.header("host")
-        scheme = self.header("x-forwarded-proto") or "http"
-        return f"{scheme}://{host}{base}/" if host else f"{base}/"
+        """Return the address of the service's own page."""
+        host, scheme = self.header("host"), self.header("x-forwarded-proto") or "http"
+        return f"{scheme}://{host}{self.base_path()}" if host else self.base_path()
 
-    def answer(self, question: Question, *, protocol: str, listen: Listen | None = None) -> Answer:
+    def answer(self, question: Question, listen: Listen | None = None) -> Answer:
         """Answer ``question`` within the deadline, and observe the answer."""
         answer = self.service.pipeline.run(question, deadline=self.deadline, listen=listen)
-        observe(answer, protocol=protocol)
+        observe(answer, protocol=self.endpoint.protocol)
         return answer
+
+    def report(self, error: Exception) -> HttpFailure:
+        """Log and count ``error``, and return how the caller sees it."""
+        failure = explain(error, self.endpoint)
+        observe_error(error, code=failure.code, status=failure.status)
+        return failure
 
     def json_text(self, *, limit: int = MAX_BODY_BYTES) -> str:
         """Return the body.
@@ -140,6 +123,6 @@ def to_json(body: object) -> str:
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
 
 
-def json_response(status: HTTPStatus, body: object, **headers: str) -> Response:
+def json_response(status: int, body: object, **headers: str) -> Response:
     """Return a response with ``body`` as JSON."""
-    return Response(int(status), "application/json", to_json(body), headers={**HEADERS, **headers})
+    return text_response(status, "application/json", to_json(body), {**HEADERS, **headers})

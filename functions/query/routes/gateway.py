@@ -12,14 +12,13 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
+type Response = dict[str, Any]
+"""A response in the format of Lambda's proxy integration."""
+
 REST_EVENT = {"httpMethod": str, "path": str, "headers": dict | None, "body": str | None}
 PRELUDE_END = b"\0" * 8
 LONGEST_WAIT_S = 60.0
 """API Gateway gives up after 29 s: an event received longer ago is a stored one that was sent again."""
-CORS_HEADERS = "authorization, content-type, x-api-key"
-CORS_METHODS = "GET, POST"
-CORS_MAX_AGE_S = 7200
-"""Browsers cache a preflight response this long: no browser caches it longer."""
 _PLACEHOLDER = re.compile(r"\{([^{}+]+)\}")
 
 
@@ -63,6 +62,12 @@ def since_received_s(event: Any, now: float) -> float:
     return waited_s if 0 < waited_s <= LONGEST_WAIT_S else 0.0
 
 
+def text_response(status: int, content_type: str, body: str, headers: Mapping[str, str]) -> Response:
+    """Return a response with a text as its body."""
+    response = {"statusCode": int(status), "body": body, "isBase64Encoded": False}
+    return add_headers(response, {**headers, "Content-Type": content_type})
+
+
 def prelude(response: Mapping[str, Any]) -> dict[str, Any]:
     """Return the beginning of the streamed format: status and headers of a proxy response."""
     return {name: response[name] for name in ("statusCode", "headers", "multiValueHeaders") if response.get(name)}
@@ -79,30 +84,29 @@ def streamed_whole(response: Mapping[str, Any]) -> bytes:
     return json.dumps(prelude(response)).encode() + PRELUDE_END + content(response)
 
 
-def cors_headers(event: Mapping[str, Any], origins: Collection[str]) -> dict[str, str]:
-    """Return the headers for the page that sent ``event``, if ``origins`` holds its origin or "*"."""
+def cors_headers(origin: str, origins: Collection[str]) -> dict[str, str]:
+    """Return the headers for a page of ``origin``, if ``origins`` holds it or "*"."""
     if not origins:
         return {}
-    sent = {name.lower(): value for name, value in (event.get("headers") or {}).items()}.get("origin", "")
-    if "*" not in origins and sent not in origins:
+    allowed = "*" if "*" in origins else origin
+    if allowed not in origins:
         return {"Vary": "Origin"}
-    allowed = "*" if "*" in origins else sent
     return {"Access-Control-Allow-Origin": allowed, "Access-Control-Expose-Headers": "Retry-After", "Vary": "Origin"}
 
 
-def preflight_response(shared: Mapping[str, str]) -> dict[str, Any]:
+def preflight_response(headers: Mapping[str, str]) -> Response:
     """Return the response to OPTIONS; a page that may not ask learns nothing from it."""
-    headers = dict(shared)
-    if "Access-Control-Allow-Origin" in shared:
-        headers |= {
-            "Access-Control-Allow-Methods": CORS_METHODS,
-            "Access-Control-Allow-Headers": CORS_HEADERS,
-            "Access-Control-Max-Age": str(CORS_MAX_AGE_S),
+    if "Access-Control-Allow-Origin" in headers:
+        headers = {
+            **headers,
+            "Access-Control-Allow-Methods": "GET, POST",
+            "Access-Control-Allow-Headers": "authorization, content-type, x-api-key",
+            "Access-Control-Max-Age": "7200",  # no browser caches the response longer
         }
     return add_headers({"statusCode": 204, "body": "", "isBase64Encoded": False}, headers)
 
 
-def add_headers(response: dict[str, Any], headers: Mapping[str, str]) -> dict[str, Any]:
-    """Return a proxy response with more headers."""
+def add_headers(response: Response, headers: Mapping[str, str]) -> Response:
+    """Return ``response`` with more headers."""
     lists = {name: [value] for name, value in headers.items()}
     return {**response, "multiValueHeaders": {**(response.get("multiValueHeaders") or {}), **lists}}

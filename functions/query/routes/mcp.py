@@ -7,16 +7,13 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from rag.errors import ClientGone
-from rag.http.failures import explain
 from rag.http.requests import OTHER_SITE, is_from_another_site
-from routes.call import HEADERS, Call, Response, json_response
+from routes.call import HEADERS, Call, json_response
+from routes.gateway import Response, text_response
 from routes.streams import EVENT_STREAM, server_sent_event
-from telemetry import observe_error
 
 if TYPE_CHECKING:
     from rag.mcp.tools import Notify
-
-PROTOCOL = "mcp"
 
 
 def post_message(call: Call) -> Response:
@@ -27,27 +24,20 @@ def post_message(call: Call) -> Response:
     if (refusal := _refuse(call)) is not None:
         return refusal
     text = call.json_text()
-    headers = {name.lower(): value for name, value in call.event.headers.items()}
     notify = _notifier(call)
-
-    def describe_error(error: Exception) -> str:
-        failure = explain(error)
-        observe_error(error, code=failure.code, status=failure.status)
-        return failure.sentence
-
     server = build_server(
-        Library(call.service, lambda question, listen: call.answer(question, protocol=PROTOCOL, listen=listen)),
+        Library(call.service, call.answer),
         profile=call.service.settings.profile,
-        describe_error=describe_error,
+        describe_error=lambda error: call.report(error).sentence,
         notify=notify,
     )
-    reply = server.respond(text, headers)
+    reply = server.respond(text, call.event.headers)
     if notify and call.stream and call.stream.opened:
         with suppress(ClientGone):
             notify(reply.message or {})
-        return Response(int(HTTPStatus.OK), EVENT_STREAM, "", headers=HEADERS)
+        return text_response(HTTPStatus.OK, EVENT_STREAM, "", HEADERS)
     if reply.message is None:
-        return Response(int(reply.status), "application/json", "", headers=HEADERS)
+        return text_response(reply.status, "application/json", "", HEADERS)
     return json_response(reply.status, reply.message)
 
 

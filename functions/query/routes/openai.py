@@ -7,17 +7,14 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from rag.http import chat_completions
-from rag.http.failures import CHAT
 from rag.values.request import Delta
-from routes.call import Call, Response, json_response
+from routes.call import Call, json_response
+from routes.gateway import Response
 from routes.streams import EventFormat, answer_in_events, server_sent_event
 
 if TYPE_CHECKING:
     from rag.values.answer import Answer
 
-PROTOCOL = "openai"
-CHAT_PARAM, RESPONSE_PARAM = "messages", "input"
-"""Parameters that hold the question."""
 MAX_BODY_BYTES = 1024 * 1024
 """Programs send the whole conversation each time; its old turns are dropped."""
 
@@ -29,7 +26,7 @@ def post_completion(call: Call) -> Response:
     if chat_completions.is_side_task(chat, call.header(chat_completions.SIDE_TASK_HEADER)):
         return json_response(HTTPStatus.OK, chat_completions.side_task_body(chat, secrets.token_urlsafe(16)))
     if not chat.stream:
-        answer = call.answer(chat.question, protocol=PROTOCOL)
+        answer = call.answer(chat.question)
         return json_response(HTTPStatus.OK, chat_completions.completion_body(answer, chat))
     chunks = chat_completions.ChatChunks(chat, f"chatcmpl-{secrets.token_urlsafe(16)}")
 
@@ -40,10 +37,9 @@ def post_completion(call: Call) -> Response:
         begin=server_sent_event(chunks.first()),
         encode=lambda event: server_sent_event(chunks.text(event.text)) if isinstance(event, Delta) else b"",
         end=end,
-        failure=lambda failure: server_sent_event(failure.openai_body(CHAT_PARAM)),
-        refusal=lambda failure: json_response(failure.status, failure.openai_body(CHAT_PARAM), **failure.headers),
+        failure=lambda failure: server_sent_event(failure.body),
     )
-    return answer_in_events(call, lambda: chat.question, events, protocol=PROTOCOL, wording=CHAT)
+    return answer_in_events(call, chat.question, events)
 
 
 def post_response(call: Call) -> Response:
@@ -53,7 +49,7 @@ def post_response(call: Call) -> Response:
     text = call.json_text(limit=MAX_BODY_BYTES)
     request = parse_response_request(text, profile=call.service.settings.profile, page=call.page())
     if not request.stream:
-        answer = call.answer(request.question, protocol=PROTOCOL)
+        answer = call.answer(request.question)
         return json_response(HTTPStatus.OK, ResponseBuilder(request=request, key=answer.response_id).response(answer))
     builder = ResponseBuilder(request=request, key=secrets.token_urlsafe(16))
 
@@ -65,9 +61,8 @@ def post_response(call: Call) -> Response:
         encode=lambda event: encode([builder.text_event(event.text)]) if isinstance(event, Delta) else b"",
         end=lambda answer, streamed: encode(builder.last_events(answer, streamed)),
         failure=lambda failure: encode([builder.failure_event(failure.sentence)]),
-        refusal=lambda failure: json_response(failure.status, failure.openai_body(RESPONSE_PARAM), **failure.headers),
     )
-    return answer_in_events(call, lambda: request.question, events, protocol=PROTOCOL, wording=CHAT)
+    return answer_in_events(call, request.question, events)
 
 
 def get_models(call: Call) -> Response:

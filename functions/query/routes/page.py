@@ -11,7 +11,8 @@ from html import escape
 from http import HTTPStatus
 from pathlib import Path
 
-from routes.call import HEADERS, Call, PathNotFound, Response
+from routes.call import HEADERS, Call, PathNotFound
+from routes.gateway import Response, text_response
 
 FUNCTION = Path(__file__).resolve().parents[1]
 OPENAPI = (FUNCTION / "openapi.json", FUNCTION.parents[1] / "docs" / "openapi.json")
@@ -45,12 +46,12 @@ load_page: Callable[[str, str], str] = read_built_page
 
 def get_page(call: Call) -> Response:
     """Return the page to ask on."""
-    return _page_response(call, "index.html", _path(call))
+    return _page_response(call, "index.html")
 
 
 def get_docs(call: Call) -> Response:
     """Return the API's reference, rendered from ``openapi.json``."""
-    return _page_response(call, "docs.html", _path(call).removesuffix("docs"))
+    return _page_response(call, "docs.html")
 
 
 def get_openapi(call: Call) -> Response:
@@ -58,7 +59,7 @@ def get_openapi(call: Call) -> Response:
     _require_page(call)
     headers = {**PAGE_HEADERS, "Content-Security-Policy": "default-src 'none'", "Cache-Control": CACHED}
     text = next(path for path in OPENAPI if path.is_file()).read_text(encoding="utf-8")
-    return Response(int(HTTPStatus.OK), "application/json", text, headers=headers)
+    return text_response(HTTPStatus.OK, "application/json", text, headers)
 
 
 @cache
@@ -79,25 +80,19 @@ def page_template(name: str, language: str, accent: str = "") -> tuple[str, str]
     return template, "; ".join((*POLICY, *sources))
 
 
-def _path(call: Call) -> str:
-    """Return the request's path, stage included, without a slash at the end."""
-    return (call.event.request_context.path or call.event.path).rstrip("/")
-
-
-def _page_response(call: Call, name: str, base: str) -> Response:
-    """Return the page ``name``; ``base`` is its own address below the host, stage included."""
+def _page_response(call: Call, name: str) -> Response:
     _require_page(call)
     settings = call.service.settings
     template, policy = page_template(name, settings.page_language, settings.page_accent)
     text = template.format(
-        base=escape(f"/{base.strip('/')}/" if base.strip("/") else "/"),
+        base=escape(call.base_path()),
         profile=escape(settings.profile),
         language=settings.page_language,
         asks="yes" if call.header("sec-fetch-site") in OWN_VISITS else "",
         mark=escape(settings.page_mark),
     )
     headers = {**PAGE_HEADERS, "Content-Security-Policy": policy}
-    return Response(int(HTTPStatus.OK), "text/html; charset=utf-8", text, headers=headers)
+    return text_response(HTTPStatus.OK, "text/html; charset=utf-8", text, headers)
 
 
 def _require_page(call: Call) -> None:

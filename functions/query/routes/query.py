@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import TYPE_CHECKING
 
 from aws_lambda_powertools.metrics import MetricUnit
 
+from rag.errors import InvalidParameter
 from rag.http import replies, requests
 from rag.http.schema import FeedbackReply, FeedbackRequest, QueryReply, QueryRequest, QuestionRequest
+from rag.text.template import replace_surrogates
 from rag.values.answer import Answer, Reference
 from rag.values.request import ClaimChecked, Delta, Event, PassagesEvent, Patch, Status
-from routes.call import HEADERS, Call, Response, json_response
+from routes.call import HEADERS, Call, json_response
+from routes.gateway import Response, text_response
 from routes.streams import EVENT_STREAM, EventFormat, answer_in_events, server_sent_event
 from telemetry import add_metric
 
-if TYPE_CHECKING:
-    from rag.http.failures import HttpFailure
-    from rag.values.question import Question
-
-PROTOCOL = "api"
+MAX_CHUNK_QUESTION_CHARS = 2000
+"""Limit of the question whose answer a chunk shows."""
 PASSAGE_FIELDS = {"chunk_id", "title", "section", "url", "doc_id"}
 """Fields of a passage in the event ``sources``, which comes before the answer."""
 
@@ -29,14 +28,14 @@ def post_query(call: Call) -> Response:
     if EVENT_STREAM in call.header("accept").lower():
         return _post_query_for_events(call)
     request = requests.parse_request(QueryRequest, call.json_text())
-    answer = call.answer(requests.read_question(request), protocol=PROTOCOL)
+    answer = call.answer(requests.read_question(request))
     return json_response(HTTPStatus.OK, _answer_reply(answer, rendered=request.rendered is True))
 
 
 def post_question(call: Call) -> Response:
     """Answer one question of a help desk's client."""
     request = requests.parse_request(QuestionRequest, call.json_text())
-    answer = call.answer(requests.read_question(request), protocol=PROTOCOL)
+    answer = call.answer(requests.read_question(request))
     return json_response(HTTPStatus.OK, replies.question_reply(answer, debug=request.debug is True))
 
 
@@ -50,10 +49,14 @@ def post_feedback(call: Call) -> Response:
 
 def get_chunk(call: Call, chunk_id: str) -> Response:
     """Show a chunk, and its parts that answer the question, if the request has one."""
-    question = requests.parse_chunk_question(call.parameter("question"))
-    rendered = requests.parse_chunk_rendered(call.parameter("rendered"))
-    view = call.service.chunk(chunk_id, question)
-    if not rendered:
+    parameters = call.event.query_string_parameters
+    question, rendered = parameters.get("question") or "", parameters.get("rendered")
+    if len(question) > MAX_CHUNK_QUESTION_CHARS:
+        raise InvalidParameter(f"question must be text of at most {MAX_CHUNK_QUESTION_CHARS} characters")
+    if rendered not in {None, "true", "false"}:
+        raise InvalidParameter("rendered must be true or false")
+    view = call.service.chunk(chunk_id, replace_surrogates(question) if question.strip() else None)
+    if rendered != "true":
         return json_response(HTTPStatus.OK, replies.chunk_reply(view))
     return json_response(HTTPStatus.OK, replies.rendered_chunk_reply(view, *call.service.adjacent_chunks(view.chunk)))
 
@@ -69,26 +72,20 @@ def get_health(call: Call) -> Response:
 
 
 def _post_query_for_events(call: Call) -> Response:
-    rendered = False
-
-    def parse() -> Question:
-        nonlocal rendered
+    try:
         request = requests.parse_request(QueryRequest, call.json_text())
         rendered = request.rendered is True
-        return requests.read_question(request)
-
-    def refusal(failure: HttpFailure) -> Response:
+        events = EventFormat(
+            begin=b"",
+            encode=lambda event: _encode(event, rendered=rendered),
+            end=lambda answer, _: server_sent_event(_answer_reply(answer, rendered=rendered), "answer"),
+            failure=lambda failure: server_sent_event(failure.body, "error"),
+        )
+        return answer_in_events(call, requests.read_question(request), events)
+    except Exception as error:  # noqa: BLE001 - the caller gets an event for every error
+        failure = call.report(error)
         body = server_sent_event(failure.body, "error").decode()
-        return Response(int(failure.status), EVENT_STREAM, body, headers={**HEADERS, **failure.headers})
-
-    events = EventFormat(
-        begin=b"",
-        encode=lambda event: _encode(event, rendered=rendered),
-        end=lambda answer, _: server_sent_event(_answer_reply(answer, rendered=rendered), "answer"),
-        failure=lambda failure: server_sent_event(failure.body, "error"),
-        refusal=refusal,
-    )
-    return answer_in_events(call, parse, events, protocol=PROTOCOL)
+        return text_response(failure.status, EVENT_STREAM, body, {**HEADERS, **failure.headers})
 
 
 def _answer_reply(answer: Answer, *, rendered: bool) -> QueryReply:

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from http import HTTPStatus
 
 from rag.errors import ClientGone
-from rag.http.failures import QUERY, EndpointWording, HttpFailure, explain
+from rag.http.failures import HttpFailure
 from rag.values.answer import Answer
 from rag.values.question import Question
 from rag.values.request import Delta, Event
-from routes.call import HEADERS, Call, Response, to_json
+from routes.call import HEADERS, Call, to_json
+from routes.gateway import Response, text_response
 from telemetry import observe, observe_error
 
 EVENT_STREAM = "text/event-stream"
-KEEP_ALIVE = b": waiting\n\n"
 KEEP_ALIVE_S = 1.0
 """Interval of comments in a silent stream: they show that a client has gone, and keep proxies from closing it."""
 
@@ -27,15 +27,13 @@ class EventFormat:
     """A protocol's format of server-sent events.
 
     ``begin`` comes first; ``encode`` writes an event of the answer, ``b""`` if the protocol has none like it; ``end``
-    gets the answer and the streamed text. If there is no answer, ``failure`` ends a stream that has begun, and
-    ``refusal`` is the response before that.
+    gets the answer and the streamed text. ``failure`` ends a stream that has begun and gets no answer.
     """
 
     begin: bytes
     encode: Callable[[Event], bytes]
     end: Callable[[Answer, str], bytes]
     failure: Callable[[HttpFailure], bytes]
-    refusal: Callable[[HttpFailure], Response]
 
 
 def server_sent_event(data: object, name: str = "") -> bytes:
@@ -45,35 +43,27 @@ def server_sent_event(data: object, name: str = "") -> bytes:
     return f"{head}data: {text}\n\n".encode("utf-8", "replace")
 
 
-def answer_in_events(
-    call: Call,
-    parse: Callable[[], Question],
-    events: EventFormat,
-    *,
-    protocol: str,
-    wording: EndpointWording = QUERY,
-) -> Response:
-    """Answer the question that ``parse`` returns in ``events``, its text as the model writes it.
+def answer_in_events(call: Call, question: Question, events: EventFormat) -> Response:
+    """Answer ``question`` in ``events``, its text as the model writes it.
 
-    An error before the first byte has its own status; a later one is an event. A client that has gone ends the answer.
+    An error after the first byte is an event; an earlier one is raised. A client that has gone ends the answer.
     """
     sender = _EventSender(call, events)
     try:
-        answer = call.service.pipeline.run(parse(), deadline=call.deadline, listen=sender.send_event)
-        observe(answer, protocol=protocol, first_text_ms=sender.first_text_ms)
+        answer = call.service.pipeline.run(question, deadline=call.deadline, listen=sender.send_event)
+        observe(answer, protocol=call.endpoint.protocol, first_text_ms=sender.first_text_ms)
         if answer.text.startswith(sender.text):
             sender.send_event(Delta(answer.text[len(sender.text) :]))
         sender.send(events.end(answer, sender.text))
     except ClientGone as error:
         observe_error(error, code="client_gone", status=499)
-    except Exception as error:  # noqa: BLE001 - the caller gets a sentence for every error
-        failure = explain(error, wording)
-        observe_error(error, code=failure.code, status=failure.status)
+    except Exception as error:
         if not (sender.opened and call.stream):
-            return events.refusal(failure)
+            raise
+        failure = call.report(error)
         with suppress(ClientGone):
             sender.send(events.failure(failure))
-    return Response(200, EVENT_STREAM, sender.collected.decode(), headers=dict(HEADERS))
+    return text_response(HTTPStatus.OK, EVENT_STREAM, sender.collected.decode(), HEADERS)
 
 
 class _EventSender:
@@ -81,7 +71,6 @@ class _EventSender:
 
     def __init__(self, call: Call, events: EventFormat) -> None:
         self._call = call
-        self._stream = call.stream
         self._events = events
         self._started = self._sent_at = time.monotonic()
         self.opened = False
@@ -92,8 +81,8 @@ class _EventSender:
     def send_event(self, event: Event) -> None:
         """Send an event of the answer; for the empty text of a silent model, a comment when it is time."""
         if event == Delta(""):
-            if self._stream and time.monotonic() - self._sent_at >= KEEP_ALIVE_S:
-                self.send(KEEP_ALIVE)
+            if self._call.stream and time.monotonic() - self._sent_at >= KEEP_ALIVE_S:
+                self.send(b": waiting\n\n")
             return
         if isinstance(event, Delta):
             if self.first_text_ms is None:
@@ -104,13 +93,14 @@ class _EventSender:
 
     def send(self, data: bytes) -> None:
         """Send ``data``; before the first, open the stream and send the format's beginning."""
+        stream = self._call.stream
         if not self.opened:
             self.opened = True
-            if self._stream:
-                self._stream.open(HTTPStatus.OK, {"Content-Type": EVENT_STREAM, **HEADERS, **self._call.cors_headers})
+            if stream:
+                stream.open(HTTPStatus.OK, {"Content-Type": EVENT_STREAM, **HEADERS, **self._call.cors_headers})
             data = self._events.begin + data
         self._sent_at = time.monotonic()
-        if self._stream is None:
+        if stream is None:
             self.collected += data
         elif data:
-            self._stream.write(data)
+            stream.write(data)

@@ -75,61 +75,51 @@ _OPENAI_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rat
 
 
 @dataclass(frozen=True, slots=True)
-class EndpointWording:
-    """The endpoint's word for a question, and its sentence for a missing index."""
+class Endpoint:
+    """The words of an endpoint.
 
-    noun: str
-    no_index: str
+    ``protocol`` is its name in metrics, ``noun`` its word for a question, ``no_index`` its sentence for a missing
+    index. Errors have OpenAI's shape if ``question_param`` is set: the parameter that holds the question.
+    """
+
+    protocol: str = "api"
+    noun: str = "Query"
+    no_index: str = "No index is loaded. Run: ragctl ingest PATH"
+    question_param: str = ""
 
 
-QUERY = EndpointWording("Query", "No index is loaded. Run: ragctl ingest PATH")
-CHAT = EndpointWording("The last message of the user", QUERY.no_index)
-QUESTION = EndpointWording("Question", "Run /v1/ingest first")
+QUERY = Endpoint()
+QUESTION = Endpoint(noun="Question", no_index="Run /v1/ingest first")
+CHAT = Endpoint("openai", "The last message of the user", question_param="messages")
+RESPONSES = Endpoint("openai", "The last message of the user", question_param="input")
+MCP = Endpoint("mcp")
 
 
 @dataclass(frozen=True, slots=True)
 class HttpFailure:
-    """An error as the caller sees it.
-
-    ``retry_after`` is in whole seconds, None if unknown; ``param`` is the name of the wrong parameter, None if the
-    error names none.
-    """
+    """An error as the caller sees it; ``body`` has the shape of the endpoint's protocol."""
 
     status: HTTPStatus
     sentence: str
     code: str
-    retry_after: int | None = None
-    param: str | None = None
-
-    @property
-    def headers(self) -> dict[str, str]:
-        """The header ``Retry-After``, if the time is known."""
-        return {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
-
-    @property
-    def body(self) -> dict[str, str]:
-        """The body in this service's own shape, ``rag.http.schema.ErrorReply``."""
-        return {"error": self.sentence, "code": self.code}
-
-    def openai_body(self, question_param: str) -> dict[str, Any]:
-        """Return the body in OpenAI's shape; ``question_param`` is the parameter that holds the question."""
-        param = self.param or (question_param if self.code in _QUESTION_CODES else None)
-        return _openai_error(self.sentence, self.code, self.status, param=param)
+    body: dict[str, Any]
+    headers: dict[str, str]
 
 
-def explain(error: Exception, wording: EndpointWording = QUERY) -> HttpFailure:
+def explain(error: Exception, endpoint: Endpoint = QUERY) -> HttpFailure:
     """Return how a caller sees ``error``: without internal details and without a vendor's words."""
     status, sentence = next((status, sentence) for kind, status, sentence in FAILURES if isinstance(error, kind))
     if isinstance(error, BadRequest):
-        sentence = error.sentence(wording.noun)
+        sentence = error.sentence(endpoint.noun)
+    elif sentence == NO_INDEX:
+        sentence = endpoint.no_index
+    code = error.code if isinstance(error, RagError | KnowledgeError) else RagError.code
+    body: dict[str, Any] = {"error": sentence, "code": code}
+    if endpoint.question_param:
+        param = getattr(error, "param", None) or (endpoint.question_param if code in _QUESTION_CODES else None)
+        body = _openai_error(sentence, code, status, param=param)
     wait = getattr(error, "retry_after", None)
-    return HttpFailure(
-        status=status,
-        sentence=wording.no_index if sentence == NO_INDEX else sentence,
-        code=error.code if isinstance(error, RagError | KnowledgeError) else RagError.code,
-        retry_after=max(1, round(wait)) if wait else None,
-        param=getattr(error, "param", None),
-    )
+    return HttpFailure(status, sentence, code, body, {"Retry-After": str(max(1, round(wait)))} if wait else {})
 
 
 def error_body_at(path: str, sentence: str, code: str, status: int) -> dict[str, Any]:

@@ -8,11 +8,8 @@ from pydantic import ValidationError
 
 from rag.errors import BadRequest, InvalidParameter, InvalidQuery
 from rag.http.schema import QueryRequest, QuestionRequest, Request
-from rag.text.template import replace_surrogates
 from rag.values.question import Question
 
-MAX_CHUNK_QUESTION_CHARS = 2000
-"""Limit of the question whose answer a chunk shows."""
 OTHER_SITE = "Requests from the pages of other sites are not answered"
 
 
@@ -48,28 +45,6 @@ def read_question(request: QueryRequest | QuestionRequest) -> Question:
         threshold=request.threshold,
         filters=request.filters or {},
     )
-
-
-def parse_chunk_question(text: str | None) -> str | None:
-    """Return the question whose answer a chunk shows; None if there is none.
-
-    Raises:
-        InvalidParameter: it is too long.
-    """
-    if text is not None and len(text) > MAX_CHUNK_QUESTION_CHARS:
-        raise InvalidParameter(f"question must be text of at most {MAX_CHUNK_QUESTION_CHARS} characters")
-    return replace_surrogates(text) if text and text.strip() else None
-
-
-def parse_chunk_rendered(text: str | None) -> bool:
-    """Return whether a request asks for a chunk's Markdown as nodes.
-
-    Raises:
-        InvalidParameter: it is neither true nor false.
-    """
-    if text not in {None, "true", "false"}:
-        raise InvalidParameter("rendered must be true or false")
-    return text == "true"
 
 
 def parse_session(text: str) -> str:
