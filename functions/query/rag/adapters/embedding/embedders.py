@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from functools import partial
 from pathlib import Path
-from threading import Lock, Thread
+from threading import Lock
 from typing import TYPE_CHECKING, Literal
 
 from cachetools import LRUCache
@@ -18,6 +19,7 @@ from knowledge.open.place import folder_of, read_manifest
 from rag.adapters import vendors
 from rag.adapters.model_config import CallLimits, EmbedConfig
 from rag.adapters.secrets import embedder_key
+from rag.adapters.time_limit import run_in_thread
 from rag.config.settings import Settings
 from rag.ports import RemoteEmbedder
 
@@ -46,20 +48,14 @@ class CachingEmbedder:
         return self._inner.dimensions
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        """See ``knowledge.model.values.Embedder``."""
-        if len(texts) != 1:
-            return self._inner.embed(texts)
-        vector, is_new = self._vector_of(texts[0])
-        if is_new:
-            self._ask(texts[0], vector)
-        return vector.result()
+        return self.embed_ahead(texts[0]).result() if len(texts) == 1 else self._inner.embed(texts)
 
-    def embed_ahead(self, text: str) -> None:
+    def embed_ahead(self, text: str) -> Future[Matrix]:
         """Start to embed ``text`` and return at once; ``embed`` returns the vector or raises the error."""
-        vector, is_new = self._vector_of(text)
-        if is_new:
-            # A daemon: an answer from the cache must not wait for a vector that is not needed.
-            Thread(target=self._ask, args=(text, vector), daemon=True).start()
+        with self._lock:
+            if text not in self._futures:
+                self._futures[text] = run_in_thread(partial(self._embed_question, text))
+            return self._futures[text]
 
     def store_vector(self, text: str, vector: Matrix) -> None:
         """Cache ``vector``, shape (1, dimensions), for ``text``."""
@@ -68,26 +64,15 @@ class CachingEmbedder:
         with self._lock:
             self._futures[text] = done
 
-    def _vector_of(self, text: str) -> tuple[Future[Matrix], bool]:
-        """Return the future vector of ``text``, and whether the caller must compute it."""
-        with self._lock:
-            vector = self._futures.get(text)
-            if vector is not None:
-                return vector, False
-            vector = self._futures[text] = Future()
-            return vector, True
-
-    def _ask(self, text: str, vector: Future[Matrix]) -> None:
+    def _embed_question(self, text: str) -> Matrix:
         try:
             matrix = self._inner.embed([text])
-        except BaseException as exc:  # noqa: BLE001 - raised again by all that wait
+        except BaseException:
             with self._lock:
-                if self._futures.get(text) is vector:
-                    del self._futures[text]
-            vector.set_exception(exc)
-        else:
-            matrix.flags.writeable = False  # it is shared
-            vector.set_result(matrix)
+                self._futures.pop(text, None)
+            raise
+        matrix.flags.writeable = False  # it is shared
+        return matrix
 
 
 type Side = Literal["question", "document"]

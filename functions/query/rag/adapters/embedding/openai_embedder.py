@@ -9,7 +9,6 @@ import base64
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -117,11 +116,7 @@ class OpenAiEmbedder:
 
     @property
     def dimensions(self) -> int:
-        """Length of each vector; if unknown, one call measures it.
-
-        Raises:
-            EmbeddingUnavailable, EmbeddingFailed: as ``embed``.
-        """
+        """Length of each vector; if unknown, one call measures it."""
         if self._dimensions is None:
             self._dimensions = self._embed_batch(["dimensions"]).shape[1]
         return self._dimensions
@@ -133,24 +128,17 @@ class OpenAiEmbedder:
         """
         if self.config.shorten:
             return self
-        own = OWN_DIMENSIONS.get(self.model)
-        twin = copy(self)
-        twin.config = replace(self.config, dimensions=dimensions, shorten=own is not None and own != dimensions)
-        twin._dimensions = dimensions
+        shorten = OWN_DIMENSIONS.get(self.model, dimensions) != dimensions
+        twin = OpenAiEmbedder(replace(self.config, dimensions=dimensions, shorten=shorten))
+        twin.server = self.server
         return twin
 
     def warm(self) -> None:
-        """Import the library and build the client, without reading a key and without a call.
-
-        Raises:
-            LlmUnavailable: the base URL cannot be used.
-        """
         import openai.resources.embeddings  # noqa: F401
 
         self.server.warm()
 
     def renew(self) -> None:
-        """Close all connections and forget the key. Not to be called during calls."""
         self.server.reset()
 
     def embed(self, texts: Sequence[str]) -> Matrix:
