@@ -9,7 +9,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from rag.adapters.llm.backoff import BackoffPolicy
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackoffPolicy:
+    """The calls after the first, and the pauses before them."""
+
+    retries: int
+    base_s: float
+    cap_s: float
+    jitter: float = 0.25
+
+    def pause_s(self, attempt: int, *, draw: float) -> float:
+        """Return the seconds to wait after failed attempt number ``attempt`` (from 1).
+
+        ``min(base * 2**(attempt - 1) * (1 + draw * jitter), cap)``, the Waypoint seed's calculateBackoff: with base 1,
+        cap 10 and jitter .25 it waits 1-1.25, 2-2.5, 4-5, 8-10, then 10 s. ``draw`` is random, 0..1.
+        """
+        exponential_s = self.base_s * 2.0 ** min(attempt - 1, 1000)  # a larger power overflows
+        return min(exponential_s + draw * self.jitter * exponential_s, self.cap_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,8 +14,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from rag.adapters.llm.openai_client import OpenAiServer
-from rag.adapters.llm.openai_stream import BrokeOff, Listener, LongEnough, StreamedCompletion
-from rag.adapters.llm.openai_wire import CHARS_PER_TOKEN, ModelNotFound, Transient, read_completion
+from rag.adapters.llm.openai_completion import (
+    CHARS_PER_TOKEN,
+    Listener,
+    LongEnough,
+    StreamedCompletion,
+    read_completion,
+)
+from rag.adapters.llm.openai_errors import ModelNotFound, Transient
 from rag.adapters.model_config import ChatConfig
 from rag.errors import (
     ClientGone,
@@ -50,16 +56,12 @@ class _ChatRequest:
     calls: int = 0
     attempts: int = 0
     failed: LlmFailed | None = None
+    broke_off: str | None = None
 
     @property
     def has_begun(self) -> bool:
         """Whether text was passed on: no other call may begin the answer again."""
         return self.listener is not None and self.listener.anything
-
-    @property
-    def has_failed_midway(self) -> bool:
-        """Whether a model failed after text was passed on."""
-        return self.failed is not None and self.has_begun
 
 
 class OpenAiChat:
@@ -88,17 +90,11 @@ class OpenAiChat:
         """Models whose last stream closed a block of reasoning that the server's template opened."""
 
     def warm(self) -> None:
-        """Import the library and build the client, without reading a key and without a call.
-
-        Raises:
-            LlmUnavailable: the base URL cannot be used.
-        """
         import openai.resources.chat  # noqa: F401
 
         self.server.warm()
 
     def renew(self) -> None:
-        """Close all connections and forget the key. Not to be called during calls."""
         self.server.reset()
 
     def complete(self, messages: Sequence[Message], *, deadline: Deadline, on_text: OnText | None = None) -> Completion:
@@ -124,19 +120,13 @@ class OpenAiChat:
                 self._config,
                 left_s=lambda: 0.0 if request.has_begun else deadline.remaining(),
             )
-            self.last_error = None
-        except BrokeOff as broken:
-            completion = broken.completion
-            self.last_error = None if completion.finish_reason == STOPPED else str(broken)
-            logger.warning("%s; the text so far is used", broken)
-        except LlmFailed as exc:
+        except (LlmFailed, LlmUnavailable) as exc:
             self.last_error = str(exc)
+            if isinstance(exc, LlmUnavailable):
+                retries, denied = max(0, request.attempts - 1), int(isinstance(exc, LlmDenied))
+                exc.spent = LlmUse(calls=request.calls, retries=retries, denied=denied)
             raise
-        except LlmUnavailable as exc:
-            self.last_error = str(exc)
-            denied = 1 if isinstance(exc, LlmDenied) else 0
-            exc.spent = LlmUse(calls=request.calls, retries=max(0, request.attempts - 1), denied=denied)
-            raise
+        self.last_error = request.broke_off
         return replace(completion, calls=request.calls, retries=request.attempts - 1)
 
     def _attempt(self, request: _ChatRequest) -> Completion:
@@ -144,7 +134,7 @@ class OpenAiChat:
         request.attempts += 1
         first = self.model
         missing: ModelNotFound | None = None
-        while request.models and not request.has_failed_midway:
+        while request.models and not (request.failed and request.has_begun):
             limit_s = min(self._config.read_timeout_s, request.deadline.remaining())
             if limit_s <= 0:
                 raise LlmTooSlow("No time left for an LLM call") from (missing or request.failed)
@@ -158,15 +148,14 @@ class OpenAiChat:
                 if request.models and self.model == model:
                     logger.warning("LLM model is not available (%s); using %r from now on", exc, request.models[0])
                     self.model = request.models[0]
-            except ContextTooLong:
-                raise  # the writer may send shorter passages
             except LlmFailed as exc:
                 if isinstance(exc, ParameterRefused) and exc.parameter not in self._refused[model]:
                     self._refused[model] |= {exc.parameter}
                     logger.warning("%s; later requests leave it out", exc)
                     continue
-                if self._config.is_strict and isinstance(exc, RequestRefused):
-                    raise
+                refusal = RequestRefused if self._config.is_strict else ContextTooLong
+                if isinstance(exc, refusal):
+                    raise  # to ContextTooLong the writer may answer with shorter passages
                 request.failed = exc
                 del request.models[0]
                 logger.warning("LLM model %r gave no completion (%s)", model, exc)
@@ -182,10 +171,6 @@ class OpenAiChat:
         With a listener the server is asked to stream, and the listener gets the text as it arrives, without reasoning;
         ``limit_s`` then limits the time to the first text, and the listener the rest. A server that does not stream is
         supported. A text beyond the longest possible one of ``max_tokens`` is cut.
-
-        Raises:
-            BrokeOff: the stream broke off after text was passed on.
-            Transient, ModelNotFound, LlmDenied, LlmFailed: see ``OpenAiServer.call``. ClientGone: from the listener.
         """
         listener, refused = asked.listener, self._refused[model]
         # OpenAI's GPT-5 and o-models answer 400 to ``max_tokens``, and to any temperature but their own. The newer name
@@ -214,19 +199,21 @@ class OpenAiChat:
         if listener is None:
             return read_completion(self.server.call(request, limit_s=limit_s), model=model, most=most)
         is_open = model in self._open_in_reasoning
-        streamed = StreamedCompletion(listener, most=most, opens_in_reasoning=is_open)
+        streamed = StreamedCompletion(model, listener, most=most, opens_in_reasoning=is_open)
         try:
             with suppress(LongEnough):
                 self.server.stream(
                     request, streamed.take, limit_s=limit_s, left_s=listener.left_s, pause_s=listener.longest_pause_s()
                 )
-            completion = streamed.completion(model)
+            completion = streamed.completion()
             (self._open_in_reasoning.add if streamed.answer.drops else self._open_in_reasoning.discard)(model)
             return completion
         except (Transient, LlmFailed, ClientGone) as exc:
-            partial_completion = streamed.partial(model, finish_reason=listener.finish_reason(exc))
+            partial_completion = streamed.partial(exc)
             if partial_completion is None:
                 raise
-            if streamed.has_ended:  # no text is missing
-                return partial_completion
-            raise BrokeOff(partial_completion, exc) from exc
+            if not streamed.has_ended:  # some text is missing
+                message = f"The LLM's answer is not whole ({partial_completion.finish_reason}): {exc}"
+                logger.warning("%s; the text so far is used", message)
+                asked.broke_off = None if partial_completion.finish_reason == STOPPED else message
+            return partial_completion

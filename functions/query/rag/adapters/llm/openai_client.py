@@ -1,48 +1,35 @@
-"""The client of an OpenAI-compatible server: connections, one call within a time limit, and error translation.
+"""The client of an OpenAI-compatible server: connections, retries, and one call within a time limit.
 
-``openai`` is imported on first use, or by ``OpenAiServer.client``, so a program without calls does not load it. The
-server's words are removed from errors, since a log prints them and they may repeat the prompt or the key.
+``openai`` is imported on first use, so a program without calls does not load it.
 """
 
 from __future__ import annotations
 
 import logging
 import random
-import re
 import socket
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from collections.abc import Callable
+from contextlib import AbstractContextManager, closing, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from rag.adapters.llm.backoff import BackoffPolicy, backoff_s, retry_after_s
-from rag.adapters.llm.openai_wire import TimedOut, Transient, classify_error, names_context_window, refused_parameter
+from rag.adapters.llm.openai_errors import Transient, translate_errors
+from rag.adapters.model_config import BackoffPolicy
 from rag.adapters.time_limit import stream_within
-from rag.errors import ContextTooLong, LlmDenied, LlmFailed, LlmUnavailable, ParameterRefused
+from rag.errors import LlmDenied, LlmFailed
 
 if TYPE_CHECKING:
     import httpx2
-    from openai import APIResponse, APIStatusError, OpenAI, Timeout
+    from openai import APIResponse, OpenAI, Timeout
 
     type Request = Callable[[OpenAI, Timeout], AbstractContextManager[APIResponse[Any]]]
     "Starts a streamed response, for example ``client.chat.completions.with_streaming_response.create``."
 
 MAX_ERROR_BYTES = 64 * 1024
 """Most bytes of an error's body, which the client reads as a whole."""
-
-
-def close_connections(client: OpenAI) -> None:
-    """Close the connections of the client's pools and keep the client: making another takes 44 ms of CPU.
-
-    There is no public way. A closed pool opens new connections when it is used again.
-    """
-    http = client._client
-    for transport in (http._transport, *http._mounts.values()):
-        if transport is not None:
-            transport.close()
 
 
 def hang_up(response: APIResponse[Any]) -> None:
@@ -71,50 +58,8 @@ def bound_error(response: httpx2.Response) -> None:
     response.stream = httpx2.ByteStream(bytes(body[:MAX_ERROR_BYTES]))
 
 
-KEPT_FIELDS = ("code", "type", "param")
-KEY_PART = 6
-_IDENTIFIER = re.compile(r"[\w.\[\]-]{1,64}", re.ASCII)
-
-
-def redact(error: BaseException) -> None:
-    """Remove the server's words from ``error`` and its causes; classes and the system's messages stay.
-
-    A failed connection has the system's words: no route, refused, a wrong certificate.
-    """
-    from httpcore2 import ConnectError
-
-    pending: list[BaseException | None] = [error]
-    seen: set[int] = set()
-    while pending:
-        one = pending.pop()
-        if one is None or id(one) in seen:
-            continue
-        seen.add(id(one))
-        if not isinstance(one, OSError | ConnectError):
-            one.args = ()
-        pending += [one.__cause__, one.__context__]
-
-
-def redact_keeping_identifiers(error: APIStatusError, *, key: str) -> None:
-    """Redact ``error`` but keep short identifiers of its body, such as a code.
-
-    An identifier that is in the request too is removed, and one with ``KEY_PART`` consecutive characters of ``key``.
-    """
-    redact(error)
-    fields = error.body if isinstance(error.body, Mapping) else {}
-    request, key = error.request.content.decode("utf-8", "replace").casefold(), key.casefold()
-    key_parts = [key[at : at + KEY_PART] for at in range(max(1, len(key) - KEY_PART + 1))]
-    words = [f"status {error.status_code}"]
-    for name in KEPT_FIELDS:
-        value = str(fields.get(name) or "")
-        if _IDENTIFIER.fullmatch(value) and not any(part in value.casefold() for part in key_parts):
-            words += [] if value.casefold() in request else [f"{name} {value}"]
-    error.args = (", ".join(words),)
-
-
 PLACEHOLDER_KEY = "none"
 """Sent if no key is set: the client requires one, servers such as Ollama ignore it."""
-
 
 logger = logging.getLogger(__name__)
 
@@ -139,7 +84,45 @@ class OpenAiServer:
     clock: Callable[[], float] = time.monotonic
     wall_clock: Callable[[], float] = time.time
     _client: OpenAI | None = field(default=None, init=False)
-    _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
+    _lock: threading.RLock = field(default_factory=threading.RLock, init=False)
+
+    def warm(self) -> OpenAI:
+        """Return the client, built on first use with the machine's certificates; reads no key and makes no call.
+
+        Raises:
+            LlmDenied: the base URL cannot be used.
+        """
+        with self._lock:
+            if self._client is not None:
+                return self._client
+            import httpx2
+            import openai
+
+            connections = openai.DefaultHttpxClient(
+                follow_redirects=False,  # one could send the prompt anywhere
+                headers={"Accept-Encoding": "identity"},  # a compressed body of a thousand bytes can be a gigabyte
+                event_hooks={"response": [bound_error]},
+            )
+            try:
+                client = openai.OpenAI(
+                    api_key=PLACEHOLDER_KEY,
+                    base_url=self.base_url,
+                    http_client=connections,
+                    # Empty, not None: the client replaces None by OPENAI_* variables.
+                    admin_api_key="",
+                    webhook_secret="",
+                    organization="",
+                    project="",
+                    max_retries=0,
+                )
+            except httpx2.InvalidURL as exc:
+                raise LlmDenied(f"The {self.noun}'s base URL is not a URL") from exc
+            client.organization = client.project = None  # an empty one would be sent as an empty header
+            # OPENAI_CUSTOM_HEADERS is read whatever is passed, and there is no public way to refuse it.
+            client._custom_headers = {}
+            weakref.finalize(client, connections.close).atexit = False  # as the client does with its own connections
+            self._client = client
+            return client
 
     def client(self) -> OpenAI:
         """Return the client with the current key, built on first use.
@@ -152,30 +135,27 @@ class OpenAiServer:
             # h11 prints a header that it refuses: such a key must not reach it.
             if not (key.isascii() and key.isprintable()):
                 raise LlmDenied(f"The {self.noun}'s API key holds characters that an HTTP header cannot carry")
-            client = self._ensure_client()
+            client = self.warm()
             client.api_key = key or PLACEHOLDER_KEY  # each new request reads it
             return client
-
-    def warm(self) -> None:
-        """Build the client, which reads the machine's certificates, without reading a key and without a call.
-
-        Raises:
-            LlmDenied: the base URL cannot be used.
-        """
-        with self._lock:
-            self._ensure_client()
 
     def reset(self) -> None:
         """Close all connections and forget the key; the client stays. Not to be called during calls."""
         with self._lock:
-            if self._client is not None:
-                self._client.api_key = PLACEHOLDER_KEY
-                close_connections(self._client)
+            if self._client is None:
+                return
+            self._client.api_key = PLACEHOLDER_KEY
+            # There is no public way to close the connections and keep the client; making another takes 44 ms of CPU.
+            # A closed pool opens new connections when it is used again.
+            http = self._client._client
+            for transport in (http._transport, *http._mounts.values()):
+                if transport is not None:
+                    transport.close()
 
     def retry[T](self, attempt: Callable[[], T], policy: BackoffPolicy, left_s: Callable[[], float]) -> T:
         """Return the result of ``attempt``, which is tried again after each ``Transient`` failure.
 
-        The pause is the server's retry-after, else ``backoff_s``. The failure is raised if no retry is left, or if the
+        The pause is the server's retry-after, else ``policy``'s. The failure is raised if no retry is left, or if the
         pause would take the ``left_s`` seconds that are left then.
         """
         number = 1
@@ -185,7 +165,7 @@ class OpenAiServer:
             except Transient as exc:
                 pause_s = exc.retry_after
                 if pause_s is None:
-                    pause_s = backoff_s(number, policy, random=self.random)
+                    pause_s = policy.pause_s(number, draw=self.random())
                 if number > policy.retries or pause_s >= left_s():
                     raise
                 logger.warning("%s; call %d follows in %.2f s", exc, number + 1, pause_s)
@@ -218,9 +198,6 @@ class OpenAiServer:
 
         ``left_s`` replaces ``limit_s`` as in ``stream_within``; the connection may then be silent for ``pause_s``.
         An exception of ``take`` ends the call and is raised unchanged.
-
-        Raises:
-            Transient, ModelNotFound, LlmDenied, LlmFailed: as ``call``.
         """
         client = self.client()
         silence_s = max(limit_s, pause_s)
@@ -238,80 +215,10 @@ class OpenAiServer:
                     if size > self.max_body_bytes:
                         raise LlmFailed(f"Unreadable {self.answer}: too long")
 
-        with self._translate_errors(client.api_key):
+        with translate_errors(self.noun, self.answer, key=client.api_key, wall_clock=self.wall_clock):
             try:
                 stream_within(limit_s, read, take, left_s=left_s)
             except BaseException:
                 for response in responses:
                     hang_up(response)
                 raise
-
-    @contextmanager
-    def _translate_errors(self, key: str) -> Iterator[None]:
-        """Translate errors of the vendor's client into ours, without the server's words."""
-        import httpx2
-        import openai
-
-        try:
-            yield
-        except openai.APIStatusError as exc:
-            redact_keeping_identifiers(exc, key=key)
-            raise self._translate(exc) from exc
-        except (TimeoutError, openai.APITimeoutError, httpx2.TimeoutException) as exc:
-            redact(exc)
-            raise TimedOut(f"{self.noun} call timed out") from exc
-        except httpx2.DecodingError as exc:
-            redact(exc)
-            raise LlmFailed(f"Unreadable {self.answer}: bad content encoding") from exc
-        except (openai.APIConnectionError, httpx2.RequestError) as exc:
-            redact(exc)
-            # openai wraps failures before the response's headers, and lets failures in its body through.
-            reason = exc.__cause__ or exc
-            message = f"{self.noun} connection failed ({type(reason).__name__})"
-            raise (LlmDenied if isinstance(reason, httpx2.UnsupportedProtocol) else Transient)(message) from exc
-
-    def _translate(self, exc: APIStatusError) -> LlmUnavailable | LlmFailed:
-        retry_after = retry_after_s(exc.response.headers, now=self.wall_clock())
-        message = f"{self.noun} answered {exc.status_code} ({type(exc).__name__})"
-        if exc.response.is_redirect:
-            message += ": its base URL redirects, which is not followed; it must be the address that this leads to"
-        kind = classify_error(exc.status_code, exc.body, has_retry_after=retry_after is not None)
-        if issubclass(kind, LlmUnavailable):
-            return kind(message, retry_after=retry_after)
-        if names_context_window(exc.body):
-            return ContextTooLong(f"{message}: the prompt exceeds its context window")
-        if parameter := refused_parameter(exc.body):
-            return ParameterRefused(f"{message}: it does not take {parameter} as it was sent", parameter)
-        return kind(message)
-
-    def _ensure_client(self) -> OpenAI:
-        if self._client is not None:
-            return self._client
-        import httpx2
-        import openai
-
-        connections = openai.DefaultHttpxClient(
-            follow_redirects=False,  # one could send the prompt anywhere
-            headers={"Accept-Encoding": "identity"},  # a compressed body of a thousand bytes can be a gigabyte
-            event_hooks={"response": [bound_error]},
-        )
-        try:
-            client = openai.OpenAI(
-                api_key=PLACEHOLDER_KEY,
-                base_url=self.base_url,
-                http_client=connections,
-                # Empty, not None: the client replaces None by OPENAI_* variables.
-                admin_api_key="",
-                webhook_secret="",
-                organization="",
-                project="",
-                max_retries=0,
-            )
-        except httpx2.InvalidURL as exc:
-            raise LlmDenied(f"The {self.noun}'s base URL is not a URL") from exc
-        client.organization = client.project = None  # an empty one would be sent as an empty header
-        # OPENAI_CUSTOM_HEADERS is read whatever is passed, and there is no public way to refuse it.
-        client._custom_headers = {}
-        weakref.finalize(client, connections.close).atexit = False  # as the client does with its own connections
-        self._client = client
-        return client

@@ -1,40 +1,118 @@
-"""A completion that arrives as server-sent events: pass its text on as it arrives, and return it at the end."""
+"""The completions of an OpenAI-compatible server: whole bodies, and server-sent events as they arrive."""
 
 from __future__ import annotations
 
 import codecs
 import io
 import json
+import re
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 from rag.adapters.llm.answer_text import AnswerText
-from rag.adapters.llm.openai_wire import (
-    CUT,
-    INTERRUPTED,
-    Transient,
-    content_text,
-    first_choice,
-    has_words,
-    own_finish_reason,
-    read_completion,
-    read_finish_reason,
-    read_usage,
-    served_name,
-)
+from rag.adapters.llm.openai_errors import Transient
 from rag.errors import ClientGone, LlmFailed
 from rag.values.chat import STOPPED, Completion, Deadline, OnText, Usage
 
+CUT = "length"
+"""Finish reason of a completion that max_tokens ended."""
+INTERRUPTED = "interrupted"
+"""Finish reason of a text that broke off, or ended incomplete for another reason."""
+WHOLE = "stop"
+"""Finish reason of a text that its model ended."""
 
-class ServerSentEvent(NamedTuple):
-    """An event; ``name`` may be ``""``, ``data`` has its lines with LF between them."""
+_FINISH_REASONS = {
+    **dict.fromkeys(("stop", "eos", "eos_token", "stop_sequence", "end_turn", "complete"), WHOLE),
+    **dict.fromkeys(("length", "max_tokens"), CUT),
+}
+"""Vendors' finish reasons in lower case; any other one, such as content_filter, means an incomplete answer."""
 
-    name: str
-    data: str
+CHARS_PER_TOKEN = 16
+"""Most characters of a completion for each token of its limit: four times the average of English.
+
+The longest tokens of GPT-4o and Llama 3 are runs of a hundred blanks or dashes; a text of these may be cut."""
+
+_NAME = re.compile(r"[\w.:/@+-]{1,128}", re.ASCII)
+
+
+def read_completion(body: bytes, *, model: str, most: int | None = None) -> Completion:
+    """Read the first choice of a completion; ``model`` is the requested one, used if the body names none.
+
+    A text of more than ``most`` characters, reasoning included, is cut there with the finish reason ``length``. A
+    missing finish reason is None, and so is a usage without all three counts.
+
+    Raises:
+        LlmFailed: the body is no JSON, no completion, an HTML page, or has no text beside reasoning.
+    """
+    try:
+        data = json.loads(body)
+    except (ValueError, RecursionError) as exc:
+        raise LlmFailed("Unreadable completion: not JSON") from exc
+    choice = read_choice(data, "message") if isinstance(data, dict) else None
+    if choice is None:
+        raise LlmFailed("Unreadable completion: no choices")
+    content, finish_reason = choice
+    answer = AnswerText()
+    answer.take(content[:most])
+    answer.end()
+    if not has_words(answer.text):
+        raise LlmFailed("Unreadable completion: no text")
+    if most is not None and len(content) > most:
+        finish_reason = CUT
+    return Completion(
+        text=answer.text,
+        model=served_name(data.get("model")) or model,
+        requested_model=model,
+        finish_reason=own_finish_reason(answer) or finish_reason,
+        usage=read_usage(data.get("usage")),
+    )
+
+
+def read_choice(body: dict[str, Any], name: str) -> tuple[str, str | None] | None:
+    """Return the text and the service's finish reason of the first choice, None if there is none.
+
+    It has the index 0, which a server may leave out. ``name`` is "message" or "delta", whose text Mistral's reasoning
+    models send in parts. A missing finish reason is None.
+    """
+    choices = body.get("choices")
+    found = choices if isinstance(choices, list) else []
+    choice = next((choice for choice in found if isinstance(choice, dict) and not choice.get("index")), None)
+    if choice is None:
+        return None
+    message = choice.get(name)
+    content = message.get("content") if isinstance(message, dict) else ""
+    parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
+    texts = (part.get("text") for part in parts if isinstance(part, dict) and part.get("type") == "text")
+    reason = choice.get("finish_reason")
+    known = _FINISH_REASONS.get(reason.lower(), INTERRUPTED) if isinstance(reason, str) and reason else None
+    return "".join(text for text in texts if isinstance(text, str)), known
+
+
+def has_words(text: str) -> bool:
+    """Return whether ``text`` has a letter or a digit; blanks, invisible characters and dots are no answer."""
+    return any(char.isalnum() for char in text)
+
+
+def own_finish_reason(answer: AnswerText) -> str | None:
+    """Return the finish reason of an ``answer`` that ended before the vendor's text, None if it did not."""
+    return (CUT if answer.is_loop else WHOLE) if answer.has_ended else None
+
+
+def served_name(value: object) -> str | None:
+    """Return the server's name of the model, None if the value is no name."""
+    return value if isinstance(value, str) and _NAME.fullmatch(value) else None
+
+
+def read_usage(value: object) -> Usage | None:
+    """Return the token counts in ``value``, None unless all three are there."""
+    match value:
+        case {"prompt_tokens": int(prompt), "completion_tokens": int(completion), "total_tokens": int(total)}:
+            return Usage(prompt_tokens=prompt, completion_tokens=completion, total_tokens=total)
+    return None
 
 
 class EventReader:
-    """Reads the events of one stream by WHATWG's rules for a ``text/event-stream``.
+    """Reads the events of one stream, pairs of name and data, by WHATWG's rules for a ``text/event-stream``.
 
     The reader of ``openai`` is private and does not know the byte order mark.
     """
@@ -45,13 +123,13 @@ class EventReader:
         self._line = self._name = ""
         self._data: list[str] = []
 
-    def take(self, part: bytes, *, is_last: bool = False) -> list[ServerSentEvent]:
+    def take(self, part: bytes, *, is_last: bool = False) -> list[tuple[str, str]]:
         """Return the events that end within ``part``, the next bytes of the stream.
 
         If it ``is_last``, the event that the server left without line ends, which may be incomplete, is one of them.
         """
         *lines, self._line = (self._line + self._decoder.decode(part, is_last)).split("\n")
-        events: list[ServerSentEvent] = []
+        events: list[tuple[str, str]] = []
         for line in [*lines, self._line, ""] if is_last else lines:
             name, _, value = line.partition(":")
             if name == "data":
@@ -59,12 +137,11 @@ class EventReader:
             elif name == "event":
                 self._name = value.removeprefix(" ")
             elif not line:
-                events += [ServerSentEvent(self._name, "\n".join(self._data))] if self._data else []
+                events += [(self._name, "\n".join(self._data))] if self._data else []
                 self._name, self._data = "", []
         return events
 
 
-_DONE = "[DONE]"
 _REPORTED = "The LLM reported an error in its stream"
 
 
@@ -72,26 +149,18 @@ class LongEnough(Exception):
     """The text has its greatest length, or has ended: the rest is not read."""
 
 
-class BrokeOff(Exception):
-    """A stream broke off after text was passed on; ``completion`` is the text so far."""
-
-    def __init__(self, completion: Completion, cause: Exception) -> None:
-        super().__init__(f"The LLM's answer is not whole ({completion.finish_reason}): {cause}")
-        self.completion = completion
-
-
 class Listener:
     """Passes text to ``on_text`` and computes the time left for the stream.
 
-    ``anything``: at least one character was passed on. A text with more than white space counts even if ``on_text``
-    raises.
+    ``anything``: at least one character was passed on. ``text_at``: when the last text was that has more than white
+    space, even if ``on_text`` raised; None before it.
     """
 
     def __init__(self, on_text: OnText, deadline: Deadline) -> None:
         self.anything = False
+        self.text_at: float | None = None
         self._on_text = on_text
         self._deadline = deadline
-        self._last_at: float | None = None
 
     def __call__(self, text: str) -> None:
         """Pass ``text`` on."""
@@ -100,33 +169,28 @@ class Listener:
             self._on_text(text)
         finally:  # the time of ``on_text`` is no pause of the model
             if text.strip():
-                self._last_at = self._deadline.clock()
-
-    @property
-    def has_heard(self) -> bool:
-        """Whether more than white space was passed on."""
-        return self._last_at is not None
+                self.text_at = self._deadline.clock()
 
     def left_s(self) -> float | None:
         """Return the seconds left until the next text or the end, None before the first text."""
-        if self._last_at is None:
+        if self.text_at is None:
             return None
-        pause_s = self._last_at + self._deadline.between_s - self._deadline.clock()
-        return min(pause_s, self._deadline.stream_deadline().remaining())
+        pause_s = self.text_at + self._deadline.between_s - self._deadline.clock()
+        return min(pause_s, self._deadline.remaining_in_stream())
 
     def longest_pause_s(self) -> float:
         """Return the longest pause of the model after the first text, in seconds."""
-        return min(self._deadline.between_s, self._deadline.stream_deadline().remaining())
+        return min(self._deadline.between_s, self._deadline.remaining_in_stream())
 
     def finish_reason(self, cause: Exception) -> str:
         """Return the finish reason of a stream that the model did not end."""
         if isinstance(cause, ClientGone):
             return STOPPED
-        return INTERRUPTED if self._deadline.stream_deadline().remaining() > 0 else CUT
+        return INTERRUPTED if self._deadline.remaining_in_stream() > 0 else CUT
 
 
 class StreamedCompletion:
-    """The first choice of one streamed completion.
+    """The first choice of one streamed completion; ``model`` is the requested one, used if no event names one.
 
     The ``listener`` gets the text of ``AnswerText``. A body that is one JSON object, of a server that does not stream,
     or an HTML page, is read at its end. ``most`` is the greatest number of characters, reasoning included. With
@@ -134,7 +198,8 @@ class StreamedCompletion:
     on after that, or at the end. ``has_ended``: the model ended its text, which ``answer`` collects.
     """
 
-    def __init__(self, listener: Listener, *, most: int | None = None, opens_in_reasoning: bool = False) -> None:
+    def __init__(self, model: str, listener: Listener, *, most: int | None, opens_in_reasoning: bool) -> None:
+        self._model = self._served_name = model
         self._listener = listener
         self._most = most
         self._opens_in_reasoning = opens_in_reasoning
@@ -145,7 +210,6 @@ class StreamedCompletion:
         self.answer = AnswerText()
         self._chars = self._shown = self._drops = 0
         self._heard = ""
-        self._model: str | None = None
         self._finish_reason: str | None = None
         self._usage: Usage | None = None
 
@@ -162,66 +226,61 @@ class StreamedCompletion:
             if not (begun := self._bytes.lstrip(codecs.BOM_UTF8 + b" \t\r\n")):
                 return
             self._whole = begun.startswith((b"{", b"<"))
-            part = bytes(self._bytes)
-            self._bytes.clear()
+            part, self._bytes = bytes(self._bytes), bytearray()
         if self._whole:
             self._bytes += part
         events = [] if self._whole else self._events.take(part)
         if not events:
             self._listener("")
-        for event in events:
-            self._read(event)
+        for name, data in events:
+            self._read(name, data.strip())
 
-    def completion(self, model: str) -> Completion:
-        """Return the whole completion; ``model`` is the requested one, used if no event names one.
+    def completion(self) -> Completion:
+        """Return the whole completion.
 
         Raises:
             Transient: the stream ended early.
             LlmFailed: it has no text.
         """
         if self._whole:
-            whole = read_completion(bytes(self._bytes), model=model, most=self._most)
+            whole = read_completion(bytes(self._bytes), model=self._model, most=self._most)
             self._listener(whole.text)
             return whole
         if self._whole is None:
             raise LlmFailed("Unreadable completion: nothing")
-        for event in self._events.take(b"", is_last=True):
+        for name, data in self._events.take(b"", is_last=True):
             with suppress(LlmFailed, LongEnough):  # an incomplete event
-                self._read(event)
+                self._read(name, data.strip())
         if not self.has_ended:
             raise Transient("The LLM's stream ended early")
         self._end_text()
-        completion = self._build(model, self._finish_reason)
+        completion = self._build(self._finish_reason)
         if not has_words(completion.text):
             raise LlmFailed("Unreadable completion: no text")
         return completion
 
-    def partial(self, model: str, *, finish_reason: str) -> Completion | None:
-        """Return the completion so far, None if no text was passed on; ``model`` as in ``completion``.
+    def partial(self, cause: Exception) -> Completion | None:
+        """Return the completion that ``cause`` ended, None if no text was passed on."""
+        completion = self._build(self._finish_reason if self.has_ended else self._listener.finish_reason(cause))
+        return completion if self._listener.text_at is not None and has_words(completion.text) else None
 
-        ``finish_reason`` is for a text that has not ended.
-        """
-        completion = self._build(model, self._finish_reason if self.has_ended else finish_reason)
-        return completion if self._listener.has_heard and has_words(completion.text) else None
-
-    def _build(self, model: str, finish_reason: str | None) -> Completion:
+    def _build(self, finish_reason: str | None) -> Completion:
         return Completion(
             text=self.answer.text,
-            model=self._model or model,
-            requested_model=model,
+            model=self._served_name,
+            requested_model=self._model,
             finish_reason=own_finish_reason(self.answer) or finish_reason,
             usage=self._usage,
             revised=self._heard != self.answer.text,
         )
 
-    def _read(self, event: ServerSentEvent) -> None:
-        data = event.data.strip()
+    def _read(self, name: str, data: str) -> None:
         if not data:
             return
-        if data == _DONE:
+        if data == "[DONE]":
             self.has_ended = True
             return
-        if event.name == "error":
+        if name == "error":
             raise Transient(_REPORTED)
         try:
             payload = json.loads(data)
@@ -233,21 +292,19 @@ class StreamedCompletion:
     def _add(self, event: dict[str, Any]) -> None:
         if event.get("error"):
             raise Transient(_REPORTED)
-        self._model = served_name(event.get("model")) or self._model
+        self._served_name = served_name(event.get("model")) or self._served_name
         self._usage = read_usage(event.get("usage")) or self._usage
-        choice = first_choice(event.get("choices"))
+        choice = read_choice(event, "delta")
         if choice is None:
             return
-        delta = choice.get("delta")
-        content = content_text(delta.get("content")) if isinstance(delta, dict) else ""
+        content, finish_reason = choice
         room = len(content) if self._most is None else max(0, self._most - self._chars)
         self._chars += len(content)
         self.answer.take(content[:room])
-        if reason := read_finish_reason(choice.get("finish_reason")):
-            self._finish_reason, self.has_ended = reason, True
         if len(content) > room:
-            self._finish_reason, self.has_ended = CUT, True
-        self.has_ended = self.has_ended or self.answer.has_ended
+            finish_reason = CUT
+        self._finish_reason = finish_reason or self._finish_reason
+        self.has_ended = self.has_ended or finish_reason is not None or self.answer.has_ended
         if self.has_ended:
             self._end_text()
         elif content:
