@@ -9,114 +9,14 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
 from pathlib import PurePosixPath
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn
+
+from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 
 from knowledge.model.errors import IndexDamaged, IndexMismatch
-
-type Object = Mapping[str, object]
-
-
-class WrongValue(ValueError):
-    """A JSON value that the manifest may not have; the message describes it."""
-
-
-def _parse_object(text: str | bytes) -> Object:
-    """Parse ``text``, one JSON object in UTF-8 without a byte order mark.
-
-    Raises:
-        WrongValue: it is not such an object.
-    """
-    try:
-        decoded = text if isinstance(text, str) else text.decode()  # json would take UTF-16, UTF-32 and a BOM too
-        body = json.loads(decoded, object_pairs_hook=_unique_keys, parse_constant=_refuse)
-    except WrongValue:
-        raise
-    except (ValueError, RecursionError) as exc:
-        raise WrongValue("it is not complete JSON") from exc
-    if not isinstance(body, dict):
-        raise WrongValue("it is not a JSON object")
-    return body
-
-
-def checksum(body: Object) -> str:
-    """Return the sha256 (hex) of ``body`` in a canonical form: keys sorted, no spaces.
-
-    Raises:
-        WrongValue: a number is not finite.
-    """
-    try:
-        canonical = json.dumps(body, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    except (ValueError, RecursionError) as exc:
-        raise WrongValue("a value is out of range") from exc
-    return hashlib.sha256(canonical.encode()).hexdigest()
-
-
-def _value[T](body: Object, key: str, kind: type[T], noun: str) -> T:
-    """Return the value at ``key``, which is of this ``kind``."""
-    value = body.get(key)
-    if not isinstance(value, kind):
-        raise WrongValue(f"{key} is {_describe(value)}, not {noun}")
-    return value
-
-
-def _object(body: Object, key: str) -> Object:
-    return _value(body, key, dict, "an object")
-
-
-def _object_or_null(body: Object, key: str) -> Object | None:
-    """Return the object at ``key``, which may be null but not missing."""
-    if key not in body:
-        raise WrongValue(f"{key} is missing")
-    return None if body[key] is None else _object(body, key)
-
-
-def _list[T](body: Object, key: str, kind: type[T], noun: str) -> list[T]:
-    """Return the list at ``key``, whose items are of this ``kind``."""
-    found: list[T] = _value(body, key, list, "a list")
-    if not all(isinstance(item, kind) for item in found):
-        raise WrongValue(f"an item of {key} is not {noun}")
-    return found
-
-
-def _text(body: Object, key: str) -> str:
-    return _value(body, key, str, "text")
-
-
-def _count(body: Object, key: str) -> int:
-    """Return the whole number >= 0 at ``key``."""
-    value = body.get(key)
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise WrongValue(f"{key} is {_describe(value)}, not a count")
-    return value
-
-
-def _time(body: Object, key: str) -> str:
-    """Return the time at ``key``, ISO 8601."""
-    value = _text(body, key)
-    try:
-        datetime.fromisoformat(value)
-    except ValueError as exc:
-        raise WrongValue(f"{key} is {value!r}, not a time") from exc
-    return value
-
-
-def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise WrongValue("a key stands there twice")
-    return found
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise WrongValue(f"{constant} is no number")
-
-
-def _describe(value: object) -> str:
-    return "missing" if value is None else repr(value)[:40]
-
 
 MANIFEST_NAME = "manifest.json"
 FORMAT = 4
@@ -130,7 +30,41 @@ DATA_NAME = re.compile(r"data-[0-9a-z]+")
 """The name of a data folder."""
 
 _CHECKSUM = "checksum"
-_FIELD_TYPES = frozenset({"str", "int", "float", "bool", "mixed"})
+_SECTIONS = {
+    **dict.fromkeys(("model", "dimensions", "space"), "embedding"),
+    **dict.fromkeys(("max_chars", "overlap", "recipe"), "chunking"),
+    **dict.fromkeys(("documents", "chunks", "updated"), "counts"),
+}
+"""The JSON objects that hold fields of a manifest; the other fields stand beside them."""
+
+
+class WrongValue(ValueError):
+    """A JSON value that the manifest may not have; the message describes it."""
+
+
+def _check_time(text: str) -> str:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError as exc:
+        raise WrongValue(f"{text!r} is not a time") from exc
+    return text
+
+
+def _check_data(name: str) -> str:
+    if not DATA_NAME.fullmatch(name):
+        raise WrongValue(f"{name!r} is not the name of a data folder")
+    return name
+
+
+def _check_path(name: str) -> str:
+    path = PurePosixPath(name)  # the opener links and hashes the file: it must be in the data folder
+    if path.is_absolute() or ".." in path.parts or not path.parts:
+        raise WrongValue(f"the file name {name!r} leads out of the data folder")
+    return name
+
+
+type Count = Annotated[int, Field(strict=True, ge=0)]
+type FieldType = Annotated[str, Field(pattern="^(str|int|float|bool|mixed)$")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +74,7 @@ class SourceRecord:
     path: str
     digest: str
     doc_id: str
-    chunks: int
+    chunks: Count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +82,7 @@ class FileRecord:
     """The expected sha256 (hex) and size of a data file."""
 
     sha256: str
-    bytes: int
+    bytes: Count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,56 +118,37 @@ class Manifest:
     """
 
     version: str
-    built_at: str
-    data: str
+    built_at: Annotated[str, AfterValidator(_check_time)]
+    data: Annotated[str, AfterValidator(_check_data)]
     collection: str
     model: str
-    dimensions: int
+    dimensions: Count
     space: str = SPACE
-    max_chars: int
-    overlap: int
-    recipe: int
-    documents: int
-    chunks: int
-    next_number: int
-    fields: Mapping[str, str]
+    max_chars: Count
+    overlap: Count
+    recipe: Count
+    documents: Count
+    chunks: Count
+    next_number: Count
+    fields: Mapping[str, FieldType]
     sources: tuple[SourceRecord, ...]
-    files: Mapping[str, FileRecord]
+    files: Mapping[Annotated[str, AfterValidator(_check_path)], FileRecord]
     lexical: Mapping[str, object] = field(default_factory=dict)
     tokens: Mapping[str, object] | None = None
     calibration: Mapping[str, object] | None = None
     made: Provenance = NO_PROVENANCE
-    updated: int = 0
+    updated: Count = 0
+
+
+_VALIDATOR = TypeAdapter(Manifest)
 
 
 def dumps(manifest: Manifest) -> str:
     """Return the text of ``manifest.json``, with its own checksum."""
-    m = manifest
-    body = {
-        "format": FORMAT,
-        "version": m.version,
-        "built_at": m.built_at,
-        "data": m.data,
-        "collection": m.collection,
-        "made": {
-            "profile": m.made.profile,
-            "title": m.made.title,
-            "base_url": m.made.base_url,
-            "paths": m.made.paths,
-            "options": dict(m.made.options),
-            "tables": dict(m.made.tables),
-        },
-        "embedding": {"model": m.model, "dimensions": m.dimensions, "space": m.space},
-        "chunking": {"max_chars": m.max_chars, "overlap": m.overlap, "recipe": m.recipe},
-        "counts": {"documents": m.documents, "chunks": m.chunks, "updated": m.updated},
-        "next_number": m.next_number,
-        "fields": dict(sorted(m.fields.items())),
-        "lexical": m.lexical,
-        "tokens": m.tokens,
-        "calibration": m.calibration,
-        "files": {name: {"sha256": f.sha256, "bytes": f.bytes} for name, f in sorted(m.files.items())},
-        "sources": [{"path": s.path, "digest": s.digest, "doc_id": s.doc_id, "chunks": s.chunks} for s in m.sources],
-    }
+    body: dict[str, Any] = {"format": FORMAT}
+    for name, value in asdict(manifest).items():
+        section = body.setdefault(_SECTIONS[name], {}) if name in _SECTIONS else body
+        section[name] = value
     return json.dumps({**body, _CHECKSUM: checksum(body)}, indent=1) + "\n"
 
 
@@ -253,74 +168,70 @@ def loads(text: str | bytes) -> Manifest:
             raise IndexMismatch(
                 f"The index has format {number!r}, this program reads {FORMAT}. Run: ragctl ingest PATH"
             )
-        if _text(body, _CHECKSUM) != checksum({key: body[key] for key in body if key != _CHECKSUM}):
+        if body.get(_CHECKSUM) != checksum({key: body[key] for key in body if key != _CHECKSUM}):
             raise WrongValue("it was altered: its checksum is of another content")
         return _manifest(body)
     except WrongValue as exc:
         raise IndexDamaged(f"{MANIFEST_NAME}: {exc}. Run: ragctl ingest PATH") from exc
 
 
-def _manifest(body: Object) -> Manifest:
-    embedding, chunking, counts = (_object(body, key) for key in ("embedding", "chunking", "counts"))
-    fields = {name: _text(_object(body, "fields"), name) for name in _object(body, "fields")}
-    if unknown := set(fields.values()) - _FIELD_TYPES:
-        raise WrongValue(f"fields has the unknown type {sorted(unknown)[0]!r}")
-    data = _text(body, "data")
-    if not DATA_NAME.fullmatch(data):
-        raise WrongValue(f"data is {data!r}, not the name of a data folder")
-    files = _object(body, "files")
-    return Manifest(
-        version=_text(body, "version"),
-        built_at=_time(body, "built_at"),
-        data=data,
-        collection=_text(body, "collection"),
-        model=_text(embedding, "model"),
-        dimensions=_count(embedding, "dimensions"),
-        space=_text(embedding, "space"),
-        max_chars=_count(chunking, "max_chars"),
-        overlap=_count(chunking, "overlap"),
-        recipe=_count(chunking, "recipe"),
-        documents=_count(counts, "documents"),
-        chunks=_count(counts, "chunks"),
-        next_number=_count(body, "next_number"),
-        fields=fields,
-        sources=tuple(_source(item) for item in _list(body, "sources", dict, "an object")),
-        files={_relative(name): _file(_object(files, name)) for name in files},
-        lexical=_object(body, "lexical"),
-        tokens=_object_or_null(body, "tokens"),
-        calibration=_object_or_null(body, "calibration"),
-        made=_provenance(_object(body, "made")),
-        updated=_count(counts, "updated"),
-    )
+def checksum(body: Mapping[str, object]) -> str:
+    """Return the sha256 (hex) of ``body`` in a canonical form: keys sorted, no spaces.
+
+    Raises:
+        WrongValue: a number is not finite.
+    """
+    try:
+        canonical = json.dumps(body, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    except (ValueError, RecursionError) as exc:
+        raise WrongValue("a value is out of range") from exc
+    return hashlib.sha256(canonical.encode()).hexdigest()
 
 
-def _provenance(made: Object) -> Provenance:
-    tables = _object(made, "tables")
-    return Provenance(
-        profile=_text(made, "profile"),
-        title=_text(made, "title"),
-        base_url=_text(made, "base_url"),
-        paths=tuple(_list(made, "paths", str, "text")),
-        options=_object(made, "options"),
-        tables={name: _text(tables, name) for name in tables},
-    )
+def _parse_object(text: str | bytes) -> Mapping[str, object]:
+    """Parse ``text``, one JSON object in UTF-8 without a byte order mark.
+
+    Raises:
+        WrongValue: it is not such an object.
+    """
+    try:
+        decoded = text if isinstance(text, str) else text.decode()  # json would take UTF-16, UTF-32 and a BOM too
+        body = json.loads(decoded, object_pairs_hook=_unique_keys, parse_constant=_refuse)
+    except WrongValue:
+        raise
+    except (ValueError, RecursionError) as exc:
+        raise WrongValue("it is not complete JSON") from exc
+    if not isinstance(body, dict):
+        raise WrongValue("it is not a JSON object")
+    return body
 
 
-def _source(item: Object) -> SourceRecord:
-    return SourceRecord(
-        path=_text(item, "path"),
-        digest=_text(item, "digest"),
-        doc_id=_text(item, "doc_id"),
-        chunks=_count(item, "chunks"),
-    )
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise WrongValue("a key stands there twice")
+    return found
 
 
-def _file(record: Object) -> FileRecord:
-    return FileRecord(sha256=_text(record, "sha256"), bytes=_count(record, "bytes"))
+def _refuse(constant: str) -> NoReturn:
+    raise WrongValue(f"{constant} is no number")
 
 
-def _relative(name: str) -> str:
-    path = PurePosixPath(name)  # the opener links and hashes the file: it must be in the data folder
-    if path.is_absolute() or ".." in path.parts or not path.parts:
-        raise WrongValue(f"the file name {name!r} leads out of the data folder")
-    return name
+def _manifest(body: Mapping[str, object]) -> Manifest:
+    values: dict[str, object] = {}
+    for name in (one.name for one in fields(Manifest)):
+        section = body.get(_SECTIONS[name]) if name in _SECTIONS else body
+        values[name] = _value(section, name)
+    for name in (one.name for one in fields(Provenance)):
+        _value(values["made"], name)
+    try:
+        return _VALIDATOR.validate_python(values)
+    except ValidationError as exc:
+        wrong = exc.errors(include_url=False)[0]
+        raise WrongValue(f"{'.'.join(map(str, wrong['loc']))}: {wrong['msg']}") from exc
+
+
+def _value(section: object, name: str) -> object:
+    if not isinstance(section, dict) or name not in section:
+        raise WrongValue(f"{name} is missing")
+    return section[name]
