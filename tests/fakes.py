@@ -90,7 +90,7 @@ def make_chunk(text: str = "Permits take five working days.", **fields: Any) -> 
 
 def make_hit(text: str = "Permits take five working days.", *, cosine: float = 0.8, **fields: Any) -> Hit:
     """A hit on ``make_chunk(text, **fields)`` as an open index returns it: the score is the cosine."""
-    return Hit(chunk=make_chunk(text, **fields), score=cosine, distance=1 - cosine, parts={"dense": cosine})
+    return Hit(chunk=make_chunk(text, **fields), score=cosine, parts={"dense": cosine})
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +146,7 @@ class FakeIndex:
         with self.lease():
             return self._fields
 
-    def nearest(
-        self, vector: np.ndarray, *, k: int, where: Where | None = None, with_vectors: bool = False
-    ) -> tuple[Hit, ...]:
+    def nearest(self, vector: np.ndarray, *, k: int, where: Where | None = None) -> tuple[Hit, ...]:
         return self._found(FakeSearch(k, where, vector))
 
     def candidates(self, text: str, vector: np.ndarray, *, k: int, where: Where | None = None) -> Candidates:

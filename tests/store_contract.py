@@ -5,7 +5,6 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -47,7 +46,7 @@ AWKWARD = 'a\ud800b "quoted" \x00\n#vote \U0001f600' + "é" * 3_000
 
 def make_answer(text: str = "Five working days.") -> CachedAnswer:
     """An answer with every part in use."""
-    hit = replace(make_hit("", number=7, cosine=0.5, section="Fees"), distance=0.25)
+    hit = make_hit("", number=7, cosine=0.5, section="Fees")
     citation = Citation(raw="[Permits]", title="Permits", section="", position=3, hit=hit, also=(hit,), chunk_id="id_7")
     answer = Answer(
         text=text,

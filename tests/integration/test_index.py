@@ -78,10 +78,9 @@ def data_file(folder: Path, pattern: str) -> Path:
 def test_an_index_finds_chunks_with_everything_that_was_stored_of_them(index: EmbeddedIndex) -> None:
     question = EMBEDDER.embed(["Document 9\n## About\n\nThe customs number9 rule."])[0]
 
-    hit = index.nearest(question, k=1, with_vectors=True)[0]
+    hit = index.nearest(question, k=1)[0]
 
     assert hit.score == pytest.approx(1, abs=1e-6)
-    assert hit.distance == pytest.approx(0, abs=1e-6)
     assert hit.parts == {"dense": hit.score}
     assert hit.chunk == index.chunk(10)
     assert hit.chunk.text == "## About\n\nThe customs number9 rule."
@@ -368,7 +367,6 @@ def test_a_foreign_folder_opens_with_plain_cosines_in_any_space(tmp_path: Path, 
     hit = index.nearest(question, k=1)[0]
 
     assert hit.score == hit.parts["dense"] == pytest.approx(expected, abs=1e-5)
-    assert hit.distance == pytest.approx(1 - expected, abs=1e-5)
     assert (hit.chunk.number, hit.chunk.text, hit.chunk.title) == (4, "The customs rule.", "Doc 0")
     assert index.chunk(4) == hit.chunk
     assert hit.chunk.extra == {"year": 2001}

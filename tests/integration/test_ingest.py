@@ -445,7 +445,7 @@ def assert_same_answers(updated: Path, anew: Path) -> None:
     for text in ASKED:
         vector = embedder.embed([text])[0]
         for where in (None, {"year": "2026"}):
-            near, also = (index.nearest(vector, k=30, where=where, with_vectors=True) for index in (one, other))
+            near, also = (index.nearest(vector, k=30, where=where) for index in (one, other))
             assert [hit.score for hit in near] == pytest.approx([hit.score for hit in also], abs=1e-6)
         now, made = (index.search([View(text)], k=10) for index in (one, other))
         assert [hit.chunk.number for hit in now.hits] == [hit.chunk.number for hit in made.hits]

@@ -176,7 +176,7 @@ def _bm25_search(index: ChromaIndex) -> Search:
         order = best_first(scores, lexical.numbers, min(k, int(np.count_nonzero(scores))))
         chunks = index.fetch(lexical.numbers[order].tolist())
         return tuple(
-            Hit(chunk=chunk, score=float(scores[row]), distance=math.nan, parts={"bm25": float(scores[row])})
+            Hit(chunk=chunk, score=float(scores[row]), parts={"bm25": float(scores[row])})
             for row, chunk in zip(order, chunks, strict=True)
         )
 

@@ -34,10 +34,8 @@ class OpenIndex(Protocol):
         """Whether the index has the token vectors that ``search`` needs."""
         ...
 
-    def nearest(
-        self, vector: Vector, *, k: int, where: Where | None = None, with_vectors: bool = False
-    ) -> tuple[Hit, ...]:
-        """Return the ``k`` chunks nearest to ``vector``, best first; scores are cosines (-1..1).
+    def nearest(self, vector: Vector, *, k: int, where: Where | None = None) -> tuple[Hit, ...]:
+        """Return the ``k`` chunks nearest to ``vector``, best first, with vectors; scores are cosines (-1..1).
 
         Raises:
             SearchFailed: the query failed.

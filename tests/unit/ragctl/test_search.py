@@ -13,7 +13,6 @@ class Ranked:
             Hit(
                 chunk=Chunk(number=n, text="", title="", doc_id=doc_id, chunk_index=0, chunk_count=1),
                 score=1 - n / 10,
-                distance=n / 10,
                 parts={},
             )
             for n, doc_id in enumerate(doc_ids)

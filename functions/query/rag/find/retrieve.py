@@ -57,12 +57,8 @@ class DenseRetriever:
 
     def __call__(self, query: SearchQuery) -> SearchResult:
         with self.index.lease() as index:
-            hits = index.nearest(
-                blend_views(query, index.embedder), k=query.top_k, where=query.where, with_vectors=True
-            )
-        scores = [self.scale(hit.parts["dense"]) for hit in hits]
-        scaled = (replace(hit, score=one, distance=1 - one) for hit, one in zip(hits, scores, strict=True))
-        return SearchResult(tuple(scaled))
+            hits = index.nearest(blend_views(query, index.embedder), k=query.top_k, where=query.where)
+        return SearchResult(tuple(replace(hit, score=self.scale(hit.parts["dense"])) for hit in hits))
 
 
 def fuse(dense: Signal, bm25: Signal, dense_weight: float) -> NDArray[np.float32]:
@@ -116,7 +112,7 @@ class HybridRetriever:
                 "bm25": float(found.bm25.values[row]),
                 "fused": float(fused[row]),
             }
-            hits.append(Hit(chunk=chunk, score=score, distance=1 - score, parts=parts, vector=found.vectors[row]))
+            hits.append(Hit(chunk=chunk, score=score, parts=parts, vector=found.vectors[row]))
         return SearchResult(tuple(hits))
 
 

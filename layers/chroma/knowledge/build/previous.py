@@ -87,7 +87,8 @@ def load_chunks(target: Path, manifest: Manifest, settings: IndexSettings) -> Pr
     with closing(TextStore(data)) as texts:
         columns = Columns(data / COLUMNS_FOLDER, rows=len(texts))
         chunks = (
-            to_chunk(columns.metadata(row), number=number, text=texts.get(number)) for row, number in enumerate(texts)
+            to_chunk(columns.metadata(row), number=number, text=texts.get(number))
+            for row, number in enumerate(texts.numbers.tolist())
         )
         previous = PreviousChunks.of(chunks, manifest.sources, manifest.next_number)
     before = (manifest.max_chars, manifest.overlap, manifest.recipe)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -31,12 +31,14 @@ HNSW files, which the opener only links to."""
 
 SQLITE_NAME = "chroma.sqlite3"
 
+_RECORD = ("metadatas", "documents")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChromaRecord:
     """A chunk as Chroma stores it. ``document`` is None in our own indexes: their texts are elsewhere.
 
-    ``cosine`` (-1..1) is set by a query, ``vector`` (unit length) where it was asked for.
+    ``cosine`` (-1..1) is set by a query, ``vector`` (unit length) by a query too, and where it was asked for.
     """
 
     id: str
@@ -142,31 +144,17 @@ class Collection:
             raise KnowledgeError(f"Chroma could not remove {len(removed)} records: {exc}") from exc
         self.add(chunks, vectors)
 
-    def query(
-        self,
-        vector: Vector,
-        *,
-        k: int,
-        where: Where | None = None,
-        with_vectors: bool = False,
-        with_documents: bool = False,
-    ) -> tuple[ChromaRecord, ...]:
+    def query(self, vector: Vector, *, k: int, where: Where | None = None) -> tuple[ChromaRecord, ...]:
         """Return the ``k`` records nearest to the unit vector ``vector``, nearest first; fewer if there are fewer.
 
         Raises:
             SearchFailed: Chroma refused the query (a malformed ``where``) or failed.
         """
-        include = ["metadatas", "distances", *["embeddings"] * with_vectors, *["documents"] * with_documents]
-        found = self._query(vector, k=k, where=where, include=include)
+        found = self._query(vector, k=k, where=where, include=["distances", *_RECORD, "embeddings"])
         # Of unit vectors: Chroma's l2 is squared, d = 2 (1 - cos); ip and cosine are d = 1 - cos.
         scale = 0.5 if self.space == "l2" else 1.0
-        return _records(
-            found["ids"][0],
-            found["metadatas"][0],
-            found["documents"][0] if with_documents else None,
-            found["embeddings"][0] if with_vectors else None,
-            [min(1.0, max(-1.0, float(1 - scale * distance))) for distance in found["distances"][0]],
-        )
+        cosines = [min(1.0, max(-1.0, float(1 - scale * distance))) for distance in found["distances"][0]]
+        return _records({key: found[key][0] for key in ("ids", *_RECORD, "embeddings")}, cosines)
 
     def nearest(self, vector: Vector, *, k: int) -> Sequence[str]:
         """Return the ids that ``query`` finds, without their records; it fails as ``query`` does."""
@@ -180,12 +168,13 @@ class Collection:
 
     def get(self, ids: Sequence[str], *, with_vectors: bool = False) -> tuple[ChromaRecord, ...]:
         """Return the records of ``ids`` that exist, documents included, in Chroma's order."""
-        return self._get_records(with_vectors=with_vectors, ids=list(ids))
+        return _records(self._get(include=[*_RECORD, *["embeddings"] * with_vectors], ids=list(ids)))
 
     def scan(self, *, with_vectors: bool = False) -> Iterator[ChromaRecord]:
         """Yield every record, documents included, in Chroma's order, read in batches."""
+        include = [*_RECORD, *["embeddings"] * with_vectors]
         for offset in range(0, self.count(), BATCH_RECORDS):
-            yield from self._get_records(with_vectors=with_vectors, limit=BATCH_RECORDS, offset=offset)
+            yield from _records(self._get(include=include, limit=BATCH_RECORDS, offset=offset))
 
     def peek(self, count: int) -> Matrix:
         """Return the vectors of the first ``count`` records as they were stored, not normalised."""
@@ -208,11 +197,6 @@ class Collection:
         except Exception as exc:
             raise SearchFailed(f"The query on the index failed: {exc}") from exc
 
-    def _get_records(self, *, with_vectors: bool, **selection: Any) -> tuple[ChromaRecord, ...]:
-        found = self._get(include=["metadatas", "documents", *["embeddings"] * with_vectors], **selection)
-        vectors = found["embeddings"] if with_vectors else None
-        return _records(found["ids"], found["metadatas"], found["documents"], vectors, None)
-
     def _get(self, *, include: list[str], **selection: Any) -> Any:
         try:
             return self._collection.get(include=include, **selection)  # type: ignore[arg-type]
@@ -226,16 +210,15 @@ def normalise(vector: Any) -> Vector:
     return np.asarray(values / (np.linalg.norm(values) or 1), dtype=np.float32)
 
 
-def _records(
-    ids: Sequence[str], metadatas: Any, documents: Any, vectors: Any, cosines: Sequence[float] | None
-) -> tuple[ChromaRecord, ...]:
+def _records(found: Mapping[str, Any], cosines: Sequence[float] | None = None) -> tuple[ChromaRecord, ...]:
+    vectors = found["embeddings"]
     return tuple(
         ChromaRecord(
             id=record_id,
-            metadata=dict(metadatas[row] or {}),
-            document=documents[row] if documents is not None else None,
+            metadata=dict(found["metadatas"][row] or {}),
+            document=found["documents"][row],
             cosine=cosines[row] if cosines is not None else 0.0,
             vector=normalise(vectors[row]) if vectors is not None else None,
         )
-        for row, record_id in enumerate(ids)
+        for row, record_id in enumerate(found["ids"])
     )

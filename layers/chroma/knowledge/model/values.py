@@ -165,13 +165,12 @@ class Hit:
 
     ``score`` orders the hits, higher is better; its scale is the retriever's. ``parts`` are its
     components: ``"dense"`` is always the plain cosine (-1..1) between question and chunk, and no later stage
-    changes it. ``distance`` is the vector distance on the retriever's scale. ``vector`` is the chunk's own
-    unit vector, present only if the search was asked for vectors; ``match`` only after late interaction.
+    changes it. ``vector`` is the chunk's own unit vector, None in a search by words alone; ``match`` is set by late
+    interaction only.
     """
 
     chunk: Chunk
     score: float
-    distance: float
     parts: Mapping[str, float]
     vector: Vector | None = field(default=None, compare=False, repr=False)
     match: Match | None = field(default=None, compare=False, repr=False)

@@ -108,7 +108,6 @@ class EmbeddedIndex(ChromaIndex):
     def candidates(
         self, text: str, vector: Vector, *, k: int = CANDIDATES_PER_SIDE, where: Where | None = None
     ) -> Candidates:
-        """See ``ChromaIndex``."""
         return self._sides().candidates(text, vector, k=k, where=where)
 
     def check_reachable(self) -> None:
@@ -118,7 +117,6 @@ class EmbeddedIndex(ChromaIndex):
         """Do nothing: it has no connections."""
 
     def close(self) -> None:
-        """See ``ChromaIndex``."""
         self._collection.close()
         self._prepared.close()
 
@@ -133,6 +131,7 @@ class OwnIndex(EmbeddedIndex):
         super().__init__(prepared, collection, embedder)
         self._describe(manifest)
         self._texts = TextStore(prepared.data)
+        self.numbers = self._texts.numbers.tolist()
         try:
             for what, count in (("vectors", collection.count()), ("texts", len(self._texts))):
                 if count != manifest.chunks:
@@ -152,32 +151,17 @@ class OwnIndex(EmbeddedIndex):
             raise
         self._chunk = lru_cache(maxsize=CACHED_CHUNKS)(partial(_read_chunk, self._columns, self._texts))
 
-    @property
-    def numbers(self) -> Sequence[int]:
-        """See ``ChromaIndex``."""
-        return list(self._texts)
-
-    def nearest(
-        self, vector: Vector, *, k: int, where: Where | None = None, with_vectors: bool = False
-    ) -> tuple[Hit, ...]:
-        """See ``ChromaIndex``."""
-        records = self._collection.query(vector, k=k, where=where, with_vectors=with_vectors)
+    def nearest(self, vector: Vector, *, k: int, where: Where | None = None) -> tuple[Hit, ...]:
+        records = self._collection.query(vector, k=k, where=where)
         return dense_hits((self._chunk(chunk_number(one.id)), one.cosine, one.vector) for one in records)
 
     def fetch(self, numbers: Iterable[int]) -> tuple[Chunk, ...]:
-        """See ``ChromaIndex``."""
-        return tuple(self._chunk(int(number)) for number in numbers)
-
-    def has(self, number: int) -> bool:
-        """See ``ChromaIndex``."""
-        return number in self._texts
+        return tuple(map(self._chunk, numbers))
 
     def values(self, field: str) -> Sequence[Scalar]:
-        """See ``ChromaIndex``."""
         return self._columns.values(field)
 
     def close(self) -> None:
-        """See ``ChromaIndex``."""
         super().close()
         self._texts.close()
 
@@ -209,6 +193,7 @@ class ForeignIndex(EmbeddedIndex):
         if len(by_number) != len(ids):
             by_number = dict(enumerate(sorted(ids), start=1))
         self._ids = by_number
+        self.numbers = sorted(by_number)
         self._numbers = {chunk_id: number for number, chunk_id in by_number.items()}
         self.manifest, self.built_at = None, None
         self.version = prepared.digest[:VERSION_CHARS]
@@ -216,21 +201,12 @@ class ForeignIndex(EmbeddedIndex):
         self._lock = threading.Lock()
         self._made: HybridIndex | None = None
 
-    @property
-    def numbers(self) -> Sequence[int]:
-        """See ``ChromaIndex``."""
-        return sorted(self._ids)
-
-    def nearest(
-        self, vector: Vector, *, k: int, where: Where | None = None, with_vectors: bool = False
-    ) -> tuple[Hit, ...]:
-        """See ``ChromaIndex``."""
-        found = self._collection.query(vector, k=k, where=where, with_vectors=with_vectors, with_documents=True)
+    def nearest(self, vector: Vector, *, k: int, where: Where | None = None) -> tuple[Hit, ...]:
+        found = self._collection.query(vector, k=k, where=where)
         return dense_hits((self._chunk(record), record.cosine, record.vector) for record in found)
 
     def fetch(self, numbers: Iterable[int]) -> tuple[Chunk, ...]:
-        """See ``ChromaIndex``."""
-        wanted = [int(number) for number in numbers]
+        wanted = list(numbers)
         ids = [self._ids.get(number, f"id_{number}") for number in wanted]
         records = self._collection.get(ids) if ids else ()  # Chroma takes no ids for no condition
         found = {chunk.number: chunk for chunk in map(self._chunk, records)}
@@ -238,14 +214,6 @@ class ForeignIndex(EmbeddedIndex):
             return tuple(found[number] for number in wanted)
         except KeyError as exc:
             raise SearchFailed(f"The index has no chunk id_{exc}") from exc
-
-    def has(self, number: int) -> bool:
-        """See ``ChromaIndex``."""
-        return number in self._ids
-
-    def values(self, field: str) -> Sequence[Scalar]:
-        """Return none: every chunk would have to be read."""
-        return ()
 
     def _chunk(self, record: ChromaRecord) -> Chunk:
         try:

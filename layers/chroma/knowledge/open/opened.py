@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import batched
 from types import MappingProxyType
@@ -36,12 +37,9 @@ class ChromaIndex(ABC):
     chunks: int
     fields: Mapping[str, str]
     """Metadata field name -> "str", "int", "float", "bool" or "mixed"."""
+    numbers: Sequence[int]
+    """The numbers of all chunks, ascending."""
     _late_search: LateInteractionSearch | None = None
-
-    @property
-    @abstractmethod
-    def numbers(self) -> Sequence[int]:
-        """The numbers of all chunks, ascending."""
 
     @property
     @abstractmethod
@@ -49,13 +47,11 @@ class ChromaIndex(ABC):
         """The word statistics of BM25."""
 
     @abstractmethod
-    def nearest(
-        self, vector: Vector, *, k: int, where: Where | None = None, with_vectors: bool = False
-    ) -> tuple[Hit, ...]:
+    def nearest(self, vector: Vector, *, k: int, where: Where | None = None) -> tuple[Hit, ...]:
         """Return the ``k`` chunks nearest to the unit vector ``vector``, best first, equals by number.
 
-        Their ``score`` is the plain cosine (-1..1) and ``distance`` is ``1 - cosine``, whatever the collection's
-        own space. ``where`` is a Chroma filter (several conditions: below ``$and``).
+        Their ``score`` is the plain cosine (-1..1), whatever the collection's own space. ``where`` is a Chroma filter
+        (several conditions: below ``$and``).
 
         Raises:
             SearchFailed: the filter is malformed, or Chroma failed.
@@ -78,13 +74,14 @@ class ChromaIndex(ABC):
     def fetch(self, numbers: Iterable[int]) -> tuple[Chunk, ...]:
         """Return the chunks of ``numbers``, in that order; SearchFailed: one does not exist, or Chroma failed."""
 
-    @abstractmethod
     def has(self, number: int) -> bool:
         """Return whether there is a chunk with that number."""
+        place = bisect_left(self.numbers, number)
+        return place < len(self.numbers) and self.numbers[place] == number
 
-    @abstractmethod
     def values(self, field: str) -> Sequence[Scalar]:
         """Return the different values of a metadata field; none where the index has no table of them."""
+        return ()
 
     @abstractmethod
     def check_reachable(self) -> None:
@@ -169,11 +166,8 @@ class ChromaIndex(ABC):
 
 
 def dense_hits(found: Iterable[tuple[Chunk, float, Vector | None]]) -> tuple[Hit, ...]:
-    """Return chunks with their cosines (-1..1) and perhaps vectors as hits, best first, equals by number."""
-    hits = [
-        Hit(chunk=chunk, score=cosine, distance=1 - cosine, parts={"dense": cosine}, vector=vector)
-        for chunk, cosine, vector in found
-    ]
+    """Return chunks with their cosines (-1..1) and vectors as hits, best first, equals by number."""
+    hits = [Hit(chunk=chunk, score=cosine, parts={"dense": cosine}, vector=vector) for chunk, cosine, vector in found]
     return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.chunk.number)))
 
 

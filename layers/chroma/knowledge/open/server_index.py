@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ from knowledge.engines.server.connection import Connection
 from knowledge.engines.server.database import DIMENSIONS, MODEL, Database
 from knowledge.engines.server.passages import LexicalSearch, ServerPassages, TableSearch, WordSearch
 from knowledge.model.errors import IndexDamaged, IndexMissing
-from knowledge.model.values import Chunk, Embedder, Hit, Scalar, TokenEmbedder, Where
+from knowledge.model.values import Chunk, Embedder, Hit, TokenEmbedder, Where
 from knowledge.open.opened import ChromaIndex, check_manifest, dense_hits
 from knowledge.open.place import read_manifest
 from knowledge.open.scratch import Scratch, make_scratch
@@ -101,10 +101,8 @@ class ServerIndex(ChromaIndex):
         """``facts`` is the folder of the files that ``manifest`` names; ``scratch``, which is removed, holds it."""
         self._describe(manifest)
         self.embedder = embedder
-        self._numbers: Sequence[int] = load_array(
-            facts / LEXICAL_FOLDER / NUMBERS_NAME, dtype=np.int64, shape=(manifest.chunks,)
-        ).tolist()
-        self._known = frozenset(self._numbers)
+        numbers = load_array(facts / LEXICAL_FOLDER / NUMBERS_NAME, dtype=np.int64, shape=(manifest.chunks,))
+        self.numbers = numbers.tolist()
         self._database = database
         self._scratch = scratch
         self._moments = Moments.load(facts, embedder.dimensions)
@@ -122,30 +120,18 @@ class ServerIndex(ChromaIndex):
             self._late_search = LateInteractionSearch(self._passages, facts, self._lexical, embedder, calibration)
 
     @property
-    def numbers(self) -> Sequence[int]:
-        """See ``ChromaIndex``."""
-        return self._numbers
-
-    @property
     def lexical(self) -> WordStatistics:
-        """See ``ChromaIndex``."""
         return self._lexical
 
-    def nearest(
-        self, vector: Vector, *, k: int, where: Where | None = None, with_vectors: bool = False
-    ) -> tuple[Hit, ...]:
-        """See ``ChromaIndex``. The vectors are exact to a byte a dimension, and so are the cosines."""
+    def nearest(self, vector: Vector, *, k: int, where: Where | None = None) -> tuple[Hit, ...]:
+        # The vectors are exact to a byte a dimension, and so are the cosines.
         found = self._database.nearest(self._passages.name, vector, k=k, where=where)
         cosines = [min(1.0, max(-1.0, float(one.vector @ vector))) for one in found]
-        return dense_hits(
-            (one.chunk, cosine, one.vector if with_vectors else None)
-            for one, cosine in zip(found, cosines, strict=True)
-        )
+        return dense_hits((one.chunk, cosine, one.vector) for one, cosine in zip(found, cosines, strict=True))
 
     def candidates(
         self, text: str, vector: Vector, *, k: int = CANDIDATES_PER_SIDE, where: Where | None = None
     ) -> Candidates:
-        """See ``ChromaIndex``."""
         chunks = self._passages.find([(text, vector, where)], near=k, best=k)
         vectors = self._passages.vectors(chunks)
         return Candidates(
@@ -156,30 +142,18 @@ class ServerIndex(ChromaIndex):
         )
 
     def fetch(self, numbers: Iterable[int]) -> tuple[Chunk, ...]:
-        """See ``ChromaIndex``."""
-        return tuple(one.chunk for one in self._passages.chunks([int(number) for number in numbers]))
-
-    def has(self, number: int) -> bool:
-        """See ``ChromaIndex``."""
-        return number in self._known
-
-    def values(self, field: str) -> Sequence[Scalar]:
-        """Return none: every chunk on the server would have to be read."""
-        return ()
+        return tuple(one.chunk for one in self._passages.chunks(list(numbers)))
 
     def current_version(self) -> str:
         """Return the version that its address names, else the current one; it raises as ``open_server_index``."""
         return self._database.version_at(self._database.connection.address)
 
     def check_reachable(self) -> None:
-        """See ``ChromaIndex``."""
         self._database.count(self._passages.name)
 
     def disconnect(self) -> None:
-        """See ``ChromaIndex``."""
         self._database.connection.close()
 
     def close(self) -> None:
-        """See ``ChromaIndex``."""
         self.disconnect()
         self._scratch.close()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import mmap
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -66,13 +66,6 @@ class TextStore:
     def __len__(self) -> int:
         return len(self.numbers)
 
-    def __iter__(self) -> Iterator[int]:
-        """The chunk numbers, ascending."""
-        return (int(number) for number in self.numbers)
-
-    def __contains__(self, number: object) -> bool:
-        return isinstance(number, int) and self.row(number) is not None
-
     def get(self, number: int) -> str:
         """Return the text of chunk ``number``.
 
@@ -83,8 +76,7 @@ class TextStore:
         if row is None:
             raise KeyError(number)
         start = int(self._ends[row - 1]) if row else 0
-        end = int(self._ends[row])
-        stored = self._blob[start:end] if self._blob is not None else b""
+        stored = self._blob[start : int(self._ends[row])] if self._blob is not None else b""
         return zlib.decompress(stored).decode()
 
     def close(self) -> None:

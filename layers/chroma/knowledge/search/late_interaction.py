@@ -122,7 +122,6 @@ class LateInteractionSearch:
             Hit(
                 chunk=chunk,
                 score=score,
-                distance=1 - score,
                 parts={name: float(values[order]) for name, values in best.parts.items()},
                 vector=pool.vectors[places[place]],
                 match=codes.match(np.hstack([one.of(place) for one in met.values()]), int(rows[place])),

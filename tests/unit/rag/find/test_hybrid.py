@@ -105,7 +105,6 @@ def test_hits_come_best_first_with_every_score_and_their_vector() -> None:
     assert [hit.parts["dense"] for hit in hits] == pytest.approx([0.4, 0.7, 0.1])
     assert [hit.parts["bm25"] for hit in hits] == [8, 0, 4]
     assert [hit.score for hit in hits] == pytest.approx([0.76, 0.49, 0.31], abs=1e-5)  # mean .1 + std .1 x fused
-    assert [hit.distance for hit in hits] == pytest.approx([0.24, 0.51, 0.69], abs=1e-5)
     assert [hit.vector.tolist().index(1) for hit in hits if hit.vector is not None] == [1, 0, 2]
 
 

@@ -40,7 +40,6 @@ def test_hits_come_best_first_on_the_scale_and_keep_their_cosine() -> None:
     hits = DenseRetriever(index, l2_scale)(SearchQuery(text="which permit", top_k=2)).hits
     assert [hit.chunk.number for hit in hits] == [2, 1]
     assert [hit.score for hit in hits] == pytest.approx([0.8, 0.2])
-    assert [hit.distance for hit in hits] == pytest.approx([0.2, 0.8])
     assert [hit.parts["dense"] for hit in hits] == [0.9, 0.6]
 
 
