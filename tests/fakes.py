@@ -316,7 +316,7 @@ def _matches(chunk: Chunk, where: Where) -> bool:
 
 def make_writer(chat: ChatModel, prompt: str = "{context}", history_chars: int = 0) -> ChatWriter:
     """A writer whose fences are all made of ``MARK``."""
-    return ChatWriter(chat, prompt, lambda *_: MARK, history_chars)
+    return ChatWriter(chat, prompt, history_chars, new_mark=lambda *_: MARK)
 
 
 def make_evidence(score: float, bar: float | None = 0.0) -> Evidence:

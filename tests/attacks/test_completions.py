@@ -45,7 +45,7 @@ def knobs(profile: str) -> Any:
 
 def run(profile: str, said: str, hit: Hit = PERMITS, asked: str = "How long do permits take?") -> Answer:
     index = FakeIndex((hit,), evidence=make_evidence(1.0))
-    inputs = make_inputs(index, ChatWriter(FakeChat(said), "{context}", lambda *_: "0123456789abcdef"))
+    inputs = make_inputs(index, ChatWriter(FakeChat(said), "{context}", new_mark=lambda *_: "0123456789abcdef"))
     return load_profile(profile).build(knobs(profile), inputs).run(Question(text=asked), deadline=deadline())
 
 

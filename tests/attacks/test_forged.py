@@ -39,7 +39,7 @@ APART = ("| x |", "~~~text")
 
 def _pipeline(profile: str, said: str, hits: tuple[Hit, ...]) -> Pipeline:
     made = load_profile(profile)
-    writer = ChatWriter(FakeChat(said), "{context}", lambda *_: "0123456789abcdef")
+    writer = ChatWriter(FakeChat(said), "{context}", new_mark=lambda *_: "0123456789abcdef")
     knobs = load(made.settings, {"ENABLE_LLM_RERANKING": "false", "LLM_WEAK": "text"})
     return made.build(knobs, make_inputs(FakeIndex(hits, evidence=make_evidence(1.0)), writer))
 

@@ -18,7 +18,6 @@ from faults.tally import tally
 from obedient_llm import NOTHING_TO_OBEY, ObedientChat
 
 from rag.config.settings import Settings, load
-from rag.contract import new_mark
 from rag.errors import BadRequest
 from rag.http.replies import query_reply
 from rag.profiles import PROFILES, load_profile
@@ -53,7 +52,7 @@ def attempt(case: Case) -> Tried:
     stages = make_services(stores=False, chat=chat, prompts=template)
     profile = load_profile(case.profile)
     knobs = load(profile.settings, {"LLM_WEAK": "text"})
-    writer = ChatWriter(chat, template["system.txt"], new_mark, knobs.prompt_history_chars, knobs.prompt_words)
+    writer = ChatWriter(chat, template["system.txt"], knobs.prompt_history_chars, knobs.prompt_words)
     inputs: StageDependencies = make_inputs(FakeIndex(case.hits), writer, stages=stages)
     pipeline = profile.build(knobs, inputs)
     try:

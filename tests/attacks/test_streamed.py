@@ -49,7 +49,7 @@ def shown(profile: str, said: str) -> Iterator[str]:
     events: list[Event] = []
     inputs = make_inputs(
         FakeIndex((PERMITS,), evidence=make_evidence(1.0)),
-        ChatWriter(Dripping(said), "{context}", lambda *_: "0123456789abcdef"),
+        ChatWriter(Dripping(said), "{context}", new_mark=lambda *_: "0123456789abcdef"),
     )
     pipeline = load_profile(profile).build(knobs(profile), inputs)
     answer = pipeline.run(Question(text="How long do permits take?"), deadline=deadline(), listen=events.append)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-import secrets
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Protocol
 from unicodedata import normalize
 
@@ -15,7 +13,7 @@ from knowledge.model.values import Hit
 from rag.errors import LlmFailed
 from rag.ledger import Ledger
 from rag.ports import ChatModel
-from rag.text.template import Fence, NewMark, fence_for, fill, replace_surrogates, two_words
+from rag.text.template import Fence, NewMark, fence_for, fill, new_mark, replace_surrogates
 from rag.values.chat import Deadline, Message
 
 OPEN, CLOSE = r"[\[\u3010\uff3b]", r"[\]\u3011\uff3d]"
@@ -84,20 +82,6 @@ def is_empty(text: str) -> bool:
 def _normalise(text: str) -> str:
     plain = _APOSTROPHE.sub("'", normalize("NFKC", text)).casefold()
     return _DECORATION.sub(" ", plain).strip(" -")
-
-
-@cache
-def _secret_key() -> bytes:
-    """Return 256 random bits, made with the first prompt, so that no snapshot of a process holds them."""
-    return secrets.token_bytes(32)
-
-
-def new_mark(text: str, attempt: int) -> str:
-    """Return two words for the fence of ``text`` that the authors of documents, questions and turns cannot guess.
-
-    The same text has the same words, so that a model's server finds the beginning of the prompt in its cache.
-    """
-    return two_words(_secret_key(), text, attempt)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

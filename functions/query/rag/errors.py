@@ -53,12 +53,16 @@ class RagError(Exception):
 class BadRequest(RagError):
     """An error of the caller; the message says the fault and the accepted values.
 
-    ``{noun}`` in the message stands for the endpoint's word for the question ("Query", "Question"). ``param`` is the
-    name of the wrong parameter, None if unknown.
+    ``{noun}`` in the message stands for the endpoint's word for the question ("Query", "Question"). ``text`` is the
+    message of a class that always has the same. ``param`` is the name of the wrong parameter, None if unknown.
     """
 
     code = "invalid_parameter"
-    param: str | None = None
+    text = ""
+
+    def __init__(self, message: str = "", *, param: str | None = None) -> None:
+        super().__init__(message or self.text)
+        self.param = param
 
     def sentence(self, noun: str = "Query") -> str:
         """Return the message with the endpoint's word for the question."""
@@ -69,18 +73,14 @@ class InvalidQuery(BadRequest):
     """The question is not a string."""
 
     code = "invalid_query"
-
-    def __init__(self) -> None:
-        super().__init__("{noun} must be a string")
+    text = "{noun} must be a string"
 
 
 class EmptyQuery(BadRequest):
     """The question has no visible character."""
 
     code = "empty_query"
-
-    def __init__(self) -> None:
-        super().__init__("{noun} cannot be empty")
+    text = "{noun} cannot be empty"
 
 
 class QueryTooLong(BadRequest):
@@ -101,10 +101,6 @@ class UnsafeQuery(BadRequest):
 class InvalidParameter(BadRequest):
     """A parameter of the request is wrong; the message names it and the accepted values."""
 
-    def __init__(self, message: str, *, param: str | None = None) -> None:
-        super().__init__(message)
-        self.param = param
-
 
 class UnsupportedParameter(BadRequest):
     """A parameter asks for a result in an unsupported form."""
@@ -112,17 +108,16 @@ class UnsupportedParameter(BadRequest):
     code = "unsupported_parameter"
 
     def __init__(self, param: str) -> None:
-        super().__init__(f"{param} is not supported with this value: the answer is one text, and nothing is kept of it")
-        self.param = param
+        super().__init__(
+            f"{param} is not supported with this value: the answer is one text, and nothing is kept of it", param=param
+        )
 
 
 class UnknownResponse(BadRequest):
     """No response of the last 30 days has this id."""
 
     code = "unknown_response"
-
-    def __init__(self) -> None:
-        super().__init__("responseId names no response of the last 30 days")
+    text = "responseId names no response of the last 30 days"
 
 
 class TooManyVotes(BadRequest):
@@ -140,9 +135,7 @@ class UnknownChunk(BadRequest):
     """The index has no chunk of that id."""
 
     code = "unknown_chunk"
-
-    def __init__(self) -> None:
-        super().__init__("The index has no such chunk; ids look like id_42")
+    text = "The index has no such chunk; ids look like id_42"
 
 
 class ClientGone(RagError):

@@ -6,7 +6,7 @@ process may lag by its maximum age) and nothing that has expired. Stores serve a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol, Required, TypedDict, Unpack
 
@@ -99,17 +99,8 @@ class Index(Protocol):
         ...
 
 
-class Retriever(Protocol):
-    """The retrieval stage."""
-
-    def __call__(self, query: SearchQuery) -> SearchResult:
-        """Return the best hits for ``query``, best first, with scores on the retriever's scale.
-
-        Raises:
-            IndexUnavailable: there is no usable index.
-            SearchFailed: the query on the open index failed.
-        """
-        ...
+type Retriever = Callable[[SearchQuery], SearchResult]
+"""Returns the best hits, best first, on its own scale; raises IndexUnavailable without an index, or SearchFailed."""
 
 
 class Remote(Protocol):

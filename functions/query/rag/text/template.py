@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import hmac
 import re
+import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import count
 
 
@@ -65,9 +66,18 @@ WORDS = tuple(_LIST.split())
 _NO_LETTERS = re.compile(r"[\W_]+")
 
 
-def two_words(key: bytes, text: str, attempt: int) -> str:
-    """Return two of ``WORDS``, drawn by a hash of ``text`` and ``attempt`` under ``key``: a mark for ``fence_for``."""
-    drawn = int.from_bytes(hmac.digest(key, f"{attempt}\0{text}".encode("utf-8", "replace"), hashlib.sha256))
+@cache
+def secret_key() -> bytes:
+    """Return 256 random bits, made with the first prompt, so that no snapshot of a process holds them."""
+    return secrets.token_bytes(32)
+
+
+def new_mark(text: str, attempt: int) -> str:
+    """Return two of ``WORDS`` for the fence of ``text``, which no author of a document, question or turn can guess.
+
+    The same text has the same words, so that a model's server finds the beginning of the prompt in its cache.
+    """
+    drawn = int.from_bytes(hmac.digest(secret_key(), f"{attempt}\0{text}".encode("utf-8", "replace"), hashlib.sha256))
     return f"{WORDS[drawn % len(WORDS)]} {WORDS[drawn // len(WORDS) % len(WORDS)]}"
 
 

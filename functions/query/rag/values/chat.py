@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Literal
 
 type OnText = Callable[[str], None]
@@ -104,13 +104,7 @@ class LlmUse:
         )
 
     def __add__(self, other: LlmUse) -> LlmUse:
-        return LlmUse(
-            calls=self.calls + other.calls,
-            retries=self.retries + other.retries,
-            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
-            completion_tokens=self.completion_tokens + other.completion_tokens,
-            denied=self.denied + other.denied,
-        )
+        return LlmUse(**{field.name: getattr(self, field.name) + getattr(other, field.name) for field in fields(self)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +128,6 @@ class Deadline:
     def remaining(self) -> float:
         """Return the seconds left, never negative."""
         return max(0.0, self.at - self.clock())
-
-    def remaining_in_stream(self) -> float:
-        """Return the seconds left until the end of a stream, never negative."""
-        return self.stream_deadline().remaining()
 
     def stream_deadline(self) -> Deadline:
         """Return the deadline of a stream that has begun, and of the stages after its text."""

@@ -14,8 +14,6 @@ from rag.values.stored import CacheHit
 CLOSEST = 3
 """Number of chunks that a refusal names as the closest ones."""
 
-type Stage = Literal["searching", "reading", "writing", "checking"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedQuestion:
@@ -47,7 +45,7 @@ class PreparedQuestion:
 class Status:
     """The stage that begins now."""
 
-    stage: Stage
+    stage: Literal["searching", "reading", "writing", "checking"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,8 +48,6 @@ ANONYMOUS = "anonymous#"
 HOURS_AGAINST = 2
 """Hours of anonymous votes that together keep a question out of the cache."""
 
-type Layer = Literal["l1", "l2"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CachedAnswer:
@@ -72,7 +70,7 @@ class CacheHit:
 
     key: str
     answer: CachedAnswer
-    layer: Layer
+    layer: Literal["l1", "l2"]
     expires_at: int
 
 

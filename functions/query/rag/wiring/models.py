@@ -11,7 +11,6 @@ from rag.adapters.secrets import llm_key
 from rag.adapters.vendors import build_chat_model, find_chat_vendor
 from rag.config.prompts import Prompts
 from rag.config.settings import Settings
-from rag.contract import new_mark
 from rag.errors import ConfigurationError
 from rag.find.pack import BYTES_PER_TOKEN, ContextWindow, size
 from rag.ports import ChatModel, Writer
@@ -104,7 +103,7 @@ def build_writer(
     words = profile.prompt_words
     words = {**words, "about": fill(prompts.load("about.txt"), words).strip()}
     window = build_window(profile, template)
-    writer = ChatWriter(chat, template, new_mark, profile.prompt_history_chars, words, window=window)
+    writer = ChatWriter(chat, template, profile.prompt_history_chars, words, window=window)
     return (FallbackWriter(writer, extractive) if settings.llm_fallback == "extractive" else writer), window
 
 

@@ -12,7 +12,7 @@ from rag.ask.conversation import format_history, history_section
 from rag.errors import ContextTooLong, LlmUnavailable
 from rag.find.pack import ContextWindow
 from rag.ports import ChatModel, Writer, Writing
-from rag.text.template import Fence, NewMark, fence_for, fill, replace_surrogates
+from rag.text.template import Fence, NewMark, fence_for, fill, new_mark, replace_surrogates
 from rag.values.answer import Context
 from rag.values.chat import STOPPED, Completion, Message, OnText
 from rag.values.question import Question
@@ -28,19 +28,19 @@ def _today() -> date:
 class ChatWriter:
     """Sends two messages: the system prompt with ``{context}`` and ``{history}``, and the question.
 
-    Both are filled in between fence lines made by ``new_mark``; the prompt names their mark ``{fence}``, and it is
-    removed from the completion. ``history_chars`` is the longest history; with 0 the prompt has none and the question
-    is sent in its ``wording``. ``words`` are the values of the owner's placeholders; ``{today}`` is the day of
-    ``today``. ``window`` limits the passages and learns from a prompt that was too long.
+    Both are filled in between fence lines; the prompt names their mark ``{fence}``, and it is removed from the
+    completion. ``history_chars`` is the longest history; with 0 the prompt has none and the question is sent in its
+    ``wording``. ``words`` are the values of the owner's placeholders. ``window`` limits the passages and learns from a
+    prompt that was too long.
     """
 
     chat: ChatModel
     system_prompt: str
-    new_mark: NewMark
     history_chars: int = 0
     words: Mapping[str, str] = field(default_factory=dict)
     today: Callable[[], date] = _today
     window: ContextWindow = field(default_factory=ContextWindow)
+    new_mark: NewMark = new_mark
 
     def __call__(self, question: Question, context: Context, **how: Unpack[Writing]) -> Completion:
         """Write the answer.

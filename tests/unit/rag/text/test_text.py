@@ -1,7 +1,5 @@
 """rag.text: fences, labels, stems and surrogates, which several rooms share."""
 
-from functools import partial
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +7,7 @@ from hypothesis import strategies as st
 from knowledge.search.terms import Terms
 from rag.text.sources import make_label, safe
 from rag.text.stems import content_stems, stems
-from rag.text.template import WORDS, Fence, fence_for, replace_surrogates, two_words
+from rag.text.template import WORDS, Fence, fence_for, new_mark, replace_surrogates
 
 
 def test_a_mark_that_a_text_holds_is_made_anew() -> None:
@@ -22,12 +20,13 @@ def test_nothing_is_not_fenced() -> None:
     assert fence_for(lambda *_: "aa11", "").around("") == ""
 
 
-def test_a_text_has_the_same_two_words_under_a_key_until_it_holds_them() -> None:
+def test_a_text_has_the_same_two_words_under_a_key_until_it_holds_them(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(set(WORDS)) == len(WORDS) == 512
-    first = fence_for(partial(two_words, b"key"), "A page.", "A question.")
-    assert first == fence_for(partial(two_words, b"key"), "A page.", "Another one.")
-    assert first != fence_for(partial(two_words, b"another"), "A page.", "A question.")
-    assert first != fence_for(partial(two_words, b"key"), "A page.", f"What is {first.mark.upper()}>>>?")
+    first = fence_for(new_mark, "A page.", "A question.")
+    assert first == fence_for(new_mark, "A page.", "Another one.")
+    assert first != fence_for(new_mark, "A page.", f"What is {first.mark.upper()}>>>?")
+    monkeypatch.setattr("rag.text.template.secret_key", lambda: b"another")
+    assert first != fence_for(new_mark, "A page.", "A question.")
 
 
 @given(
