@@ -41,7 +41,7 @@ from rag.errors import StoreUnavailable
 from rag.ledger import Ledger
 from rag.ports import ChatModel, Index, Writer
 from rag.profiles import load_profile
-from rag.profiles.shared.dependencies import StageDependencies, Stores
+from rag.profiles.shared.pipeline import StageDependencies, Stores
 from rag.values.answer import Answer, Confidence
 from rag.values.chat import Completion, Deadline, Message, OnText
 from rag.values.question import Question

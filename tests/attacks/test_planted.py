@@ -21,7 +21,7 @@ from rag.config.settings import Settings, load
 from rag.errors import BadRequest
 from rag.http.replies import query_reply
 from rag.profiles import PROFILES, load_profile
-from rag.profiles.shared.dependencies import StageDependencies
+from rag.profiles.shared.pipeline import StageDependencies
 from rag.text.sources import escape_url
 from rag.write.chat_writer import ChatWriter
 

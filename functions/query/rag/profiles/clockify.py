@@ -17,8 +17,7 @@ from rag.find.refine import Mmr
 from rag.find.retrieve import HybridRetriever
 from rag.pipeline import Pipeline
 from rag.profiles.shared import settings as shared
-from rag.profiles.shared.dependencies import StageDependencies
-from rag.profiles.shared.pipeline import UNCALIBRATED, Profile, RetrievalPolicy, Seed, build_pipeline
+from rag.profiles.shared.pipeline import UNCALIBRATED, Profile, RetrievalPolicy, Seed, StageDependencies, build_pipeline
 
 DECLINE = "I don't know based on the MD."
 

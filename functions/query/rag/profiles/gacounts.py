@@ -16,8 +16,7 @@ from rag.find.refine import NewerFirst
 from rag.find.retrieve import DenseRetriever, cosine_scale
 from rag.pipeline import Pipeline
 from rag.profiles.shared import settings as shared
-from rag.profiles.shared.dependencies import StageDependencies
-from rag.profiles.shared.pipeline import Profile, RetrievalPolicy, Seed, build_pipeline
+from rag.profiles.shared.pipeline import Profile, RetrievalPolicy, Seed, StageDependencies, build_pipeline
 
 OPENAI_URL = "https://api.openai.com/v1"
 

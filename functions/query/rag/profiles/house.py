@@ -14,8 +14,7 @@ from rag.find.pack import NumberPacker
 from rag.find.refine import NewerFirst
 from rag.pipeline import Pipeline
 from rag.profiles.shared import settings as shared
-from rag.profiles.shared.dependencies import StageDependencies
-from rag.profiles.shared.pipeline import Profile, build_pipeline
+from rag.profiles.shared.pipeline import Profile, StageDependencies, build_pipeline
 
 DECLINE = "I could not find an answer to that in the documents."
 

@@ -15,8 +15,7 @@ from rag.find.refine import MinScore
 from rag.find.retrieve import DenseRetriever, l2_scale
 from rag.pipeline import Pipeline
 from rag.profiles.shared import settings as shared
-from rag.profiles.shared.dependencies import StageDependencies
-from rag.profiles.shared.pipeline import Profile, RetrievalPolicy, Seed, build_pipeline
+from rag.profiles.shared.pipeline import Profile, RetrievalPolicy, Seed, StageDependencies, build_pipeline
 
 CATEGORIES = {
     "01_regulatory": "regulatory",

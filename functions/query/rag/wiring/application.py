@@ -28,8 +28,7 @@ from rag.http.schema import HealthReply, IndexHealth, LlmHealth, SuggestionsRepl
 from rag.pipeline import Pipeline
 from rag.ports import ChatModel, RemoteEmbedder
 from rag.profiles import load_profile
-from rag.profiles.shared.dependencies import StageDependencies
-from rag.profiles.shared.pipeline import describe_seed_rules
+from rag.profiles.shared.pipeline import StageDependencies, describe_seed_rules
 from rag.profiles.shared.settings import ProfileSettings
 from rag.values.answer import Answer, Decline
 from rag.values.question import DocumentPage, Overview, Question, SearchQuery

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rag.adapters.vendors import open_table
 from rag.config.settings import Settings
 from rag.errors import StoreUnavailable
-from rag.profiles.shared.dependencies import Stores
+from rag.profiles.shared.pipeline import Stores
 
 logger = logging.getLogger(__name__)
 

@@ -132,11 +132,8 @@ def test_the_re_ranking_has_its_own_model() -> None:
 
 def test_the_stores_are_those_of_all_make_services() -> None:
     of = make_services()
-    cache, log, learn = (
-        of.build_answer_cache(knobs("gacounts", {}), 0.4),
-        of.build_feedback_log(),
-        of.build_feedback_refine(),
-    )
+    made = load_profile("gacounts").build(knobs("gacounts", {"RELEVANCE_THRESHOLD": "0.4"}), of)
+    cache, log, learn = made.cache, made.feedback, made.learn
     assert of.stores is not None
     assert cache is not None
     assert log is not None
