@@ -19,7 +19,7 @@ from rag.adapters.stores import cache as cache_module
 from rag.adapters.stores.cache import MAX_ENTRIES, MAX_ENTRY_CHARS, LayeredCache
 from rag.errors import StoreUnavailable
 from rag.ports import AnswerCache
-from rag.values.stored import CacheHit, Layer
+from rag.values.stored import CacheHit
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def layered(l2: BrokenCache, clock: FakeClock) -> LayeredCache:
     return LayeredCache(l2, clock=clock)
 
 
-def layer(cache: AnswerCache, key: str = KEY) -> Layer | None:
+def layer(cache: AnswerCache, key: str = KEY) -> str | None:
     hit = cache.get(key)
     return hit.layer if hit else None
 
