@@ -103,7 +103,7 @@ class Pipeline:
         """
         ledger = Ledger(self.clock, deadline, listen)
         start = self.clock()
-        with self.store_budget(), ledger.report_errors(), limit_waiting(deadline.stream_deadline().remaining()):
+        with self.store_budget(), ledger.report_errors(), limit_waiting(deadline.remaining_in_stream()):
             prepared = self.prepare(question, ledger)
             prepared, completion, parsed = self.generate(prepared, ledger)
             answer = self.finish(prepared, completion, ledger, parsed)

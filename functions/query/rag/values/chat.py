@@ -129,6 +129,10 @@ class Deadline:
         """Return the seconds left, never negative."""
         return max(0.0, self.at - self.clock())
 
+    def remaining_in_stream(self) -> float:
+        """Return the seconds left until the end of a stream, never negative."""
+        return self.stream_deadline().remaining()
+
     def stream_deadline(self) -> Deadline:
         """Return the deadline of a stream that has begun, and of the stages after its text."""
         return self if self.end is None else replace(self, at=self.end)
