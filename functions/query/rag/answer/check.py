@@ -8,7 +8,6 @@ another passage supports is cited to that one. An unsupported claim is marked, r
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -68,7 +67,6 @@ class ClaimVerdict:
     answer_claim: AnswerClaim
     claim: CheckedClaim
     support: ClaimSupport
-    is_cited: bool
     better_passage: Passage | None = None
     is_miscited: bool = False
     overruled: Support | None = None
@@ -78,7 +76,7 @@ class ClaimVerdict:
         """The note behind an unsupported claim, or one without a source; ``""`` behind others."""
         if self.claim.support == "unsupported":
             return NOT_FOUND
-        return "" if self.is_cited else NOT_CITED
+        return "" if self.claim.chunks else NOT_CITED
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,8 +219,7 @@ class _TreeEditor:
         if passage := verdict.better_passage:
             cite = self._check.form.cite(passage.hit, passage.citation) if is_last else None
             children = _replace_cites(children, cite) if verdict.is_miscited else _append_cite(children, cite)
-        is_uncited = not verdict.is_cited and verdict.claim.support != "unsupported"
-        support = "uncited" if is_uncited else verdict.claim.support
+        support = "uncited" if verdict.note == NOT_CITED else verdict.claim.support
         note = verdict.note if is_last and self._check.unsupported == "mark" else ""
         return replace(span, children=children, support=support, note=note)
 
@@ -299,12 +296,7 @@ def judge_claim(
         chunks=chunks,
     )
     return ClaimVerdict(
-        answer_claim=claim,
-        claim=checked,
-        support=support,
-        is_cited=bool(cites),
-        better_passage=better_passage,
-        is_miscited=is_miscited,
+        answer_claim=claim, claim=checked, support=support, better_passage=better_passage, is_miscited=is_miscited
     )
 
 
@@ -321,12 +313,10 @@ def overrule(verdict: ClaimVerdict, word: Support | None) -> ClaimVerdict:
 
 
 def _best_supports(verdicts: Sequence[ClaimVerdict]) -> Mapping[int, ChunkSupport]:
+    cited = [one for verdict in verdicts for one in verdict.support.each if one.number in verdict.claim.chunks]
     best: dict[int, ChunkSupport] = {}
-    for verdict in verdicts:
-        for one in verdict.support.each:
-            number = one.number
-            if number in verdict.claim.chunks and (number not in best or best[number].chance < one.chance):
-                best[number] = one
+    for one in sorted(cited, key=lambda support: support.chance, reverse=True):
+        best.setdefault(one.number, one)
     return best
 
 
@@ -342,7 +332,6 @@ MIN_SECONDS = 1.0
 """No model answers in less time."""
 NOT_JUDGED = "the judge gave no word: the check's stands"
 
-_FORM = re.compile(r"([1-9]\d{0,3}): (supported|partial|unsupported)", re.ASCII)
 _WORDS: Mapping[str, Support] = {one: one for one in ("supported", "partial", "unsupported")}
 
 
@@ -397,7 +386,7 @@ class Judge(Decider):
 
 def parse_verdicts(text: str, count: int) -> tuple[Support, ...] | None:
     """Return the words on claims 1..``count``; None unless ``text`` is one line for each of them in their order."""
-    lines = [_FORM.fullmatch(line.rstrip()) for line in text.strip().splitlines()]
-    found = [(int(line[1]), _WORDS[line[2]]) for line in lines if line]
-    is_complete = len(lines) == len(found) and [number for number, _ in found] == list(range(1, count + 1))
-    return tuple(word for _, word in found) if is_complete else None
+    lines = [line.rstrip().partition(": ") for line in text.strip().splitlines()]
+    words = tuple(_WORDS[word] for _, _, word in lines if word in _WORDS)
+    is_complete = len(words) == count and [number for number, _, _ in lines] == [str(n + 1) for n in range(count)]
+    return words if is_complete else None

@@ -258,23 +258,16 @@ class SourceForm(CitationForm):
 
     def _resolve_own_mark(self, mark: str, hits: Sequence[Hit]) -> ResolvedMark:
         """Resolve a mark with one name, or with several addresses."""
-        known = _hits_by_name(hits)
         source = _SOURCE.match(mark)
-        named_hits = known.get(same_source(source["name"])) if source else None
-        if source and named_hits and _is_address_of(source["name"], named_hits[0]):
-            return ResolvedMark((_name_hits(named_hits, mark),))
-        named: list[NamedSource] = []
-        for match in _ADDRESS.finditer(mark):
-            name = match[0].rstrip(TRAILING)
-            if (named_hits := known.get(same_source(name))) and _is_address_of(name, named_hits[0]):
-                named.append(_name_hits(named_hits, f"(Source: {name})"))
-        return ResolvedMark(tuple(named), not named, changed=True)
+        if source and (named := _find_source(source["name"], mark, hits)):
+            return ResolvedMark((named,))
+        names = [match[0].rstrip(TRAILING) for match in _ADDRESS.finditer(mark)]
+        found = tuple(filter(None, (_find_source(name, f"(Source: {name})", hits) for name in names)))
+        return ResolvedMark(found, not found, changed=True)
 
     def resolve_link(self, link: Link, hits: Sequence[Hit]) -> NamedSource | None:
-        if link.image or not link.href.lower().startswith("http"):
-            return None
-        named_hits = _hits_by_name(hits).get(same_source(link.href))
-        return _name_hits(named_hits, link.href) if named_hits and _is_address_of(link.href, named_hits[0]) else None
+        is_page = not link.image and link.href.lower().startswith("http")
+        return _find_source(link.href, link.href, hits) if is_page else None
 
     def source_key(self, hit: Hit) -> Hashable:
         return source_name(hit.chunk)
@@ -357,9 +350,13 @@ def dice(a: str, b: str) -> float:
     return 2 * (left & right).total() / total if total else 0.0
 
 
-def _is_address_of(name: str, hit: Hit) -> bool:
-    """Return whether ``name`` is the source's address, or none: names are compared less strictly."""
-    return "://" not in name or address_key(name.strip("<> ")) == address_key(source_url(hit.chunk))
+def _find_source(name: str, raw: str, hits: Sequence[Hit]) -> NamedSource | None:
+    """Return the source among ``hits`` that ``name`` names in the mark ``raw``; addresses are compared strictly."""
+    named = _hits_by_name(hits).get(same_source(name))
+    is_address = "://" in name
+    if named and (not is_address or address_key(name.strip("<> ")) == address_key(source_url(named[0].chunk))):
+        return _name_hits(named, raw)
+    return None
 
 
 def _hits_by_name(hits: Sequence[Hit]) -> Mapping[str, tuple[Hit, ...]]:

@@ -52,7 +52,6 @@ class AnswerClaim:
     - ``cites``: its citations, and the ones of the sentence that introduces it
     - ``group``: the number of its paragraph, list or table
     - ``lead``: the number of the claim that introduces it
-    - ``last_char``: the last character of its own words
     - ``is_assertion``: False for a question, a name of a source or the like
     - ``shared_cites``: citations that a claim without any may mean: from the next claim of its group with citations,
       else from the next paragraph that consists of marks, else from the last claim before it
@@ -65,7 +64,6 @@ class AnswerClaim:
     cites: tuple[t.Cite, ...]
     group: int
     lead: int | None = None
-    last_char: str = ""
     is_assertion: bool = True
     shared_cites: tuple[t.Cite, ...] = ()
 
@@ -185,7 +183,7 @@ class _ClaimSplitter:
             self.apart[number] = (*self.apart.get(number, ()), *find_cites(run))
             return tuple(run)
         nodes: list[t.Inline] = []
-        lead = self.intro if self.intro and self.intro.last_char == ":" else None
+        lead = self.intro if self.intro and self.intro.plain.endswith(":") else None
         for sentence in split_sentences(run):
             words, last = trim_run(sentence), sentence[-1]
             between = last if isinstance(last, t.LineBreak) else t.Text("" if words == sentence else " ")
@@ -206,10 +204,13 @@ class _ClaimSplitter:
             plain=plain,
             cites=find_cites(run),
             group=self.group,
-            last_char=plain[-1:],
             is_assertion=bool(plain) and _is_assertion(run, plain) and not self.is_name(plain),
         )
-        if lead and lead.last_char == ":" and not (kind == "sentence" and lead.number == 0 and self._is_courtesy(lead)):
+        if (
+            lead
+            and lead.plain.endswith(":")
+            and not (kind == "sentence" and lead.number == 0 and self._is_courtesy(lead))
+        ):
             claim = replace(
                 claim,
                 markdown=f"{lead.markdown} {claim.markdown}",

@@ -36,9 +36,9 @@ _MAX_SIGNS = 1500
 _MAX_CELLS = 2000
 """Cells of one table; rows behind them are text. A table of 4 KB has no more."""
 _SIGNS = re.compile(r"[\[\]`*_~<&\\!]")
-_AMBIGUOUS = re.compile(r"\r\n?|[\0-\x08\x0b-\x1f\x7f]|\A\ufeff+")
+_AMBIGUOUS = re.compile(r"\r\n?|[\0-\x08\x0b-\x1f\x7f]")
 """Characters that parsers treat in different ways."""
-_REPLACEMENTS = {"\r": "\n", "\0": "\ufffd", "\ufeff": ""}
+_REPLACEMENTS = {"\r": "\n", "\0": "\ufffd"}
 _LANGUAGE = re.compile(r"[\w+#.,=-]{1,60}")
 _RAW = re.compile(r"<(?:(script|style|pre|textarea)(?=[\s>]|\Z)|(!--)|[?!])", re.IGNORECASE)
 
@@ -55,18 +55,9 @@ def parse_markdown(text: str, form: CitationForm | None = None, *, growing: bool
     return html.group_blocks(builder.open[0].nodes)
 
 
-def warm_parser() -> None:
-    """Import markdown-it, which takes some 20 ms."""
-    parse_markdown("")
-
-
-def normalise_text(text: str, *, began: bool = False) -> str:
-    """Return ``text`` with line feeds as line ends, and without characters that parsers treat in different ways.
-
-    ``began``: it is not the beginning of the whole text.
-    """
-    text = text if began else text.lstrip("\ufeff")
-    return _AMBIGUOUS.sub(lambda one: _REPLACEMENTS.get(one[0][0], " "), text[:MAX_CHARS])
+def normalise_text(text: str) -> str:
+    """Return ``text`` with line feeds as line ends, and without characters that parsers treat in different ways."""
+    return _AMBIGUOUS.sub(lambda one: _REPLACEMENTS.get(one[0][0], " "), text.lstrip("\ufeff")[:MAX_CHARS])
 
 
 class _TreeBuilder:

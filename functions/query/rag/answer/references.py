@@ -105,7 +105,7 @@ class ReferenceResolver:
 
     def _cite(self, source: NamedSource, raw: str) -> t.Cite:
         hits = source.hits
-        hit = hits[0] if len(hits) == 1 else self._overlap.best_of(hits, self._last_sentence())
+        hit = hits[0] if len(hits) == 1 else self._overlap.best_of(hits, content_stems(self._last_sentence()))
         self._earlier = (*self._earlier[-MIN_WORDS:], self._text) if self._text.strip() else self._earlier
         self._text = ""
         place, self._place = self._place, self._place + 1
@@ -122,16 +122,21 @@ class ReferenceResolver:
 def cite_by_overlap(form: CitationForm, hits: Sequence[Hit]) -> Callable[[str], t.Cite | None] | None:
     """Return a function from a claim's text to the citation of the passage with its words; None if ``form`` has none.
 
-    The citation is None for a claim without such a passage.
+    The citation is None for a claim of fewer than ``MIN_WORDS`` words, or if no passage has the share of the words'
+    weight that ``form`` demands.
     """
     min_overlap = form.min_overlap
-    if min_overlap is None:
+    if min_overlap is None or not hits:
         return None
     overlap, places = WordOverlap(hits), count()
 
     def cite(text: str) -> t.Cite | None:
-        hit = overlap.find(text, min_overlap)
-        return form.cite(hit, "", place=next(places)) if hit else None
+        words = content_stems(text)
+        if len(words) < MIN_WORDS:
+            return None
+        hit = overlap.best_of(hits, words)
+        is_cited = overlap.weigh(words, hit) >= min_overlap * sum(map(overlap.weight, words))
+        return form.cite(hit, "", place=next(places)) if is_cited else None
 
     return cite
 
@@ -142,7 +147,7 @@ def find_cites(run: Sequence[t.Inline]) -> tuple[t.Cite, ...]:
 
 
 class WordOverlap:
-    """Overlap of a text with each of ``hits``: the sum of the weights of the words in common.
+    """Overlap of words with each of ``hits``: the sum of the weights of the words in common.
 
     A word's weight is log(1 + hits / (1 + hits with the word)).
     """
@@ -152,31 +157,21 @@ class WordOverlap:
         self._stems: dict[int, set[str]] = {}
         self._frequency: Counter[str] = Counter()
 
-    def best_of(self, hits: Sequence[Hit], text: str) -> Hit:
+    def best_of(self, hits: Sequence[Hit], words: set[str]) -> Hit:
         """Return the one of ``hits`` with the largest overlap, the best ranked of equals."""
-        words = content_stems(text)
-        return max(hits, key=lambda hit: self._overlap(words, hit))
+        return max(hits, key=lambda hit: self.weigh(words, hit))
 
-    def find(self, text: str, min_overlap: float) -> Hit | None:
-        """Return the hit with the largest overlap if that is ``min_overlap`` (0..1) or more of the text's weight.
-
-        None also for a text of fewer than ``MIN_WORDS`` words.
-        """
-        words = content_stems(text)
-        if len(words) < MIN_WORDS or not self.hits:
-            return None
-        hit = max(self.hits, key=lambda one: self._overlap(words, one))
-        return hit if self._overlap(words, hit) >= min_overlap * sum(map(self._weight, words)) else None
-
-    def _overlap(self, words: set[str], hit: Hit) -> float:
+    def weigh(self, words: set[str], hit: Hit) -> float:
+        """Return the overlap of ``words`` with ``hit``."""
         if not self._stems:
             for one in self.hits:
                 stems = content_stems(f"{one.chunk.title} {one.chunk.section} {one.chunk.text}")
                 self._stems.setdefault(one.chunk.number, stems)
                 self._frequency.update(stems)
-        return sum(map(self._weight, words & self._stems[hit.chunk.number]))
+        return sum(map(self.weight, words & self._stems[hit.chunk.number]))
 
-    def _weight(self, word: str) -> float:
+    def weight(self, word: str) -> float:
+        """Return the weight of ``word``."""
         return math.log(1 + len(self.hits) / (1 + self._frequency[word]))
 
 

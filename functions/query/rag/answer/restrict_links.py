@@ -106,7 +106,10 @@ def allowed_urls(chunk: Chunk) -> frozenset[str]:
     known = (chunk.url, *chunk.source_urls, *(value for value in chunk.extra.values() if isinstance(value, str)))
     keys = {link_key(address) for address in known if not any(map(str.isspace, address))}
     for text in (chunk.text, chunk.title, chunk.section, *known):
-        keys |= {link_key(address) for address in _find_addresses(text)}
+        bare = [match[0] for match in BARE_ADDRESS.finditer(text)]
+        targets = [next(filter(None, match.groups()), "") for match in _TARGETS.finditer(text)]
+        plain = [_ESCAPED.sub(r"\1", target).strip().replace(" ", "%20") for target in targets]
+        keys |= {link_key(address) for address in (*bare, *map(_trim_address, bare), *plain)}
     return frozenset(key for key in keys if key)
 
 
@@ -114,14 +117,6 @@ def link_key(address: str) -> str | None:
     """Return ``address_key`` of an address in a text, where it may have character references or lack ``mailto:``."""
     plain = unescape(address)
     return address_key(f"mailto:{plain}" if "@" in plain and not re.search("[:/]", plain) else plain)
-
-
-def _find_addresses(text: str) -> Iterator[str]:
-    for match in BARE_ADDRESS.finditer(text):
-        yield match[0]
-        yield _trim_address(match[0])
-    for match in _TARGETS.finditer(text):
-        yield _ESCAPED.sub(r"\1", next(filter(None, match.groups()), "")).strip().replace(" ", "%20")
 
 
 def _trim_address(address: str) -> str:

@@ -77,7 +77,7 @@ class _Source:
             piece = piece.removeprefix("\n")
         if piece:
             self.ends_with_return = piece.endswith("\r")
-        added = normalise_text(piece, began=self.length > 0)[: MAX_CHARS - self.length]
+        added = normalise_text(piece)[: MAX_CHARS - self.length]
         self.text += added
         self.length += len(added)
 

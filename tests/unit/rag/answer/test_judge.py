@@ -98,9 +98,7 @@ def test_statements_are_numbered_with_their_passages_and_all_that_others_wrote_i
 def stated(support: Support, *chunks: int, missing: tuple[str, ...] = ()) -> ClaimVerdict:
     statement = CheckedClaim(text="It takes days.", citations=(), support=support, chance=0.9, chunks=chunks)
     claim = AnswerClaim(number=0, kind="sentence", markdown=statement.text, plain=statement.text, cites=(), group=1)
-    return ClaimVerdict(
-        answer_claim=claim, claim=statement, support=ClaimSupport(0.9, 1.0, missing=missing), is_cited=bool(chunks)
-    )
+    return ClaimVerdict(answer_claim=claim, claim=statement, support=ClaimSupport(0.9, 1.0, missing=missing))
 
 
 @pytest.mark.parametrize(
