@@ -22,8 +22,8 @@ from knowledge.cut.chunking import split_text
 from knowledge.model.errors import SourceUnreadable
 from knowledge.model.values import Document
 from knowledge.read import markdown as md
-from knowledge.read.documents import ConvertedText, Loading, ReadResult, read
-from knowledge.read.loading import EmptyFile
+from knowledge.read.documents import ReadResult, read
+from knowledge.read.loading import ConvertedText, EmptyFile, Loading
 from ragctl import cli
 from ragctl.sources import readers
 
@@ -269,7 +269,7 @@ def with_damaged_pages(data: bytes, *numbers: int) -> bytes:
 def test_a_damaged_page_of_a_pdf_costs_no_other_page() -> None:
     whole = pdf(*(text_lines(f"Page {name} can be read.") for name in ("one", "two", "three", "four")))
 
-    made = readers()[".pdf"](with_damaged_pages(whole, 2, 3))
+    made = readers()[".pdf"](with_damaged_pages(whole, 2, 3), None)
 
     assert isinstance(made, ConvertedText)
     assert made.caveats == ("pages 2-3 cannot be read: damaged",)
@@ -278,12 +278,12 @@ def test_a_damaged_page_of_a_pdf_costs_no_other_page() -> None:
         "four",
     ]
     with pytest.raises(SourceUnreadable, match="is damaged: pages 1-4 cannot be read, and no other holds text"):
-        readers()[".pdf"](with_damaged_pages(whole, 1, 2, 3, 4))
+        readers()[".pdf"](with_damaged_pages(whole, 1, 2, 3, 4), None)
 
 
 def test_pages_of_a_pdf_are_found_without_the_tree_that_holds_them() -> None:
     whole = pdf(text_lines("The first page."), text_lines("The second page."))
-    made = readers()[".pdf"](whole.replace(b"/Type /Pages", b"/Type /Pa<<s", 1))
+    made = readers()[".pdf"](whole.replace(b"/Type /Pages", b"/Type /Pa<<s", 1), None)
 
     text = made if isinstance(made, str) else made.text
     assert text.index("The first page.") < text.index("The second page.")
@@ -329,7 +329,7 @@ def test_pdf_values_of_a_form_are_read_and_scanned_pages_named() -> None:
     canvas.showPage()
     canvas.save()
 
-    found = readers()[".pdf"](out.getvalue())
+    found = readers()[".pdf"](out.getvalue(), None)
 
     assert isinstance(found, ConvertedText)
     assert "Application for a berth\n\n- Name of the ship: Aurora\n" in found.text
@@ -470,7 +470,7 @@ def test_damage_of_any_kind_raises_no_other_error_than_a_readers(data: st.DataOb
 
     text = "---\n"
     with contextlib.suppress(EmptyFile, SourceUnreadable):
-        made = readers()[Path(name).suffix](bytes(damaged[:end]))
+        made = readers()[Path(name).suffix](bytes(damaged[:end]), None)
         text = made if isinstance(made, str) else made.text
 
     assert text.startswith("---\n")
@@ -537,7 +537,8 @@ BIG_INGEST = """
 import json, resource, sys
 from pathlib import Path
 from fakes_embedding import HashingEmbedder
-from knowledge.read.documents import Loading, read
+from knowledge.read.documents import read
+from knowledge.read.loading import Loading
 from knowledge.build.ingest import ingest
 from ragctl.sources import readers
 

@@ -179,7 +179,9 @@ def read_sources(
     Raises:
         SourceUnreadable: a path does not exist, or an address gives no page.
     """
-    from knowledge.read.documents import Loading, Selection, read
+    from knowledge.read.documents import read
+    from knowledge.read.loading import Loading
+    from knowledge.read.selection import Selection
 
     local = request.local_paths
     pages = fetch_pages(request, cache=cache)

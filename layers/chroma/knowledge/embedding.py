@@ -155,11 +155,7 @@ class MiniLM:
         return reading
 
     def verify(self) -> None:
-        """Compare the sha256 of each model file with ``model.json``.
-
-        Raises:
-            ModelMissing: one differs, or cannot be read.
-        """
+        """Compare the sha256 of each model file with ``model.json``; ModelMissing: one differs, or is unreadable."""
         for name, expected in self._manifest.sha256.items():
             path = self._folder / name
             try:

@@ -79,18 +79,18 @@ def test_what_is_hidden_or_written_by_the_run_itself_does_not_count(tmp_path: Pa
 def test_readers_go_to_other_processes_and_take_any_encoding() -> None:
     again = pickle.loads(pickle.dumps(dict(readers())))
 
-    assert again[".csv"]("Name,City\nAda,Köln\n".encode("cp1252")) == ConvertedText(
+    assert again[".csv"]("Name,City\nAda,Köln\n".encode("cp1252"), None) == ConvertedText(
         "---\n---\n| Name | City |\n| --- | --- |\n| Ada | Köln |\n", ("is not UTF-8: read as Windows-1252",)
     )
 
 
 def test_their_errors_are_those_that_an_ingest_names() -> None:
     with pytest.raises(EmptyFile, match="holds no text"):
-        readers()[".html"](b"<p></p>")
+        readers()[".html"](b"<p></p>", None)
     with pytest.raises(SourceUnreadable, match=r"or an old \.doc file"):
-        readers()[".docx"](b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
+        readers()[".docx"](b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", None)
     with pytest.raises(SourceUnreadable, match="cannot be read as CSV: ValueError: is a binary file, not text"):
-        readers()[".csv"](b"a\0b")
+        readers()[".csv"](b"a\0b", None)
 
 
 GERMAN = "Der Urlaub wird im Portal beantragt und von der Leitung genehmigt. Wer krank ist, meldet sich."
@@ -180,7 +180,7 @@ def test_a_failure_that_may_pass_is_tried_again(cause: Exception, times: int, tm
     found = FoundFile(tmp_path / "a.bin", tmp_path, "a.bin", explicit=False)
     tried: list[str] = []
 
-    def fails(data: bytes, found: FoundFile | None = None) -> str:
+    def fails(data: bytes, found: FoundFile | None) -> ConvertedText:
         tried.append("a.bin")
         raise SourceUnreadable("cannot be read") from cause
 

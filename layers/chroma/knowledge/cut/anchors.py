@@ -1,8 +1,8 @@
 """The ids of a page's headings, used behind ``#`` in links to its sections, by the algorithm of its site.
 
 Each algorithm is written after its source (github-slugger, kramdown-parser-gfm and Hugo agree; mdit-vue; Nuxt's mdc;
-Python-Markdown's toc; pymdownx.slugs; docutils.nodes.make_id). docs/evidence/addresses.md has
-the shares of real links they meet.
+Python-Markdown's toc; pymdownx.slugs; docutils.nodes.make_id). docs/evidence/addresses.md has the shares of real links
+they meet.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
 
 from knowledge.read.markdown import Block
 
@@ -29,8 +28,7 @@ def remove_stated_ids(lines: Sequence[str], headings: Iterable[Block]) -> tuple[
     """Return the ``lines`` of a Markdown text without the ids in its ``headings``, and these ids by first line."""
     kept, ids = list(lines), {}
     for heading in headings:
-        here = range(heading.first, heading.end)
-        said = ""
+        here, said = range(heading.first, heading.end), ""
         if heading.end < len(kept) and _NEXT_LINE.match(kept[heading.end]):
             said, kept[heading.end] = kept[heading.end], ""
         for number in here:
@@ -47,11 +45,7 @@ def remove_stated_ids(lines: Sequence[str], headings: Iterable[Block]) -> tuple[
 
 
 def heading_ids(titles: Sequence[str], explicit: Sequence[str], *, algorithm: str = "github") -> Iterator[str]:
-    """Yield the id of each heading of a page, in order: the explicit one, else one made of the title.
-
-    Raises:
-        KeyError: no such ``algorithm``; ``ALGORITHMS`` has their names.
-    """
+    """Yield the id of each heading of a page, in order: the explicit one, else one made of the title."""
     slug, number = ALGORITHMS[algorithm]
     used = {name: 0 for name in explicit if name}
     for title, name in zip(titles, explicit, strict=True):
@@ -59,13 +53,9 @@ def heading_ids(titles: Sequence[str], explicit: Sequence[str], *, algorithm: st
 
 
 def _github(title: str) -> str:
-    kept = (char for char in title.lower() if char in " -" or _is_word(char))
+    kinds = ("L", "N", "M", "Pc")  # letters, numbers, marks, and the underscore with its like
+    kept = (char for char in title.lower() if char in " -" or unicodedata.category(char).startswith(kinds))
     return "".join(kept).replace(" ", "-")
-
-
-def _is_word(char: str) -> bool:
-    kind = unicodedata.category(char)
-    return kind[0] in "LNM" or kind == "Pc"
 
 
 def _nuxt(title: str) -> str:
@@ -120,15 +110,11 @@ def _with_number(slug: str, used: dict[str, int]) -> str:
     return slug
 
 
-type _Algorithm = tuple[Callable[[str], str], Callable[[str, dict[str, int]], str]]
-
-ALGORITHMS: Mapping[str, _Algorithm] = MappingProxyType(
-    {
-        "github": (_github, _with_hyphen),  # and Hugo, Jekyll, Docusaurus, mdBook, Starlight
-        "nuxt": (_nuxt, _with_hyphen),
-        "vitepress": (_vitepress, _with_hyphen),
-        "python-markdown": (_python_markdown, _with_underscore),  # MkDocs
-        "pymdownx": (_github, _with_underscore),  # MkDocs with pymdownx.slugs
-        "docutils": (_docutils, _with_number),  # Sphinx
-    }
-)
+ALGORITHMS: Mapping[str, tuple[Callable[[str], str], Callable[[str, dict[str, int]], str]]] = {
+    "github": (_github, _with_hyphen),  # and Hugo, Jekyll, Docusaurus, mdBook, Starlight
+    "nuxt": (_nuxt, _with_hyphen),
+    "vitepress": (_vitepress, _with_hyphen),
+    "python-markdown": (_python_markdown, _with_underscore),  # MkDocs
+    "pymdownx": (_github, _with_underscore),  # MkDocs with pymdownx.slugs
+    "docutils": (_docutils, _with_number),  # Sphinx
+}

@@ -21,14 +21,13 @@ from knowledge.read import markdown as md
 
 MAX_CHARS = 1600
 OVERLAP_CHARS = 200
-PLAIN_SUFFIXES = frozenset({".txt", ".jsonl"})
 _CHAPTER_LEVEL = 2  # headings up to this level, and names, always cut; deeper ones only what is too long
 _TEXT = re.compile(r"[^\s*_=-]")  # a ruler alone is no text
 
 
 def is_markdown(path: str) -> bool:
     """Whether the document at ``path`` (perhaps with a ``#`` part behind it) is read as Markdown."""
-    return PurePosixPath(path.partition("#")[0]).suffix.lower() not in PLAIN_SUFFIXES
+    return PurePosixPath(path.partition("#")[0]).suffix.lower() not in {".txt", ".jsonl"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +77,8 @@ def split_text(
     is no part of a section's path. With ``markdown=False`` only blank lines, sentences, lines and words are cut points.
 
     ``anchors`` names the algorithm for the ids of headings (in ``knowledge.cut.anchors``); an id that a heading states
-    (``## Fees {#fees}``) has priority, and is no part of a piece's text.
-
-    Raises:
-        ValueError: when not 0 <= ``overlap`` < ``max_chars``.
-        KeyError: there is no such way to make anchors.
+    (``## Fees {#fees}``) has priority, and is no part of a piece's text. ValueError: not 0 <= ``overlap`` <
+    ``max_chars``.
     """
     if not 0 <= overlap < max_chars:
         raise ValueError(f"overlap must be from 0 to less than max_chars, not {overlap!r} of {max_chars!r}")
@@ -103,11 +99,9 @@ def split_text(
 def _anchored(text: str, algorithm: str) -> tuple[str, tuple[md.Block, ...], dict[int, str]]:
     """Return ``text`` without ids in headings, its blocks, and the anchors of headings by their first line."""
     blocks = md.parse(text)
-    lines = text.split("\n")
-    kept, explicit = ids.remove_stated_ids(lines, md.headings(blocks))
-    if kept != lines:
-        text = "\n".join(kept)
-        blocks = md.parse(text)
+    lines, explicit = ids.remove_stated_ids(text.split("\n"), md.headings(blocks))
+    if (without_ids := "\n".join(lines)) != text:
+        text, blocks = without_ids, md.parse(without_ids)
     headings = list(md.headings(blocks))
     stated = [explicit.get(heading.first, "") for heading in headings]
     made = ids.heading_ids([heading.title for heading in headings], stated, algorithm=algorithm)
@@ -200,7 +194,6 @@ def split_seed(text: str, *, max_chars: int, overlap: int) -> tuple[TextPiece, .
     """Cut ``text`` as Clockify's seed does: at each ``##``, then in runs of ``max_chars`` that overlap.
 
     Blocks, sentences and words are cut at the end of a run; a ``##`` in code counts as a heading.
-    A piece that goes on with its section begins with the last ``overlap`` characters of the one before.
     """
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     headings = list(_HEADING.finditer(text))

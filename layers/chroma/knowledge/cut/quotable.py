@@ -6,7 +6,7 @@ Each can stand alone, together with its lead: the introduction of a list, the he
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -48,14 +48,10 @@ def has_words(text: str, span: Span) -> bool:
 
 def trim_span(text: str, start: int, end: int, *, quoted: bool = False) -> Span:
     """Return the span without surrounding white space and, if ``quoted``, without leading quotation marks (``>``)."""
-    while end > start and text[end - 1].isspace():
-        end -= 1
-    if quoted:
-        match = _MARKS.match(text, start, end)
-        start = match.end() if match else start
-    while start < end and text[start].isspace():
-        start += 1
-    return start, end
+    end = start + len(text[start:end].rstrip())
+    if quoted and (marks := _MARKS.match(text, start, end)):
+        start = marks.end()
+    return end - len(text[start:end].lstrip()), end
 
 
 def sentences(source: SourceText, span: Span, *, quoted: bool = False) -> list[Span]:
@@ -95,18 +91,6 @@ def split_lines(text: str, span: Span, *, quoted: bool = False) -> Iterator[Span
         yield start, end
 
 
-def visible_in_paragraph(text: str, span: Span) -> Iterable[Span]:
-    """Return the visible parts of a paragraph: all but lines that open or close its container."""
-    if not has_visible_words(text[span[0] : span[1]]):
-        return ()
-    return _read(text, span, (_CONTAINER,)) if _CONTAINER.search(text, *span) else (span,)
-
-
-def visible_in_html(text: str, span: Span) -> Iterator[Span]:
-    """Yield the visible parts of a block of HTML: runs of lines with more than tags."""
-    return _read(text, span, (_COMMENT, _UNREAD, _TAG))
-
-
 def has_visible_words(paragraph: str) -> bool:
     """Whether it has words outside images, tags of HTML or of a template, and comments."""
     if "`" not in paragraph and any(sign in paragraph for sign in ("<", "![", "{")):
@@ -115,11 +99,19 @@ def has_visible_words(paragraph: str) -> bool:
     return _WORD.search(paragraph) is not None
 
 
-def _read(text: str, span: Span, hidden: Iterable[re.Pattern[str]]) -> Iterator[Span]:
-    """Yield the runs of lines with words outside the matches of ``hidden``."""
+def visible_parts(text: str, span: Span, *, html: bool) -> Iterator[Span]:
+    """Yield the visible parts of a paragraph, or of a block of ``html``.
+
+    They are runs of lines with more than tags, or than the beginning or the end of a container.
+    """
     seen = text[span[0] : span[1]]
-    for pattern in hidden:
-        seen = pattern.sub(lambda match: "".join("\n" if char == "\n" else " " for char in match[0]), seen)
+    if not html and not has_visible_words(seen):
+        return
+    if not html and not _CONTAINER.search(text, *span):
+        yield span
+        return
+    for pattern in (_COMMENT, _UNREAD, _TAG) if html else (_CONTAINER,):
+        seen = pattern.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), seen)
     offset, run = span[0], span[0]
     bounds: list[Span] = []
     for line in seen.split("\n"):
@@ -225,8 +217,7 @@ class _Reader:
                 self._add(span, UnitKind.HEADING)
                 self._intro = self._before = self._listed = NO_SPAN
             else:
-                read = visible_in_html if block.kind == "html_block" else visible_in_paragraph
-                for part in read(self._text, span):
+                for part in visible_parts(self._text, span, html=block.kind == "html_block"):
                     self._sentences(part)
 
     def _span(self, block: md.Block) -> Span:

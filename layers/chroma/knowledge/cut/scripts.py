@@ -27,21 +27,17 @@ UNSPACED = _PAIRS + _TRIPLES
 """The letters of such scripts, for the inside of brackets too."""
 _RUN = re.compile(f"([{_PAIRS}]+)|([{_TRIPLES}]+)|[^{UNSPACED}]+")
 
-PAIR, TRIPLE = 2, 3
 _BEYOND_LATIN = "\u0250"
 
 
 def parts(word: str) -> Iterator[tuple[int, str]]:
-    """Yield the search pieces of ``word`` with their offsets: the word itself in scripts with blanks.
-
-    A run that is shorter than a piece is one piece.
-    """
+    """Yield the search pieces of ``word`` with their offsets: the word itself in scripts with blanks."""
     if word.isascii():
         yield 0, word
         return
     for run in _RUN.finditer(word):
-        size = PAIR if run[1] else TRIPLE if run[2] else len(run[0])
-        for at in range(max(1, len(run[0]) - size + 1)):
+        size = 2 if run[1] else 3 if run[2] else len(run[0])
+        for at in range(max(1, len(run[0]) - size + 1)):  # a shorter run is one piece
             yield run.start() + at, run[0][at : at + size]
 
 

@@ -25,17 +25,14 @@ def file_bytes(path: Path) -> bytes:
                 raise ValueError("is not a regular file")
             data = file.read()
             after = path.stat()
-            if _moment(before) == _moment(after) and len(data) == after.st_size:
+            same = (before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns)
+            if same and before.st_size == after.st_size == len(data):
                 return data
     raise OSError("it changes while it is read; run the command again when it is written")
 
 
 def _without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK)  # opening a pipe would wait for its writer for ever
-
-
-def _moment(status: os.stat_result) -> tuple[int, int, int]:
-    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 _BOMS = (
@@ -62,14 +59,11 @@ is guessed: in a table with few words "Köln" in Windows-1252 is taken for Big5.
 
 
 def decode(data: bytes) -> tuple[str, str]:
-    """Decode ``data``: the text with LF line ends, and a caveat (``""`` when there is none).
+    """Decode ``data``: the text with LF line ends, and a caveat (``""`` when there is none); ValueError: it is no text.
 
     UTF-8, or UTF-16/32 with a byte order mark; else Windows-1252, of which Latin-1's characters are a part, or what
     charset-normalizer finds (Shift-JIS, GB 18030, Windows-1251 and others); a UTF-8 text with some bad bytes keeps the
     rest.
-
-    Raises:
-        ValueError: the bytes are not text.
     """
     text, caveat = _decode(data)
     return text.replace("\r\n", "\n").replace("\r", "\n"), caveat
@@ -97,11 +91,7 @@ def _decode(data: bytes) -> tuple[str, str]:
 
 
 def _guessed(data: bytes) -> str:
-    """Return Python's name of the encoding.
-
-    Raises:
-        ValueError: the encoding cannot be detected.
-    """
+    """Return Python's name of the encoding; ValueError: it cannot be detected."""
     from charset_normalizer import from_bytes  # most files never need it
 
     end = data.rfind(b"\n", 0, _SAMPLE_BYTES)  # no character is cut in two

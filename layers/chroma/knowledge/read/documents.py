@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import chain, count
 from pathlib import Path, PurePosixPath
-from typing import IO, overload
+from typing import IO, Any
 
 from knowledge.model.errors import IndexNotWritten, describe_unexpected
 from knowledge.model.values import Document, Failure
@@ -25,7 +25,6 @@ from knowledge.read.loading import (
     AS_TEXT,
     CORPUS_NAME,
     CORPUS_SUFFIX,
-    ConvertedText,
     ExcludedDocument,
     LoadedDocument,
     Loading,
@@ -50,11 +49,7 @@ class TextFile:
         self._end = 0
 
     def add(self, text: str) -> FileSlice:
-        """Keep ``text``.
-
-        Raises:
-            IndexNotWritten: the disk is full.
-        """
+        """Write ``text`` at the end; IndexNotWritten: the disk is full."""
         data = text.encode(errors="surrogatepass")
         try:
             self._file.seek(self._end)
@@ -81,13 +76,7 @@ class StoredDocuments(Sequence[Document]):
     def __len__(self) -> int:
         return len(self._bare)
 
-    @overload
-    def __getitem__(self, at: int) -> Document: ...
-
-    @overload
-    def __getitem__(self, at: slice) -> StoredDocuments: ...
-
-    def __getitem__(self, at: int | slice) -> Document | StoredDocuments:
+    def __getitem__(self, at: int | slice) -> Any:
         if isinstance(at, slice):
             return StoredDocuments(self._texts, self._bare[at], self._places[at])
         return replace(self._bare[at], text=self._texts.read(self._places[at]))
@@ -133,15 +122,10 @@ def _free(found: FoundFile, taken: Container[str], *, shared: bool) -> str:
     return next(name for name in chain((front + strip_format(found.path), full), numbered) if name not in taken)
 
 
-__all__ = ["ConvertedText", "Loading", "ReadResult", "Selection", "read"]
-
 type Run = Callable[
     [Callable[[FoundFile], tuple[LoadOutcome, ...]], Sequence[FoundFile]], Iterable[tuple[LoadOutcome, ...]]
 ]
 """Calls a function with each of many files and gives the results in order, perhaps from several processes."""
-
-type OnFiles = Callable[[int, int], None]
-"""Called with the number of files read, and of all files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,7 +157,7 @@ def read(
     fetched: Sequence[FoundFile] = (),
     run: Run = map,
     texts: IO[bytes] | None = None,
-    on_progress: OnFiles | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
 ) -> ReadResult:
     """Read the documents in ``paths``: files, and folders with all files in them that ``selection`` takes.
 
@@ -181,7 +165,7 @@ def read(
     built-in one). A file that is given itself may have any name: it is plain text if its suffix is unknown, and a
     corpus in ``.jsonl``. ``fetched`` are further files, such as pages from the web.
     ``texts`` is an empty file for the documents' texts: each is then read from there when its document is used, and
-    they are never in memory all at once.
+    they are never in memory all at once. ``on_progress`` gets the number of files read, and of all files.
 
     A document's ``doc_id`` is its own (``doc_id`` or ``id``), else its path without suffix: with the given folder's
     name in front if two folders would give the same, and with its suffix if that is still taken.

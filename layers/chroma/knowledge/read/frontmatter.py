@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ruamel.yaml import YAML
@@ -27,15 +27,14 @@ _TOP_LEVEL = re.compile(r"^(?=[\w.-]+[ ]*:(?:[ ]|$))", re.MULTILINE)
 _ONE_LINE = re.compile(r"([\w.-]+)[ ]*:[ ]+([^\s\[{&*!|>#].*?)\s*")
 
 
-def load_yaml(text: str, *, repeated: list[str] | None = None) -> object:
-    """Parse one YAML document: scalars, lists and mappings; the first of equal keys counts, ``repeated`` gets them.
+def load_yaml(text: str) -> tuple[object, Sequence[str]]:
+    """Return a YAML document of scalars, lists and mappings, and its repeated keys, of which the first counts.
 
     Dates are ISO text. A whole number that is written otherwise than Python writes it (``0101``, ``1_000``) and a date
     that is not in the calendar stay as they are written. What a tag names (``!!python/object:...``, ``!ENV``) is never
     made: the value is read as if the tag were not there.
 
-    Raises:
-        ValueError: ``text`` is not such YAML; the message is one line, with the line number (the first is 2).
+    ValueError: ``text`` is not such YAML; the message is one line, with the line number (the first is 2).
     """
     yaml = YAML(typ="safe", pure=True)
     yaml.Composer, yaml.Constructor = _Composer, _Constructor
@@ -43,9 +42,7 @@ def load_yaml(text: str, *, repeated: list[str] | None = None) -> object:
     yaml.max_depth = MAX_DEPTH
     try:
         found = yaml.load(text.replace("\t", "    "))  # ruamel refuses them even behind a colon or a value
-        if repeated is not None:
-            repeated += yaml.constructor.repeated
-        return found
+        return found, yaml.constructor.repeated
     except MarkedYAMLError as exc:
         line = f" (line {exc.problem_mark.line + 2})" if exc.problem_mark else ""
         raise ValueError(f"{exc.problem}{line}") from exc
@@ -62,7 +59,7 @@ def load_yaml_entries(text: str) -> Mapping[str, object]:
     parts: dict[str, object] = {}
     for entry in _TOP_LEVEL.split(text.replace("\t", "    ")):
         try:
-            found = load_yaml(entry)
+            found, _ = load_yaml(entry)
         except ValueError:
             line = _ONE_LINE.fullmatch(entry)
             found = {line[1]: line[2]} if line else None
@@ -122,9 +119,7 @@ _TOML = re.compile(r"\s*^\+\+\+[ \t]*\n(.*?)^\+\+\+[ \t]*(?:\n|\Z)", re.DOTALL |
 _JSON = re.compile(r"\s*(?=\{\s*\"[\w.-]+\"\s*:)")
 _LINE_END = re.compile(r"[ \t]*(?:\n|\Z)")
 _UNCLOSED = re.compile(r"\s*^(---[ \t]*\n[\w.-]+[ \t]*:(?:[ \t]|\n)|\+\+\+[ \t]*\n[\w.-]+[ \t]*=)", re.MULTILINE)
-_PROSE = re.compile(
-    r"^(?![\w.-]+[ \t]*:|[-#\s\]}]|\Z)", re.MULTILINE
-)  # a line that begins no entry and goes on with none
+_PROSE = re.compile(r"^(?![\w.-]+[ \t]*:|[-#\s\]}]|\Z)", re.MULTILINE)  # no entry, and no line that continues one
 _KEY = re.compile(r"[\w.-]+")
 
 type Split = tuple[Mapping[Any, Any], str, str]
@@ -156,9 +151,8 @@ def split_front_matter(text: str) -> Split:
 
 
 def _yaml(block: str, text: str, end: int) -> Split:
-    repeated: list[str] = []
     try:
-        found = load_yaml(block, repeated=repeated)
+        found, repeated = load_yaml(block)
     except ValueError as exc:
         parts = load_yaml_entries(block)
         if not parts and _PROSE.search(block):

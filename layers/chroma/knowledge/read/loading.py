@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -37,12 +37,8 @@ class ConvertedText:
     caveats: tuple[str, ...] = ()
 
 
-class Reader(Protocol):
-    """A converter of one format. Raises ValueError or SourceUnreadable."""
-
-    def __call__(self, data: bytes, found: FoundFile | None = None, /) -> str | ConvertedText:
-        """Convert ``data`` to Markdown, front matter allowed; ``found`` is its place, for references to other files."""
-        ...
+type Reader = Callable[[bytes, FoundFile | None], ConvertedText]
+"""Converts the content of a file at a place, to which it may refer; it raises ValueError or SourceUnreadable."""
 
 
 class SiteRules(Protocol):
@@ -184,13 +180,12 @@ def _documents(found: FoundFile, shown: str, loading: Loading) -> Iterator[LoadO
     with _step("cannot be converted", "Save it in another format, or --exclude it"):
         made = loading.readers[kind](data, found) if converted else _decoded(data, kind, loading)
     del data  # a corpus is large, and read line by line
-    text, caveats = (made, ()) if isinstance(made, str) else (made.text, made.caveats)
     if kind == CORPUS_SUFFIX and not converted:
-        yield from _corpus(found, shown, text, caveats)
+        yield from _corpus(found, shown, made)
     else:
         plain = not converted and kind not in {*SUFFIXES, *loading.readers} - {TEXT_SUFFIX}
         written = kind in WRITTEN if converted else not plain
-        yield _single(found, shown, text, caveats, loading, written=written, plain=plain)
+        yield _single(found, shown, made, loading, written=written, plain=plain)
 
 
 @contextmanager
@@ -205,11 +200,7 @@ def _step(trouble: str, way_out: str) -> Iterator[None]:
 
 
 def _decoded(data: bytes, kind: str, loading: Loading) -> ConvertedText:
-    """Decode a text file, which may have any suffix if it was given itself.
-
-    Raises:
-        ValueError: it is not text.
-    """
+    """Decode a text file, which may have any suffix if it was given itself; ValueError: it is not text."""
     known = {*SUFFIXES, CORPUS_SUFFIX, *loading.readers}
     try:
         text, caveat = decode(data)
@@ -221,13 +212,14 @@ def _decoded(data: bytes, kind: str, loading: Loading) -> ConvertedText:
     return ConvertedText(text, (caveat,) if caveat else ())
 
 
-def _corpus(found: FoundFile, shown: str, text: str, caveats: tuple[str, ...]) -> Iterator[LoadOutcome]:
-    """Yield the documents on the lines of ``text``, without blank ones.
+def _corpus(found: FoundFile, shown: str, corpus: ConvertedText) -> Iterator[LoadOutcome]:
+    """Yield the documents on the lines of ``corpus``, without blank ones.
 
     ``metadata`` is read as front matter would be, and so are other keys beside ``_id``, ``title`` and ``text``.
     Without a title the ``_id`` is the title; without a text (missing, null or blank) the title is the text.
     """
-    for number, match in enumerate(_LINE.finditer(text), start=1):  # str.split would hold all lines at once
+    caveats = corpus.caveats
+    for number, match in enumerate(_LINE.finditer(corpus.text), start=1):  # str.split would hold all lines at once
         if match[0].strip():
             line = f"{shown}:{number}"
             try:
@@ -266,14 +258,14 @@ def _record(line: str) -> tuple[Fields, str]:
 
 
 def _single(
-    found: FoundFile, shown: str, text: str, caveats: tuple[str, ...], loading: Loading, *, written: bool, plain: bool
+    found: FoundFile, shown: str, made: ConvertedText, loading: Loading, *, written: bool, plain: bool
 ) -> LoadOutcome:
     """Return the document of a file; ``written``: its author wrote Markdown, with markup that a page does not show.
 
     ``plain`` text has no front matter and no headings.
     """
     with _step("has front matter that cannot be read", "Mend it, or --exclude the file"):
-        meta, body, problem = ({}, text, "") if plain else split_front_matter(text)
+        meta, body, problem = ({}, made.text, "") if plain else split_front_matter(made.text)
         fields = parse_fields(meta)
     if loading.today and (reason := exclusion_reason(fields, loading.today)):
         return ExcludedDocument(shown, reason)
@@ -284,10 +276,11 @@ def _single(
     if not plain:
         body = add_preamble(fields, body)
     if not body.strip():
-        return ExcludedDocument(shown, "has front matter but no text" if text.strip() else "holds no text", empty=True)
+        reason = "has front matter but no text" if made.text.strip() else "holds no text"
+        return ExcludedDocument(shown, reason, empty=True)
     url = _address(found, meta, loading.site) or fields.url
     anchors = loading.site.anchors(found) if loading.site and url else ""
-    caveats = (*caveats, problem) if problem else caveats
+    caveats = (*made.caveats, problem) if problem else made.caveats
     return LoadedDocument(found, shown, replace(fields, title=title, url=url), body, caveats, anchors)
 
 
@@ -297,5 +290,5 @@ def _title(found: FoundFile, markdown: str, site: SiteRules | None) -> str:
     return heading or title_from_name(place)
 
 
-def _address(found: FoundFile, meta: Mapping[str, Any], site: SiteRules | None) -> str:
+def _address(found: FoundFile, meta: Meta, site: SiteRules | None) -> str:
     return found.url or (site.address(found, meta) if site else "")

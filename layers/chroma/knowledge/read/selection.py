@@ -92,9 +92,7 @@ class IgnoreRules:
     def below(self, folder: Path, path: str) -> IgnoreRules:
         """Return the rules for ``folder``, whose relative path is ``path``.
 
-        Raises:
-            OSError: its ``.ragignore`` cannot be read.
-            ValueError: it is a pipe, or has an invalid pattern.
+        OSError: its ``.ragignore`` cannot be read. ValueError: it is a pipe, or has an invalid pattern.
         """
         if (folder / IGNORE_NAME).is_fifo():  # it would be waited for
             raise ValueError("is a pipe")

@@ -74,9 +74,7 @@ def find_files(
     If a folder without files is below another one, only the upper one is yielded. Hidden files and folders, build
     output and ``.ragignore`` matches are left out. A link is followed unless it leads out of the given folders, back
     up, or to a folder that was read; real files come before linked ones, so that a file keeps its own path.
-
-    Raises:
-        SourceUnreadable: one of ``paths`` does not exist or is out of reach.
+    SourceUnreadable: one of ``paths`` does not exist or is out of reach.
     """
     for path in paths:
         try:

@@ -13,8 +13,10 @@ from made_files import write_files as write
 from knowledge.model.errors import IndexNotWritten, SourceUnreadable
 from knowledge.model.values import Document, Failure
 from knowledge.read import loading
-from knowledge.read.documents import Loading, ReadResult, Selection, read
+from knowledge.read.documents import ReadResult, read
 from knowledge.read.fields import Fields
+from knowledge.read.loading import ConvertedText, Loading
+from knowledge.read.selection import Selection
 from knowledge.read.walk import FoundFile
 
 SHARED_DATA = Path(__file__).parents[5] / "shared" / "data"
@@ -356,8 +358,8 @@ def test_templates_are_read_as_what_they_make_and_other_names_as_the_user_says(t
     names = ("index.html.md.erb", "a/page.md.j2", "b.mdx.tmpl", "c.qmd", "MANIFEST.in", "table.csv.erb", "x.erb")
     write(tmp_path, dict.fromkeys(names, "# Heading\n\nText."))
 
-    def decoded(data: bytes, _: FoundFile | None = None) -> str:
-        return data.decode()
+    def decoded(data: bytes, _: FoundFile | None) -> ConvertedText:
+        return ConvertedText(data.decode())
 
     reading = read([tmp_path], loading=Loading(readers={".csv": decoded}, formats={".qmd": ".md"}))
 
@@ -368,10 +370,10 @@ def test_templates_are_read_as_what_they_make_and_other_names_as_the_user_says(t
 
 
 def test_converters_read_their_suffix_as_markdown(tmp_path: Path) -> None:
-    def upper(data: bytes, _: FoundFile | None = None) -> str:
+    def upper(data: bytes, _: FoundFile | None) -> ConvertedText:
         if b"bad" in data:
             raise SourceUnreadable("is encrypted")
-        return f"---\nmade: true\n---\n# {data.decode().upper()}\n\nText"
+        return ConvertedText(f"---\nmade: true\n---\n# {data.decode().upper()}\n\nText")
 
     write(tmp_path, {"sub/a.HTML": "hello", "b.html": "bad"})
 
@@ -382,7 +384,7 @@ def test_converters_read_their_suffix_as_markdown(tmp_path: Path) -> None:
 
 
 def test_whatever_a_document_raises_is_its_own_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def convert(data: bytes, _: FoundFile | None = None) -> str:
+    def convert(data: bytes, _: FoundFile | None) -> ConvertedText:
         raise LookupError("no such\n page")
 
     def fields(meta: dict[str, object]) -> Fields:

@@ -9,7 +9,8 @@ import pytest
 from made_files import write_files
 
 from knowledge.read import decoding
-from knowledge.read.documents import ReadResult, Selection, read
+from knowledge.read.documents import ReadResult, read
+from knowledge.read.selection import Selection
 from knowledge.read.walk import FoundFile, find_files
 
 
