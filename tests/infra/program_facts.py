@@ -16,7 +16,7 @@ from typing import Any
 from pydantic import BaseModel
 
 import app
-from rag.adapters.dynamodb.table import IAM_ACTIONS, marshal_item
+from rag.adapters.dynamodb import IAM_ACTIONS, marshal_item
 from rag.adapters.stores.table import TableItem, TableKey
 from rag.config.fields import variable_names
 from rag.config.settings import Settings

@@ -11,7 +11,7 @@ from fakes import FakeClock, Machine
 from fakes_chat import FakeTime
 from store_contract import START
 
-from rag.adapters.dynamodb.table import DynamoDbTable
+from rag.adapters.dynamodb import DynamoDbTable
 from rag.adapters.stores.guard import StoreGuard
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from moto import mock_aws
 from store_contract import KEY, SESSION, START, make_answer, make_turn
 from web_server import self_signed
 
-from rag.adapters.dynamodb.table import DynamoDbTable
+from rag.adapters.dynamodb import DynamoDbTable
 from rag.adapters.stores.cache import MAX_AGE_S, LayeredCache, TableAnswerCache
 from rag.adapters.stores.sessions import TableMemory
 from rag.config.settings import Settings, load

@@ -21,9 +21,8 @@ from store_contract import (
     outline,
 )
 
-from rag.adapters.dynamodb import client as dynamodb_client
-from rag.adapters.dynamodb.client import TRIES
-from rag.adapters.dynamodb.table import IAM_ACTIONS, PAUSES_S, DynamoDbTable, marshal_key
+from rag.adapters import dynamodb as dynamodb_client
+from rag.adapters.dynamodb import IAM_ACTIONS, PAUSES_S, TRIES, DynamoDbTable, marshal_key
 from rag.adapters.stores.cache import TableAnswerCache
 from rag.adapters.stores.feedback import MAX_TRIES, TableFeedback
 from rag.adapters.stores.guard import COOL_OFF_S, StoreGuard
@@ -43,7 +42,7 @@ from pathlib import Path
 from rag.adapters.stores.cache import TableAnswerCache
 from rag.adapters.stores.feedback import TableFeedback
 from rag.adapters.stores.sessions import TableMemory
-from rag.adapters.dynamodb.table import DynamoDbTable
+from rag.adapters.dynamodb import DynamoDbTable
 table = DynamoDbTable("a-table")
 stores = TableAnswerCache(table), TableMemory(table), TableFeedback(table)
 table._client.reset()

@@ -10,8 +10,8 @@ from fakes_stores import sqlite_table
 from scripted_dynamodb import REGION, ScriptedServer
 from store_contract import AnswerCacheContract, FeedbackContract, ForgettingContract, MemoryContract
 
-from rag.adapters.dynamodb import client as dynamodb_client
-from rag.adapters.dynamodb.table import DynamoDbTable
+from rag.adapters import dynamodb as dynamodb_client
+from rag.adapters.dynamodb import DynamoDbTable
 from rag.adapters.sqlite import SqliteTable
 from rag.adapters.stores import feedback as feedback_module
 from rag.adapters.stores.cache import TableAnswerCache

@@ -156,10 +156,9 @@ def _collect_cases(service: Application, labelled: list[LabelledQuestion]) -> tu
 
 def _notes(service: Application, manifest: Manifest) -> list[str]:
     from knowledge.build.labels import labels_older
-    from rag.find.gate import EvidenceGate, LanguageGate
+    from rag.find.gate import EvidenceGate
 
     gate, notes = service.pipeline.gate, []
-    gate = gate.gate if isinstance(gate, LanguageGate) else gate
     if not isinstance(gate, EvidenceGate):
         notes.append("SEED_RULES=on: the seed's rules decide, and no bar")
     elif gate.threshold is not None:

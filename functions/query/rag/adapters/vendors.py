@@ -33,7 +33,7 @@ def _build_openai_embedder(config: EmbedConfig) -> RemoteEmbedder:
 
 
 def _build_dynamodb_table(settings: Settings) -> Table:
-    from rag.adapters.dynamodb.table import DynamoDbTable
+    from rag.adapters.dynamodb import DynamoDbTable
 
     return DynamoDbTable(settings.table_name, endpoint_url=settings.table_endpoint or None)
 

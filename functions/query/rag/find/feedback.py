@@ -39,31 +39,18 @@ PATTERN_COSINE, PATTERN_BOOST = 0.92, 0.02
 
 @dataclass(frozen=True, slots=True)
 class _Voice:
-    helpful: bool
+    vote: Vote
     weight: float
     cosine: float
-    at: float
-
-    @property
-    def precedence(self) -> tuple[float, bool, float]:
-        """The sort key of a voter's votes, of which the highest counts: the latest.
-
-        Of two in one second the vote against counts, then the one on the more similar question, so that the order in
-        which votes are read does not matter.
-        """
-        return self.at, not self.helpful, self.weight
 
 
 def adjustments(
     votes_by_chunk: Mapping[str, Sequence[Vote]], vector: NDArray[np.float32], now: float
 ) -> dict[str, float]:
-    """Return the adjustment of each chunk's score, -MAX_PENALTY..MAX_BOOST; chunks without one are left out.
+    """Return the adjustment of each chunk's score at ``now``, -MAX_PENALTY..MAX_BOOST; chunks without one are left out.
 
-    Args:
-        votes_by_chunk: by chunk id, in any order; the same vote twice counts once.
-        vector: the question's unit vector, shape (dimensions,). Votes of another length (of another embedding
-            model) do not count.
-        now: seconds since the epoch.
+    ``vector`` is the question's unit vector, shape (dimensions,). Votes of another length (of another embedding model)
+    do not count; their order does not matter, and the same vote twice counts once.
     """
     cosines = _cosines({vote.vector for votes in votes_by_chunk.values() for vote in votes}, vector)
     deltas = {chunk_id: _delta(votes, cosines, now) for chunk_id, votes in votes_by_chunk.items()}
@@ -82,26 +69,28 @@ def _cosines(stored: Iterable[bytes], vector: NDArray[np.float32]) -> Mapping[by
 
 def _delta(votes: Iterable[Vote], cosines: Mapping[bytes, float], now: float) -> float:
     voices = _latest_voices(votes, cosines, now)
-    net = sum(voice.weight if voice.helpful else -voice.weight for voice in voices)
+    net = sum(voice.weight if voice.vote.helpful else -voice.weight for voice in voices)
     evidence = max(-1.0, min(1.0, net / FULL_VOICES))
     delta = evidence * (MAX_BOOST if evidence > 0 else MAX_PENALTY)
     same_pattern = [voice for voice in voices if voice.cosine >= PATTERN_COSINE]
-    if same_pattern and all(voice.helpful for voice in same_pattern):
-        delta += PATTERN_BOOST * max(_age_weight(voice.at, now) for voice in same_pattern)
+    if same_pattern and all(voice.vote.helpful for voice in same_pattern):
+        delta += PATTERN_BOOST * max(_age_weight(voice.vote.at, now) for voice in same_pattern)
     return max(-MAX_PENALTY, min(MAX_BOOST, delta))
 
 
 def _latest_voices(votes: Iterable[Vote], cosines: Mapping[bytes, float], now: float) -> Collection[_Voice]:
-    """Return one voice per voter, of those with a weight."""
-    voices: dict[str, _Voice] = {}
+    """Return one voice per voter, of those with a weight: the latest.
+
+    Of two in one second the vote against counts, then the one on the more similar question, so that the order in which
+    votes are read does not matter.
+    """
+    voices = []
     for vote in votes:
         cosine = cosines.get(vote.vector, -1.0)
         likeness = max(0.0, min(1.0, (cosine - SIMILAR) / (SAME - SIMILAR)))
-        voice = _Voice(vote.helpful, likeness * _age_weight(vote.at, now), cosine, vote.at)
-        known = voices.get(vote.voter)
-        if voice.weight > 0 and (known is None or voice.precedence > known.precedence):
-            voices[vote.voter] = voice
-    return voices.values()
+        voices.append(_Voice(vote, likeness * _age_weight(vote.at, now), cosine))
+    voices.sort(key=lambda voice: (voice.vote.at, not voice.vote.helpful, voice.weight))
+    return {voice.vote.voter: voice for voice in voices if voice.weight > 0}.values()
 
 
 def _age_weight(at: float, now: float) -> float:

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from knowledge.model.values import Hit, SearchResult
+from knowledge.model.values import SearchResult
 from rag.values.answer import Decline, Proceed
 from rag.values.question import Question
 
 
-@dataclass(frozen=True, slots=True)
-class AtLeast:
-    """Proceeds if at least ``count`` hits are left."""
-
-    count: int
-
-    def __call__(self, found: SearchResult, question: Question) -> Proceed | Decline:
-        hits = found.hits
-        if len(hits) >= self.count:
-            return Proceed(hits, len(hits), found.evidence)
-        return Decline(f"{_count_chunks(len(hits))} passed the threshold, {self.count} needed")
+def require_hit(found: SearchResult, _: Question) -> Proceed | Decline:
+    """Proceed if a hit is left."""
+    if found.hits:
+        return Proceed(found.hits, len(found.hits), found.evidence)
+    return Decline("0 chunks passed the threshold, 1 needed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +35,8 @@ class Coverage:
             count = min(count, max(1, len(hits)))
         passed = sum(hit.parts["dense"] >= threshold for hit in hits)
         if passed < count:
-            verb = "covers" if passed == 1 else "cover"
-            return Decline(f"{_count_chunks(passed)} {verb} the question (cosine >= {threshold:g}), {count} needed")
+            covering = "1 chunk covers" if passed == 1 else f"{passed} chunks cover"
+            return Decline(f"{covering} the question (cosine >= {threshold:g}), {count} needed")
         return Proceed(hits, passed, found.evidence)  # a chunk below the threshold may hold the answer's very words
 
 
@@ -67,10 +60,7 @@ class TopScore:
         return Proceed(hits, sum(cosine >= bar for cosine in cosines), found.evidence)
 
 
-def _count_chunks(number: int) -> str:
-    return "1 chunk" if number == 1 else f"{number} chunks"
-
-
+OTHER_LANGUAGE = "The question is in another language than the documents"
 UNMEASURED_BAR = 0.4
 """The cosine that the best chunk needs without a measured bar, for all-MiniLM-L6-v2 (DESIGN.md, decision 11)."""
 
@@ -82,6 +72,9 @@ class EvidenceGate:
     If ``threshold`` is None and the request has none, the index's bar decides: the score that 95 % of unrelated
     questions stay below, or the bar fitted to its owner's labels. Somewhat below the bar it proceeds with a doubt,
     unless ``doubts`` is off. An index without a measured bar needs a cosine of ``UNMEASURED_BAR``.
+
+    A question that the documents answer is answered in any language. A declined or doubtful one in another language
+    than theirs gets a reply that says so.
     """
 
     threshold: float | None = None
@@ -92,55 +85,30 @@ class EvidenceGate:
 
         ``passed`` counts the hits with the threshold's cosine, or ``UNMEASURED_BAR`` if the index's bar decided.
         """
+        decision, evidence = self._judge(found, question), found.evidence
+        sure = isinstance(decision, Proceed) and not decision.doubt
+        if sure or evidence is None or not evidence.foreign:
+            return decision
+        reply = f"{OTHER_LANGUAGE}. Please ask in theirs."
+        if theirs := evidence.language:
+            reply = f"The documents are in {theirs}, and your question is not. Please ask in {theirs}."
+        return Decline(decision.reason if isinstance(decision, Decline) else decision.doubt, reply, OTHER_LANGUAGE)
+
+    def _judge(self, found: SearchResult, question: Question) -> Proceed | Decline:
         if not found.hits:
             return Decline("nothing was found")
         asked = self.threshold if question.threshold is None else question.threshold
         least = UNMEASURED_BAR if asked is None else asked
-        best = max(found.hits, key=_cosine)
-        evidence = found.evidence
+        passed = sum(hit.parts["dense"] >= least for hit in found.hits)
+        proceed = Proceed(found.hits, max(1, passed), found.evidence)
+        best = max(found.hits, key=lambda hit: hit.parts["dense"])
+        title = " > ".join(part for part in (best.chunk.title, best.chunk.section) if part)
+        closest, evidence = f"the closest was {title!r} (cosine {best.parts['dense']:.2f}", found.evidence
         if asked is None and evidence is not None and evidence.bar is not None:
-            if evidence.score < evidence.bar:
-                reached = f"evidence {evidence.score:.2f}, {evidence.bar:.2f} needed"
-                reason = f"the closest was {_name(best)} (cosine {_cosine(best):.2f}; {reached})"
-                if self.doubts and evidence.doubt is not None and evidence.score >= evidence.doubt:
-                    return replace(self._proceed(found, least), doubt=f"doubtful: {reason}")
-                return Decline(reason)
-        elif _cosine(best) < least:
-            return Decline(f"the closest was {_name(best)} (cosine {_cosine(best):.2f}, {least:g} needed)")
-        return self._proceed(found, least)
-
-    def _proceed(self, found: SearchResult, least: float) -> Proceed:
-        return Proceed(found.hits, max(1, sum(_cosine(hit) >= least for hit in found.hits)), found.evidence)
-
-
-def _cosine(hit: Hit) -> float:
-    return hit.parts["dense"]
-
-
-def _name(hit: Hit) -> str:
-    """Return title and section of the hit, in quotes."""
-    return repr(" > ".join(part for part in (hit.chunk.title, hit.chunk.section) if part))
-
-
-OTHER_LANGUAGE = "The question is in another language than the documents"
-
-
-@dataclass(frozen=True, slots=True)
-class LanguageGate:
-    """Decides as ``gate`` does, but a declined or doubtful question in another language gets a reply that says so.
-
-    A question that the documents answer is answered in any language.
-    """
-
-    gate: Callable[[SearchResult, Question], Proceed | Decline]
-
-    def __call__(self, found: SearchResult, question: Question) -> Proceed | Decline:
-        decision, evidence = self.gate(found, question), found.evidence
-        sure = isinstance(decision, Proceed) and not decision.doubt
-        if sure or evidence is None or not evidence.foreign:
-            return decision
-        theirs = evidence.language
-        reply = f"{OTHER_LANGUAGE}. Please ask in theirs."
-        if theirs:
-            reply = f"The documents are in {theirs}, and your question is not. Please ask in {theirs}."
-        return Decline(decision.reason if isinstance(decision, Decline) else decision.doubt, reply, OTHER_LANGUAGE)
+            if evidence.score >= evidence.bar:
+                return proceed
+            reason = f"{closest}; evidence {evidence.score:.2f}, {evidence.bar:.2f} needed)"
+            if self.doubts and evidence.doubt is not None and evidence.score >= evidence.doubt:
+                return replace(proceed, doubt=f"doubtful: {reason}")
+            return Decline(reason)
+        return proceed if passed else Decline(f"{closest}, {least:g} needed)")

@@ -119,15 +119,9 @@ _CHARACTER = re.compile(".", re.DOTALL)
 
 
 def cut_to(text: str, max_bytes: int, *, anywhere: bool = False) -> str:
-    """Cut ``text`` after its last sentence or line that fits, and add an ellipsis; return a text that fits as it is.
+    """Return ``text`` in at most ``max_bytes`` of UTF-8: cut after its last sentence or line that fits its ellipsis.
 
-    Args:
-        text: the text to cut.
-        max_bytes: UTF-8 bytes that the result may have, its ellipsis included.
-        anywhere: if no sentence or line fits, cut at a word, and if no word fits, at a character.
-
-    Returns:
-        At most ``max_bytes`` bytes; ``""`` when nothing fits.
+    If none fits, it is cut ``anywhere``, at a word or else at a character; ``""`` when nothing fits.
     """
     encoded = encode(text)
     if len(encoded) <= max_bytes:

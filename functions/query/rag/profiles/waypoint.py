@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 from rag.answer.citation_forms import TitleForm
 from rag.answer.confidence import CountAndMeanConfidence
 from rag.config.fields import DESIGN, WAYPOINT, Characters, Cosine, Share, UnitName, env
-from rag.find.gate import AtLeast
+from rag.find.gate import require_hit
 from rag.find.pack import BYTES_PER_TOKEN, CHARS_PER_TOKEN, NumberPacker, TitledPacker, disarm_titles
 from rag.find.refine import MinScore
 from rag.find.retrieve import DenseRetriever, l2_scale
@@ -70,7 +70,7 @@ def build(settings: WaypointSettings, dependencies: StageDependencies) -> Pipeli
     seed = RetrievalPolicy(
         retrieve=DenseRetriever(dependencies.index, l2_scale),
         refine=(MinScore(threshold, l2_scale),),
-        gate=AtLeast(1),
+        gate=require_hit,
         score=CountAndMeanConfidence(
             high_count=settings.high_count,
             high_mean=settings.high_mean,

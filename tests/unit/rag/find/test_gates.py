@@ -6,7 +6,7 @@ import pytest
 from fakes import make_evidence, make_hit
 
 from knowledge.model.values import SearchResult
-from rag.find.gate import AtLeast, Coverage, EvidenceGate, LanguageGate
+from rag.find.gate import Coverage, EvidenceGate, require_hit
 from rag.values.answer import Decline, Proceed
 from rag.values.question import Question
 
@@ -82,7 +82,7 @@ def test_a_decline_says_what_came_closest() -> None:
     assert decided(SearchResult(())) == Decline("nothing was found")
 
 
-GATE = LanguageGate(EvidenceGate())
+GATE = EvidenceGate()
 FOREIGN = Question(text="Wie viele Tage?")
 
 
@@ -117,15 +117,11 @@ ASKED = Question(text="Which permit?")
 
 def test_one_hit_is_enough_for_one() -> None:
     hits = (make_hit(),)
-    assert AtLeast(1)(SearchResult(hits), ASKED) == Proceed(hits, len(hits))
+    assert require_hit(SearchResult(hits), ASKED) == Proceed(hits, len(hits))
 
 
 def test_no_hit_is_a_decline_with_its_reason() -> None:
-    assert AtLeast(1)(SearchResult(()), ASKED) == Decline("0 chunks passed the threshold, 1 needed")
-
-
-def test_one_below_the_bar_is_a_decline() -> None:
-    assert AtLeast(2)(SearchResult((make_hit(),)), ASKED) == Decline("1 chunk passed the threshold, 2 needed")
+    assert require_hit(SearchResult(()), ASKED) == Decline("0 chunks passed the threshold, 1 needed")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from store_contract import make_answer
 
-from rag.adapters.dynamodb.table import DynamoDbTable
+from rag.adapters.dynamodb import DynamoDbTable
 from rag.adapters.sqlite import SqliteTable
 from rag.config.settings import Settings, load
 from rag.errors import ConfigurationError

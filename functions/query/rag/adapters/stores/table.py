@@ -1,6 +1,6 @@
 """The storage port: one table of items, each under a partition key and a sort key.
 
-Implemented by ``rag.adapters.dynamodb.table`` and ``rag.adapters.sqlite``. ``rag.adapters.stores.layout`` lists
+Implemented by ``rag.adapters.dynamodb`` and ``rag.adapters.sqlite``. ``rag.adapters.stores.layout`` lists
 the items of the stores.
 """
 

@@ -27,7 +27,7 @@ from rag.ask.filters import RequestFilter, RuleTable
 from rag.ask.remarks import Remarks
 from rag.errors import ConfigurationError
 from rag.find.feedback import FeedbackRefine
-from rag.find.gate import UNMEASURED_BAR, EvidenceGate, LanguageGate
+from rag.find.gate import UNMEASURED_BAR, EvidenceGate
 from rag.find.pack import ContextWindow, WindowPacker
 from rag.find.refine import LlmRerank, newest_editions_first
 from rag.find.retrieve import DenseRetriever, HybridRetriever, LateRetriever, cosine_scale
@@ -241,7 +241,7 @@ def _retrieval_policy(
     return RetrievalPolicy(
         retrieve=_retriever(settings, dependencies.index),
         order=(newest_editions_first,),
-        gate=LanguageGate(EvidenceGate(settings.threshold_or(None), doubts=settings.doubtful != "decline")),
+        gate=EvidenceGate(settings.threshold_or(None), doubts=settings.doubtful != "decline"),
         score=CalibratedConfidence(seed.score if seed else UNCALIBRATED, settings.confidence_shift),
         bar=settings.threshold_or(UNMEASURED_BAR),
         remarks=dependencies.remarks,

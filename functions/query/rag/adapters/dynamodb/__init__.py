@@ -1,1 +1,0 @@
-"""Answer cache, memory and feedback in one DynamoDB table."""
