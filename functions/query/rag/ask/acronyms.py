@@ -48,13 +48,6 @@ class Acronym(BaseModel):
     long: _Text
     any_case: bool | None = None
 
-    @property
-    def is_case_free(self) -> bool:
-        """Return whether "oit" is OIT too."""
-        if self.any_case is None:
-            return sum(map(str.isalnum, self.short)) > MAX_EXACT_CASE_LETTERS
-        return self.any_case
-
 
 @dataclass(frozen=True, slots=True)
 class AcronymTable:
@@ -150,7 +143,10 @@ def _table(rows: Iterable[tuple[str, dict[str, object]]]) -> AcronymTable:
 
 def _form_pattern(entry: Acronym, *, is_long: bool) -> str:
     text = r"\s+".join(map(re.escape, (entry.long if is_long else entry.short).split()))
-    return f"(?i:{text})" if is_long or entry.is_case_free else text
+    any_case = entry.any_case
+    if any_case is None:
+        any_case = sum(map(str.isalnum, entry.short)) > MAX_EXACT_CASE_LETTERS
+    return f"(?i:{text})" if is_long or any_case else text
 
 
 ACRONYM_WEIGHT = 2.0

@@ -200,11 +200,10 @@ class Conversation:
 
     def recall(self, question: Question, ledger: Ledger) -> tuple[Turn, ...]:
         """Return the turns before ``question``, oldest first: its own, else the last ones of its session."""
-        nothing: tuple[Turn, ...] = ()
-        session = question.session_id
-        if question.turns or (memory := self.memory) is None or session is None:
+        memory, session = self.memory, question.session_id
+        if question.turns or memory is None or session is None:
             return question.turns
-        return ledger.optional("recall", lambda: memory.recall(session, limit=self.turns), nothing)
+        return ledger.optional("recall", lambda: memory.recall(session, limit=self.turns), ())
 
     def remember(self, answer: Answer, searched: str) -> None:
         """Add the turn to its session, if there is one; ``searched`` is the text of the query.

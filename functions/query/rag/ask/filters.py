@@ -14,11 +14,10 @@ with the highest priority applies. Otherwise priority is the order in which rule
 from __future__ import annotations
 
 import math
-import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from operator import eq, ge, gt, le, lt, ne
 from typing import Annotated, Any, TypeGuard
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -29,22 +28,13 @@ from rag.errors import ConfigurationError, InvalidParameter
 from rag.text.template import replace_surrogates
 from rag.values.question import Question, SearchQuery
 
-OPERATORS = ("$gte", "$lte", "$gt", "$lt", "$ne")
-_ORDERED = {"$gte", "$lte", "$gt", "$lt"}
+_SIGNS = {"$gte": ">=", "$lte": "<=", "$gt": ">", "$lt": "<", "$ne": "!="}
+_COMPARE = {"$eq": eq, "$ne": ne, "$gte": ge, "$gt": gt, "$lte": le, "$lt": lt}
 _WIDE = {"float", "mixed"}
 """Fields that may hold whole numbers and fractions."""
-
-_COMPARE: Mapping[str, Callable[[float, float], bool]] = {
-    "$eq": operator.eq,
-    "$ne": operator.ne,
-    "$gte": operator.ge,
-    "$gt": operator.gt,
-    "$lte": operator.le,
-    "$lt": operator.lt,
-}
 _INT64 = 2**63
 _FIELD = re.compile(r"[A-Za-z_][A-Za-z0-9_.\- ]{0,63}")
-_ACCEPTED = "a scalar, a non-empty list of scalars of one type, or one of " + ", ".join(OPERATORS) + " with a scalar"
+_ACCEPTED = "a scalar, a non-empty list of scalars of one type, or one of " + ", ".join(_SIGNS) + " with a scalar"
 
 
 def build_where(conditions: Mapping[str, object], fields: Mapping[str, str]) -> Where | None:
@@ -56,21 +46,18 @@ def build_where(conditions: Mapping[str, object], fields: Mapping[str, str]) -> 
     Raises:
         InvalidParameter: an unknown field, or a condition that the field's type cannot meet.
     """
-    clauses: list[Where | None] = [_clause(name, wanted, fields) for name, wanted in conditions.items()]
-    return reduce(and_where, clauses, None)
+    return and_where(*(_clause(name, wanted, fields) for name, wanted in conditions.items()))
 
 
-def and_where(where: Where | None, other: Where | None) -> Where | None:
-    """Return ``where`` and ``other`` in one ``$and``, None if both are None."""
-    clauses = [clause for given in (where, other) if given for clause in _clauses(given)]
+def and_where(*conditions: Where | None) -> Where | None:
+    """Return the ``conditions`` that are not None in one ``$and``, None if all are."""
+    clauses: list[Where] = []
+    for where in filter(None, conditions):
+        parts = where.get("$and")
+        clauses += parts if isinstance(parts, list) and len(where) == 1 else [where]
     if len(clauses) > 1:
         return {"$and": clauses}
     return clauses[0] if clauses else None
-
-
-def _clauses(where: Where) -> list[Where]:
-    parts = where.get("$and")
-    return list(parts) if isinstance(parts, list) and len(where) == 1 else [where]
 
 
 def _clause(name: str, wanted: object, known: Mapping[str, str]) -> Where:
@@ -92,12 +79,13 @@ def _clause(name: str, wanted: object, known: Mapping[str, str]) -> Where:
 
 
 def _operator_clause(name: str, wanted: Mapping[str, Any], kind: str) -> Where:
-    if len(wanted) != 1 or next(iter(wanted)) not in OPERATORS:
+    if len(wanted) != 1 or not wanted.keys() <= _SIGNS.keys():
         raise InvalidParameter(f"filters.{name} must be {_ACCEPTED}")
-    sign, value = next(iter(wanted.items()))
-    if sign in _ORDERED and (not _is_number(value) or kind in {"str", "bool"}):
+    ((sign, value),) = wanted.items()
+    is_ordered = sign != "$ne"
+    if is_ordered and (not _is_number(value) or kind in {"str", "bool"}):
         raise InvalidParameter(f"filters.{name}: {sign} compares numbers" + _describe_type(kind))
-    if sign in _ORDERED and kind == "int" and _is_fraction(value):
+    if is_ordered and kind == "int" and _is_fraction(value):
         # Chroma cuts the fraction off before it compares with whole numbers: 7 would be $gte 7.5.
         value = math.ceil(value) if sign in {"$gte", "$lt"} else math.floor(value)
     return _comparison_clause(name, sign, _scalar(name, value, kind), kind)
@@ -168,9 +156,8 @@ def _describe_type(kind: str) -> str:
 class RequestFilter:
     """Adds the request's filters to the query.
 
-    ``fields`` returns the index's metadata fields and their types ("str", "int", "float", "bool", "mixed"), empty if
-    the index does not know them. The fourteen fields of a chunk are always known: without a value such a filter finds
-    nothing.
+    ``fields`` returns the index's metadata fields and their types (see ``build_where``). The fourteen fields of a chunk
+    are always known: without a value such a filter finds nothing.
     """
 
     fields: Callable[[], Mapping[str, str]]
@@ -192,7 +179,6 @@ class RequestFilter:
 
 
 _WORD = re.compile(r"[^\W_]+")
-_SIGNS = {"$ne": "!=", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 
 
 def split_words(text: str) -> tuple[str, ...]:

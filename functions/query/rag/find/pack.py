@@ -298,9 +298,6 @@ def _disarm_source(label: str) -> str:
     return _SOURCE_COLON.sub(r"\1 -", label, count=1) if label.strip("- \t") else "- - -"
 
 
-type Disarm = Callable[[str, Sequence[Hit]], str]
-"""Replaces text of a document that reads as a mark of one of the hits."""
-
 # A line may end within a mark, in a quotation too.
 _NUMBER = re.compile(rf"{OPEN}[\s>]*\d{{1,3}}(?:[\s>]*[,;][\s>]*\d{{1,3}})*[\s>]*{CLOSE}")
 _ID = re.compile(rf"{OPEN}\s*id_[\s>]*\d[^\[\]\u3010\u3011\uff3b\uff3d]{{0,200}}{CLOSE}", re.IGNORECASE)
@@ -312,14 +309,14 @@ _ONE_ID = re.compile(r"id_\d+", re.IGNORECASE)
 class NumberPacker:
     r"""``[1] {title} > {section} ({date})\n{text}\n\n`` per chunk, best first, within ``max_tokens`` estimated tokens.
 
-    ``marks`` gives the profile's mark, which a reader sees. Numbers in brackets, and marks that ``disarm`` finds, get
-    round brackets. A number in the code of a passage stays: marks are not read in code, and ``x[1]`` with
-    round brackets is other code.
+    ``marks`` gives the profile's mark, which a reader sees. Numbers in brackets get round ones; ``disarm`` replaces
+    text that reads as a mark of one of the hits. A number in the code of a passage stays: marks are not read in code,
+    and ``x[1]`` with round brackets is other code.
     """
 
     max_tokens: int
     marks: Marks
-    disarm: Disarm | None = None
+    disarm: Callable[[str, Sequence[Hit]], str] | None = None
 
     def __call__(self, hits: tuple[Hit, ...]) -> Context:
 

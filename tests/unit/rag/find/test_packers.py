@@ -1,6 +1,7 @@
 """rag.find.pack: exactly the context that the model sees, within its budget, with labels that no document wrote."""
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -17,7 +18,6 @@ from rag.answer.streaming_parser import parse_answer
 from rag.answer.tree import Cite, cited_chunks, walk
 from rag.find.pack import (
     BYTES_PER_TOKEN,
-    Disarm,
     IdPacker,
     NumberPacker,
     TitledPacker,
@@ -30,6 +30,8 @@ from rag.find.pack import (
 )
 from rag.text.sources import make_label
 from rag.values.answer import Context, Passage
+
+type Disarm = Callable[[str, Sequence[Hit]], str]
 
 TITLED = st.lists(
     st.builds(
