@@ -43,9 +43,7 @@ def forget_session(table: Table, session_id: str) -> ErasedCounts | None:
     if not table.exists():
         return None
     turns = [item.key for item in table.list_partition(layout.session_pk(session_id))]
-    bodies = (str(item.attributes["body"]) for item in table.scan(prefix="response#", text=session_id))
-    records = (decode(ResponseRecord, body) for body in bodies)
-    responses = [record for record in records if record and session_id in (record.session_id, record.began)]
+    responses = _find_responses(table, session_id)
     session_votes = table.list_partition(layout.voter_pk(session_id))
     response_votes = [layout.vote_key(response, response.voter) for response in responses]  # some voters are anonymous
     votes = {vote.key for vote in session_votes} | {item.key for item in table.get_many(response_votes)}
@@ -69,3 +67,9 @@ def forget_session(table: Table, session_id: str) -> ErasedCounts | None:
     table.delete_many([*turns, *response_keys, layout.vote_count_key(session_id)])
     table.purge_deleted()
     return ErasedCounts(turns=len(turns), responses=len(responses), votes=len(votes), answers=cached)
+
+
+def _find_responses(table: Table, session_id: str) -> list[ResponseRecord]:
+    items = table.scan(prefix="response#", text=session_id)
+    records = (decode(ResponseRecord, str(item.attributes["body"])) for item in items)
+    return [record for record in records if record and session_id in (record.session_id, record.began)]
