@@ -61,6 +61,7 @@ class Asked:
 
     def __init__(self, answer: Answer) -> None:
         self.answer = answer
+        self.service = self
 
     def ask(self, question: Question, listen: Listen | None) -> Answer:
         return self.answer

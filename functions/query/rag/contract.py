@@ -45,11 +45,9 @@ class Marks(Protocol):
 
     def resolve_mark(self, mark: str, hits: Sequence[Hit]) -> ResolvedMark:
         """Return the meaning of ``mark`` among ``hits``, all that the writer saw."""
-        ...
 
     def mark_for(self, hit: Hit, place: int) -> str:
         """Return the mark of ``hit`` at a place of the context, from 1 on."""
-        ...
 
 
 _DECORATION = re.compile(r"[\s*_>#\"\u201c\u201d]+")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from rag.errors import LlmError, RagError
+from rag.errors import LlmError
 from rag.values.chat import Completion, Deadline, LlmUse
 from rag.values.request import Event, Listen
 
@@ -62,9 +62,6 @@ class Ledger:
         """Attach the use of models to an error that ends the request; ``used_before`` reads it."""
         try:
             yield
-        except RagError as exc:
-            exc.spent = self.llm
-            raise
         except Exception as exc:
             vars(exc)["spent"] = self.llm  # errors of knowledge and unexpected ones have no such field
             raise
@@ -86,4 +83,5 @@ class Ledger:
 
 def used_before(error: Exception) -> LlmUse:
     """Return the use of models in a request that ended in ``error``."""
-    return error.spent if isinstance(error, RagError) else vars(error).get("spent", LlmUse())
+    spent: LlmUse = vars(error).get("spent", LlmUse())
+    return spent

@@ -22,69 +22,43 @@ if TYPE_CHECKING:
 
 
 class OpenIndex(Protocol):
-    """An open, immutable index."""
+    """An open, immutable index.
+
+    Searches and ``support`` raise SearchFailed if they fail. ``search``, ``support`` and ``pieces`` raise IndexMismatch
+    if the index has no token vectors.
+    """
 
     @property
     def embedder(self) -> Embedder:
         """The embedder of questions and of texts to compare with chunks."""
-        ...
 
     @property
     def late(self) -> bool:
         """Whether the index has the token vectors that ``search`` needs."""
-        ...
 
     def nearest(self, vector: Vector, *, k: int, where: Where | None = None) -> tuple[Hit, ...]:
-        """Return the ``k`` chunks nearest to ``vector``, best first, with vectors; scores are cosines (-1..1).
-
-        Raises:
-            SearchFailed: the query failed.
-        """
-        ...
+        """Return the ``k`` chunks nearest to ``vector``, best first, with vectors; scores are cosines (-1..1)."""
 
     def candidates(self, text: str, vector: Vector, *, k: int, where: Where | None = None) -> Candidates:
-        """Return the ``k`` nearest chunks and the ``k`` best by their words, each with both scores.
-
-        Raises:
-            SearchFailed: the query failed.
-        """
-        ...
+        """Return the ``k`` nearest chunks and the ``k`` best by their words, each with both scores."""
 
     def search(self, views: Sequence[View], *, k: int, where: Where | None = None) -> SearchResult:
-        """Return the ``k`` best chunks by all signals, for the question ``views[0]`` and its other views.
-
-        Raises:
-            IndexMismatch: the index has no token vectors.
-            SearchFailed: the query failed.
-        """
-        ...
+        """Return the ``k`` best chunks by all signals, for the question ``views[0]`` and its other views."""
 
     def language_unlike(self, text: str) -> str:
         """Return the English name of the chunks' language if ``text`` is in another one, else or if unknown ``""``."""
-        ...
 
     def pieces(self, text: str) -> int:
-        """Return the number of word pieces of ``text``, which the cost of ``support`` grows with.
-
-        Raises:
-            IndexMismatch: the index has no token vectors.
-        """
-        ...
+        """Return the number of word pieces of ``text``, which the cost of ``support`` grows with."""
 
     def support(self, claims: Sequence[Claim], among: Sequence[int], question: str = "") -> tuple[ClaimSupport, ...]:
         """Return the support of each of ``claims`` by the chunks that it cites and the chunks ``among``.
 
         Words of the ``question`` need no support.
-
-        Raises:
-            IndexMismatch: the index has no token vectors.
-            SearchFailed: there is no such chunk.
         """
-        ...
 
     def fetch(self, numbers: Iterable[int]) -> tuple[Chunk, ...]:
         """Return the chunks of ``numbers``, in that order."""
-        ...
 
 
 class Index(Protocol):
@@ -92,11 +66,9 @@ class Index(Protocol):
 
     def lease(self) -> AbstractContextManager[OpenIndex]:
         """Keep the current index open within a ``with`` block."""
-        ...
 
     def fields(self) -> Mapping[str, str]:
         """Return the metadata fields of its chunks and their types, empty if unknown."""
-        ...
 
 
 type Retriever = Callable[[SearchQuery], SearchResult]
@@ -112,11 +84,9 @@ class Remote(Protocol):
         Raises:
             LlmUnavailable: the address cannot be used.
         """
-        ...
 
     def renew(self) -> None:
         """Close all connections and forget the key; the client stays. Not while calls are under way."""
-        ...
 
 
 class ChatModel(Remote, Protocol):
@@ -125,12 +95,10 @@ class ChatModel(Remote, Protocol):
     @property
     def model(self) -> str:
         """The model in use now."""
-        ...
 
     @property
     def last_error(self) -> str | None:
         """The last error without the vendor's words, None after a success."""
-        ...
 
     def complete(self, messages: Sequence[Message], *, deadline: Deadline, on_text: OnText | None = None) -> Completion:
         """Complete ``messages``; retry within ``deadline`` until ``on_text`` has received text.
@@ -141,7 +109,6 @@ class ChatModel(Remote, Protocol):
         Raises:
             LlmUnavailable: no completion before the deadline.
         """
-        ...
 
 
 class RemoteEmbedder(Remote, Embedder, Protocol):
@@ -149,7 +116,6 @@ class RemoteEmbedder(Remote, Embedder, Protocol):
 
     def sized(self, dimensions: int) -> Embedder:
         """Return this embedder for an index with vectors of length ``dimensions``, without a call."""
-        ...
 
 
 class Writing(TypedDict, total=False):
@@ -171,7 +137,6 @@ class Writer(Protocol):
         Raises:
             LlmUnavailable: no completion before the deadline.
         """
-        ...
 
 
 class AnswerCache(Protocol):
@@ -179,15 +144,12 @@ class AnswerCache(Protocol):
 
     def get(self, key: str) -> CacheHit | None:
         """Return the answer under ``key``, if there is one."""
-        ...
 
     def put(self, key: str, answer: CachedAnswer, *, ttl_s: float) -> None:
         """Store ``answer`` for ``ttl_s`` seconds, replacing the one under ``key``; a too large one is not stored."""
-        ...
 
     def evict(self, key: str) -> None:
         """Delete the answer under ``key``."""
-        ...
 
 
 class LayeredAnswers(AnswerCache, Protocol):
@@ -195,7 +157,6 @@ class LayeredAnswers(AnswerCache, Protocol):
 
     def get_local(self, key: str) -> CacheHit | None:
         """Return the answer under ``key`` if it is in this process; raises nothing."""
-        ...
 
 
 class Memory(Protocol):
@@ -203,11 +164,9 @@ class Memory(Protocol):
 
     def remember(self, session_id: str, turn: Turn) -> None:
         """Add ``turn``; overlong texts are cut."""
-        ...
 
     def recall(self, session_id: str, *, limit: int) -> tuple[Turn, ...]:
         """Return the last ``limit`` turns (at most ``MAX_TURNS``), oldest first by ``at``, then by arrival."""
-        ...
 
 
 class FeedbackStore(Protocol):
@@ -215,11 +174,9 @@ class FeedbackStore(Protocol):
 
     def record(self, response: ResponseRecord) -> None:
         """Store ``response`` for 30 days."""
-        ...
 
     def response(self, response_id: str) -> ResponseRecord | None:
         """Return the response with this id; None for any other text."""
-        ...
 
     def vote(
         self, response: ResponseRecord, *, voter: str, helpful: bool | None, at: float, comment: str | None = None
@@ -232,7 +189,6 @@ class FeedbackStore(Protocol):
         Raises:
             TooManyVotes: the response's ``session`` has no vote left in this hour.
         """
-        ...
 
     def votes_on(self, chunk_ids: Sequence[str], *, since: float) -> Mapping[str, tuple[Vote, ...]]:
         """Return the standing votes from ``since`` on, oldest first, by chunk; chunks without votes are left out.
@@ -240,11 +196,9 @@ class FeedbackStore(Protocol):
         Of each voter the newest ``MAX_VOTES_PER_VOTER`` (an earlier one takes the place of a withdrawn one), per chunk
         at most ``MAX_VOTES_PER_CHUNK``. The caller decides which votes count as one voice.
         """
-        ...
 
     def recent_negative(self, cache_key: str, *, since: float) -> bool:
         """Return whether votes from ``since`` on stand against responses of this cache key.
 
         One vote of a session is enough; anonymous votes must be on responses of ``HOURS_AGAINST`` different hours.
         """
-        ...

@@ -44,7 +44,7 @@ def list_documents(library: Library, params: Params, describe_error: DescribeErr
     if not isinstance(cursor, str) or not cursor.isdecimal() or len(cursor) > MAX_CURSOR_DIGITS:
         raise McpError(INVALID_PARAMS, "cursor must be the nextCursor of an earlier page")
     try:
-        page = library.document_page(int(cursor))
+        page = library.service.document_page(int(cursor))
     except (RagError, KnowledgeError) as error:
         raise McpError(INTERNAL_ERROR, describe_error(error)) from error
     following = {} if page.following is None else {"nextCursor": str(page.following)}
@@ -58,9 +58,9 @@ def read_resource(library: Library, params: Params, describe_error: DescribeErro
         wanted = f"{SCHEME}id_42, a passage, or {DOCUMENT}id_42, the document that begins with it"
         data = {"uri": uri[:100]} if isinstance(uri, str) else None
         raise McpError(INVALID_PARAMS, f"uri must be such as {wanted}", data)
-    name = uri.partition("://")[2]
+    service, name = library.service, uri.partition("://")[2]
     try:
-        chunks = (library.chunk(name).chunk,) if uri.startswith(SCHEME) else library.document(name)
+        chunks = (service.chunk(name).chunk,) if uri.startswith(SCHEME) else service.document(name)
     except UnknownChunk as error:
         raise McpError(INVALID_PARAMS, describe_error(error), {"uri": uri[:100]}) from error
     except (RagError, KnowledgeError) as error:

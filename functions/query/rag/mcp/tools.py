@@ -169,7 +169,7 @@ def describe_documents(overview: Overview | None) -> str:
 
 def _overview(library: Library) -> Overview | None:
     try:
-        return library.overview()
+        return library.service.overview()
     except (RagError, KnowledgeError):
         return None  # the error comes with the first question
 
@@ -187,7 +187,7 @@ def _ask(library: Library, arguments: AskArguments, listen: Listen | None) -> tu
 
 
 def _search(library: Library, arguments: SearchArguments, _: Listen | None) -> tuple[str, BaseModel]:
-    hits = library.search(arguments.query, k=arguments.k, filters=arguments.filters or {})
+    hits = library.service.search(arguments.query, k=arguments.k, filters=arguments.filters or {})
     passages = [
         PassageReply(
             id=hit.chunk.id,

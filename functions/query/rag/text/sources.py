@@ -26,15 +26,10 @@ def make_label(title: str, section: str) -> str:
     return f"[{_SEPARATOR.join(path)}]"
 
 
-def date_of(chunk: Chunk) -> str:
-    """Return the chunk's date as far as it is known: ``2026-01-05``, ``2026-01``, ``2026`` or ``""``."""
-    year, month, day = chunk.dated // 10_000, chunk.dated // 100 % 100, chunk.dated % 100
-    return "-".join(f"{part:02}" for part in (year, month, day) if part)
-
-
 def dated_label(label: str, chunk: Chunk) -> str:
-    """Return ``label`` with the chunk's date, if it has one: ``[Title > Section] (2026-01-05)``."""
-    date = date_of(chunk)
+    """Return ``label`` with the chunk's date as far as it is known: ``[Title > Section] (2026-01-05)``, ``(2026)``."""
+    year, month, day = chunk.dated // 10_000, chunk.dated // 100 % 100, chunk.dated % 100
+    date = "-".join(f"{part:02}" for part in (year, month, day) if part)
     return f"{label} ({date})" if date else label
 
 

@@ -124,6 +124,21 @@ class Application:
         before, after = (other if other and other.doc_id == chunk.doc_id else None for other in beside)
         return before, after
 
+    def document(self, chunk_id: str) -> tuple[Chunk, ...]:
+        """Return the chunks of the document whose first one is ``chunk_id``."""
+        with self.index.lease() as index:
+            return library.read_document(index, parse_chunk_id(chunk_id))
+
+    def document_page(self, start: int) -> DocumentPage:
+        """Return the documents from the number ``start`` on."""
+        with self.index.lease() as index:
+            return library.read_document_page(index, start)
+
+    def overview(self) -> Overview:
+        """Return an overview of the documents."""
+        with self.index.lease() as index:
+            return library.build_overview(index)
+
     def vote(self, response_id: str, *, helpful: bool | None, comment: str | None) -> None:
         """Record the session's vote on a response; ``helpful`` None withdraws it.
 
@@ -172,29 +187,6 @@ class Library:
 
     service: Application
     ask: Callable[[Question, Listen | None], Answer]
-
-    def search(self, text: str, *, k: int, filters: Mapping[str, object]) -> tuple[Hit, ...]:
-        """Return the ``k`` best chunks."""
-        return self.service.search(text, k=k, filters=filters)
-
-    def chunk(self, chunk_id: str) -> ChunkView:
-        """Return a chunk."""
-        return self.service.chunk(chunk_id)
-
-    def document(self, chunk_id: str) -> tuple[Chunk, ...]:
-        """Return the chunks of the document whose first one is ``chunk_id``."""
-        with self.service.index.lease() as index:
-            return library.read_document(index, parse_chunk_id(chunk_id))
-
-    def document_page(self, start: int) -> DocumentPage:
-        """Return the documents from the number ``start`` on."""
-        with self.service.index.lease() as index:
-            return library.read_document_page(index, start)
-
-    def overview(self) -> Overview:
-        """Return an overview of the documents."""
-        with self.service.index.lease() as index:
-            return library.build_overview(index)
 
 
 def build_application(settings: Settings) -> Application:

@@ -80,10 +80,8 @@ def open_live_index(settings: Settings, *, local: Embedder, remote: RemoteEmbedd
         return open_anywhere(place, embedder=embedder, collection=collection, copy_first=copy_first, token=token)
 
     def version() -> str:
-        from knowledge.open.server_index import (
-            ServerIndex,  # late: few have an index on a server
-            current_version,
-        )
+        # late: few have an index on a server
+        from knowledge.open.server_index import ServerIndex, current_version
 
         if isinstance(opened := index.handle.opened, ServerIndex):
             return opened.current_version()  # over connections that there are

@@ -72,6 +72,4 @@ def _acronyms(name: str, text: str) -> AcronymTable:
     return (parse_csv if name.endswith(".csv") else parse_json)(text)
 
 
-@lru_cache(maxsize=2)
-def _rules(text: str) -> RuleTable:
-    return parse_rules(text)
+_rules = lru_cache(maxsize=2)(parse_rules)
