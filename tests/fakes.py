@@ -331,18 +331,10 @@ def make_inputs(
     index: Index,
     writer: Writer,
     *,
-    clock: Callable[[], float] | None = None,
-    new_id: Callable[[], str] = lambda: "r",
     stages: StageDependencies | None = None,
 ) -> StageDependencies:
     """Inputs without stores, tables or a model for other purposes, or with those of ``stages``."""
-    return replace(
-        stages or make_services(stores=False, chat=False),
-        index=index,
-        writer=writer,
-        clock=clock or FakeClock(),
-        new_id=new_id,
-    )
+    return replace(stages or make_services(stores=False, chat=False), index=index, writer=writer)
 
 
 SERVICE_PROMPTS = {
@@ -364,8 +356,6 @@ def make_services(
         writer=make_writer(FakeChat(), "{context}"),
         acronyms=AcronymTable,
         rules=RuleTable,
-        clock=FakeClock(),
-        new_id=lambda: "r",
         stores=kept if stores else None,
         chat=model,
         deciding_chat=lambda name: FakeChat(model=name) if isinstance(chat, bool) else chat,

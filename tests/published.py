@@ -29,7 +29,7 @@ from knowledge.engines.server.address import ServerAddress
 from knowledge.open.index import open_index
 from knowledge.open.place import read_manifest
 from rag.config.settings import Settings, load
-from rag.wiring import build_application
+from rag.wiring.application import build_application
 from rag.wiring.rehearsal import rehearse
 
 STACK = "published"

@@ -18,7 +18,7 @@ from routes.gateway import Response
 from rag.config.settings import Settings, load
 from rag.http.failures import CHAT, MCP, QUERY, QUESTION, RESPONSES, Endpoint, error_body_at
 from rag.values.chat import Deadline
-from rag.wiring import build_application
+from rag.wiring.application import build_application
 from snapshot import register_hooks
 from telemetry import metrics, request_telemetry
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 
-from rag.wiring import Application
+from rag.wiring.application import Application
 
 
 def register_hooks(service: Application) -> None:

@@ -12,7 +12,7 @@ from rag.config.settings import Settings, load
 from rag.values.answer import Answer
 from rag.values.chat import Deadline
 from rag.values.question import Question
-from rag.wiring import build_application
+from rag.wiring.application import build_application
 
 SAMPLE = real_model.SAMPLES / "gacounts"
 ROUNDING = 0.5

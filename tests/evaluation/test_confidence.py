@@ -31,7 +31,7 @@ from knowledge.build.ingest import ingest
 from knowledge.read.documents import read
 from rag.answer.check import Judge
 from rag.values.chat import Completion, Message
-from rag.wiring import build_application
+from rag.wiring.application import build_application
 from ragctl.options import read_settings
 
 pytestmark = [pytest.mark.slow, pytest.mark.sampled]

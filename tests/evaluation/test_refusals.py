@@ -17,7 +17,7 @@ from rag.values.answer import Confidence
 WORDINGS = json_lines(REPOSITORY / "tests" / "golden" / "refusals.jsonl")
 REFUSALS = [str(wording["answer"]) for wording in WORDINGS if wording["refusal"]]
 ANSWERS = [str(wording["answer"]) for wording in WORDINGS if not wording["refusal"]]
-DECLINES = (waypoint.DECLINE, clockify.DECLINE)
+DECLINES = (waypoint.WaypointSettings.decline, clockify.DECLINE)
 _CITES = re.compile(r"\[[^\[\]]+\]|\u3010[^\u3010\u3011]+\u3011|https?://|\(source:", re.IGNORECASE)
 
 

@@ -22,7 +22,7 @@ from knowledge.open.index import EmbeddedIndex, open_index
 from knowledge.read.documents import read
 from rag.values.chat import Deadline
 from rag.values.question import Question
-from rag.wiring import build_application
+from rag.wiring.application import build_application
 from ragctl.options import read_settings
 
 ANSWERED = {

@@ -15,7 +15,7 @@ from rag.values.answer import Answer
 from rag.values.chat import Deadline
 from rag.values.question import Question
 from rag.values.stored import CacheHit
-from rag.wiring import Application, build_application
+from rag.wiring.application import Application, build_application
 from ragctl import cli
 
 NEVER_S = 600

@@ -16,7 +16,7 @@ from rag.config.settings import Settings, load
 from rag.values.answer import Answer
 from rag.values.chat import Deadline
 from rag.values.question import Question
-from rag.wiring import build_application
+from rag.wiring.application import build_application
 
 pytestmark = pytest.mark.slow
 

@@ -24,7 +24,7 @@ from rag.ledger import Ledger
 from rag.values.answer import Context
 from rag.values.chat import Completion, Deadline
 from rag.values.question import Question, SearchQuery
-from rag.wiring import Application, build_application
+from rag.wiring.application import Application, build_application
 from rag.wiring.live_index import LiveIndex
 
 RETRIEVAL_ROUNDS, RATIO_ROUNDS, CHECK_ROUNDS = 5, 2, 3

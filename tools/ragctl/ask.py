@@ -33,7 +33,7 @@ def ask(
     from rag.http.replies import query_reply
     from rag.http.requests import parse_query
     from rag.values.chat import Deadline
-    from rag.wiring import build_application
+    from rag.wiring.application import build_application
 
     question = parse_query(json.dumps({"query": text}))
     service = build_application(settings)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from evaluate.fitting import FittedCalibration, LabelledCase
     from knowledge.model.manifest import Manifest
     from rag.config.settings import Settings
-    from rag.wiring import Application
+    from rag.wiring.application import Application
 
 UNLABELLED = (
     "With 19 or more answerable questions of your own (--questions Q.jsonl) the bar can promise how few of them it "
@@ -75,7 +75,7 @@ def _calibrate(
     from knowledge.build.labels import labels_of, with_labels
     from knowledge.build.write import write_labels
     from knowledge.search.signals import QUANTILE, Calibration
-    from rag.wiring import build_application
+    from rag.wiring.application import build_application
 
     folder = None if dry_run else require_folder(settings, instead=INSTEAD)
     service = build_application(settings)

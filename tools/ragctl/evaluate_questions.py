@@ -97,7 +97,7 @@ def service_without_store(*, profile: str | None, index: str | None) -> Applicat
     """
     settings = read_settings(index=index, profile=profile)
 
-    from rag.wiring import build_application
+    from rag.wiring.application import build_application
 
     service = build_application(settings.model_copy(update={"store_path": "", "table_name": ""}))
     with service.index.lease():

@@ -226,7 +226,7 @@ def _rehearse(settings: Settings, report: Mapping[str, Any]) -> str:
 
     if not is_server(settings.index_place):
         return settings.index_place
-    from rag.wiring import build_application
+    from rag.wiring.application import build_application
     from rag.wiring.rehearsal import answer_own_heading
 
     place = str(ServerAddress.parse(settings.index_place).at_version(report["version"]))

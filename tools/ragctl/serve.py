@@ -117,8 +117,7 @@ def mcp(*, profile: Profile = None, index: IndexDir = None) -> None:
     from rag.http.failures import explain
     from rag.mcp.tools import build_server
     from rag.values.chat import Deadline
-    from rag.wiring import build_application
-    from rag.wiring.application import Library
+    from rag.wiring.application import Library, build_application
 
     service = build_application(settings)
 

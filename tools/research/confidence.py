@@ -38,7 +38,7 @@ from rag.text.stems import content_stems
 from rag.values.answer import Answer, Confidence, Passage, Proceed
 from rag.values.chat import Completion, Deadline
 from rag.values.question import Question, Turn
-from rag.wiring import build_application
+from rag.wiring.application import build_application
 from ragctl.options import read_settings
 from research.regression import Floats, fit_scaled_logistic
 from research.simulated_answers import (

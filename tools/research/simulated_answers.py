@@ -37,7 +37,7 @@ from rag.values.answer import Answer, Context, Passage
 from rag.values.chat import Completion, Deadline
 from rag.values.question import Question
 from rag.values.request import PreparedQuestion
-from rag.wiring import Application
+from rag.wiring.application import Application
 from rag.write.extractive import ExtractiveWriter
 from rag.write.runs import HEADING_SHARE, units_of
 from research.alterations import StatementAlterer

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+import secrets
+import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from knowledge.model.values import Hit, SearchResult
@@ -40,12 +42,10 @@ from rag.values.request import CLOSEST, Listen, PassagesEvent, PreparedQuestion,
 
 logger = logging.getLogger(__name__)
 
-type Admit = Callable[[Question], Question]
 type QueryStage = Callable[[SearchQuery, Question], SearchQuery]
 type Refine = Callable[[tuple[Hit, ...], Question], RefinedHits]
 type Gate = Callable[[SearchResult, Question], Proceed | Decline]
 type Pack = Callable[[tuple[Hit, ...]], Context]
-type Route = Callable[[Answer], Routing]
 
 UNFOUNDED = "nothing of the model's answer is in the documents; quotes are shown"
 
@@ -67,7 +67,7 @@ class Pipeline:
     profile: str
     top_k: int
     decline_text: str
-    admit: Admit
+    admit: Callable[[Question], Question]
     remarks: Remarks | None = None
     conversation: Conversation | None = None
     query_stages: tuple[QueryStage, ...]
@@ -83,11 +83,11 @@ class Pipeline:
     quote: Writer | None = None
     answering: AnswerFinisher
     score: Score
-    route: Route | None = None
+    route: Callable[[Answer], Routing] | None = None
     feedback: FeedbackLog | None = None
-    categories: Mapping[str, str]
-    clock: Callable[[], float]
-    new_id: Callable[[], str]
+    categories: Mapping[str, str] = field(default_factory=dict)
+    clock: Callable[[], float] = time.perf_counter
+    new_id: Callable[[], str] = lambda: secrets.token_urlsafe(16)
     store_budget: Callable[[], AbstractContextManager[object]] = nullcontext
 
     def run(self, question: Question, *, deadline: Deadline, listen: Listen | None = None) -> Answer:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rag.values.chat import Deadline
     from rag.values.question import Question
     from rag.values.request import Listen
-    from rag.wiring import Application
+    from rag.wiring.application import Application
 
 MAX_BODY_BYTES = 64 * 1024
 BOM = "\ufeff"

@@ -31,8 +31,9 @@ HITS = (
 
 
 def pipeline(chat: FakeChat, index: FakeIndex, clock: FakeClock | None = None) -> Pipeline:
-    inputs = make_inputs(index, make_writer(chat, "{context}"), clock=clock or FakeClock(), new_id=lambda: "response-1")
-    return load_profile("waypoint").build(waypoint.WaypointSettings(seed_rules=True), inputs)
+    inputs = make_inputs(index, make_writer(chat, "{context}"))
+    made = load_profile("waypoint").build(waypoint.WaypointSettings(seed_rules=True), inputs)
+    return replace(made, clock=clock or FakeClock(), new_id=lambda: "response-1")
 
 
 def ask(chat: FakeChat, index: FakeIndex | None = None, **fields: object) -> Answer:
@@ -109,7 +110,7 @@ def test_a_refusal_by_the_model_is_one() -> None:
 @pytest.mark.parametrize("text", ["- 【Tea】, **[Nowhere > Fees]**.\n", "..."])
 def test_an_answer_of_which_nothing_is_left_is_a_refusal(text: str) -> None:
     answer = ask(FakeChat(text))
-    assert (answer.text, answer.refused, answer.confidence) == (waypoint.DECLINE, True, NOT_ANSWERED)
+    assert (answer.text, answer.refused, answer.confidence) == (waypoint.WaypointSettings.decline, True, NOT_ANSWERED)
     assert (answer.citations, answer.sources) == ((), ())
 
 

@@ -20,11 +20,6 @@ from rag.profiles.shared.pipeline import Profile, RetrievalPolicy, Seed, StageDe
 
 OPENAI_URL = "https://api.openai.com/v1"
 
-DECLINE = (
-    "I don't have specific information about that in the knowledge base. "
-    "Please rephrase your question or contact a specialist."
-)
-
 SEED_THRESHOLD = 0.75
 SEED = Seed(left_out=("questions and documents are embedded by the index's model, not by text-embedding-3-large",))
 
@@ -32,7 +27,7 @@ SEED = Seed(left_out=("questions and documents are embedded by the index's model
 class GaCountsSettings(shared.ProfileSettings):
     """GaCounts' settings. Scores are plain cosines, -1..1."""
 
-    decline: ClassVar[str] = DECLINE
+    decline: ClassVar[str] = shared.SEED_DECLINE
     max_query_chars: Annotated[shared.MaxQueryChars, WAYPOINT] = 1000
     assistant_name: Annotated[shared.AssistantName, DESIGN] = "GaCounts"
     top_k: Annotated[shared.TopK, GACOUNTS] = 8

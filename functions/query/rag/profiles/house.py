@@ -16,8 +16,6 @@ from rag.pipeline import Pipeline
 from rag.profiles.shared import settings as shared
 from rag.profiles.shared.pipeline import Profile, StageDependencies, build_pipeline
 
-DECLINE = "I could not find an answer to that in the documents."
-
 
 class HouseSettings(shared.ProfileSettings):
     """The settings of a profile that follows no seed. Scores are plain cosines, -1..1."""
@@ -39,7 +37,7 @@ class HouseSettings(shared.ProfileSettings):
     def decline(self) -> str:
         """The answer if the documents hold none."""
         other = f"You can ask {self.assistant_contact}." if self.assistant_contact else "Other words may find it."
-        return f"{DECLINE} {other}"
+        return f"{super().decline} {other}"
 
 
 def build(settings: HouseSettings, dependencies: StageDependencies) -> Pipeline:

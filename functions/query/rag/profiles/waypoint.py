@@ -24,11 +24,6 @@ CATEGORIES = {
     "04_internal_synthetic": "internal",
 }
 
-DECLINE = (
-    "I don't have specific information about that in the knowledge base. "
-    "Please rephrase your question or contact a specialist."
-)
-
 CHUNKS = UnitName("chunks")
 L2_SCALE = UnitName("2 cos - 1")
 SEED_THRESHOLD = 0.15
@@ -38,7 +33,7 @@ SEED = Seed()
 class WaypointSettings(shared.ProfileSettings):
     """Waypoint's settings. Its own scores are on the L2 scale, 2 cos - 1."""
 
-    decline: ClassVar[str] = DECLINE
+    decline: ClassVar[str] = shared.SEED_DECLINE
     max_query_chars: Annotated[shared.MaxQueryChars, WAYPOINT] = 1000
     assistant_name: Annotated[shared.AssistantName, DESIGN] = "Waypoint"
     top_k: Annotated[shared.TopK, WAYPOINT] = 10

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import secrets
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -239,8 +237,6 @@ def build_application(settings: Settings) -> Application:
         embed_ahead=index.embed_ahead if remote else None,
         acronyms=tables.acronyms,
         rules=tables.rules,
-        clock=time.perf_counter,
-        new_id=lambda: secrets.token_urlsafe(16),
         remarks=Remarks(
             utterances=load_utterances(),
             embed=lambda text: local.read(question_text(text)).vector,  # as the search reads it: once

@@ -32,8 +32,6 @@ MAX_CHARS = 200
 """The part of a chunk's text that is asked if there is neither heading nor title."""
 BUILD_FILE = Path(__file__).resolve().parents[2] / "built.json"
 """The profile and the machine that the folder was built for; the function's Makefile writes it."""
-MACHINES = {"x86_64": "x86_64", "aarch64": "arm64", "arm64": "arm64"}
-"""Lambda's name of an architecture by the machine's own."""
 
 
 def rehearse(service: Application) -> None:
@@ -62,7 +60,8 @@ def check_build(settings: Settings, path: Path = BUILD_FILE) -> None:
     if not path.is_file():
         return
     built = json.loads(path.read_text(encoding="utf-8"))
-    deployed = {"PROFILE": settings.profile, "ARCH": MACHINES.get(platform.machine(), platform.machine())}
+    machine = platform.machine()
+    deployed = {"PROFILE": settings.profile, "ARCH": "arm64" if machine == "aarch64" else machine}
     for name, parameter in (("PROFILE", "Profile"), ("ARCH", "Architecture")):
         if deployed[name] not in (built[name], DEFAULT_PROFILE):  # the default profile fits any documents
             raise ConfigurationError(

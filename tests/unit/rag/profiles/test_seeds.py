@@ -226,7 +226,7 @@ def test_the_seeds_variables() -> None:
 
 
 def test_the_seeds_sentence_and_categories() -> None:
-    assert waypoint.DECLINE == (
+    assert waypoint.WaypointSettings.decline == (
         "I don't have specific information about that in the knowledge base. "
         "Please rephrase your question or contact a specialist."
     )

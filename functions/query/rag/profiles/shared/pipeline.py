@@ -58,9 +58,8 @@ class Stores:
 class StageDependencies:
     """The dependencies of all stages. A stage without its store or chat model is None, and its slot stays empty.
 
-    ``acronyms`` and ``rules`` return the deployment's tables, which may be empty. ``clock`` counts seconds
-    monotonically; ``new_id`` returns unguessable response ids. ``remarks`` recognises remarks that are no questions;
-    None treats every text as a question. ``window`` bounds the passages.
+    ``acronyms`` and ``rules`` return the deployment's tables, which may be empty. ``remarks`` recognises remarks that
+    are no questions; None treats every text as a question. ``window`` bounds the passages.
 
     ``stores`` and ``chat`` are None if none is configured. ``deciding_chat`` builds the chat model of a name for
     decisions, ``prompt`` loads a template by file name and placeholders. ``scope`` returns the inputs of a cached
@@ -73,8 +72,6 @@ class StageDependencies:
     writer: Writer
     acronyms: Callable[[], AcronymTable]
     rules: Callable[[], RuleTable]
-    clock: Callable[[], float]
-    new_id: Callable[[], str]
     remarks: Remarks | None = None
     window: ContextWindow = field(default_factory=ContextWindow)
     stores: Stores | None
@@ -225,9 +222,6 @@ def build_pipeline(
         answering=_answer_finisher(settings, dependencies, form),
         score=policy.score,
         feedback=feedback,
-        categories={},
-        clock=dependencies.clock,
-        new_id=dependencies.new_id,
     )
 
 

@@ -30,6 +30,12 @@ from rag.config.fields import (
 )
 from rag.contract import first_sentence
 
+SEED_DECLINE = (
+    "I don't have specific information about that in the knowledge base. "
+    "Please rephrase your question or contact a specialist."
+)
+"""The answer of Waypoint and GaCounts if the documents hold none."""
+
 LlmModel = Annotated[str, env("LLM_MODEL", min_length=1)]
 LlmBaseUrl = Annotated[str, env("LLM_BASE_URL")]
 Temperature = Annotated[float, env("LLM_TEMPERATURE", ge=0, le=2)]
