@@ -23,7 +23,7 @@ from functools import partial
 from itertools import batched, islice
 from typing import Any
 
-from rag.adapters.stores.table import Attribute, Swap, SwapConflict, Table, TableItem, TableKey
+from rag.adapters.stores.table import Swap, SwapConflict, Table, TableItem, TableKey
 from rag.adapters.time_limit import run_in_thread
 from rag.errors import StoreOutOfReach, StoreUnavailable
 
@@ -167,7 +167,7 @@ class DynamoDbTable(Table):
         return {"Put": {"TableName": self._name, "Item": marshal_item(item), **condition}}
 
     def _swap_action(self, swap: Swap) -> Mapping[str, Any]:
-        values: dict[str, Attribute] = {":now": self.clock()}
+        values = {":now": self.clock()}
         condition = "attribute_not_exists(pk) OR expiresAt <= :now"
         if swap.before is not None:
             before = {**swap.before.attributes, "expiresAt": swap.before.expires_at}
@@ -207,7 +207,7 @@ class DynamoDbTable(Table):
         return [item for item in items if item.expires_at > now]
 
 
-def marshal(attributes: Mapping[str, Attribute]) -> dict[str, Any]:
+def marshal(attributes: Mapping[str, Any]) -> dict[str, Any]:
     """Return ``attributes`` in DynamoDB's notation, such as ``{"at": {"N": "1.5"}}``."""
     marshalled = {}
     for name, value in attributes.items():

@@ -20,9 +20,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from rag.adapters.stores.guard import lock_wait_s
-from rag.adapters.stores.table import Attribute, Swap, SwapConflict, Table, TableItem, TableKey
+from rag.adapters.stores.table import Swap, SwapConflict, Table, TableItem, TableKey
 from rag.errors import StoreUnavailable
 
 _SIDE_FILES = ("-wal", "-shm", "-journal")
@@ -101,7 +102,7 @@ class SqliteTable(Table):
     ) -> bool:
         with self.writing() as connection:
             stored = _select(connection, "pk = ? AND sk = ?", item.key.pk, item.key.sk)
-            if stored and float(stored[0].attributes["at"]) > float(item.attributes["at"]):
+            if stored and stored[0].attributes["at"] > item.attributes["at"]:
                 return False
             if swap and self._get(connection, swap.item.key) != ([swap.before] if swap.before else []):
                 raise SwapConflict("another call changed an item after it was read")
@@ -211,7 +212,7 @@ _DECODER = json.JSONDecoder(
 )
 
 
-def _encode(attributes: Mapping[str, Attribute]) -> str:
+def _encode(attributes: Mapping[str, Any]) -> str:
     """Return ``attributes`` as JSON; bytes become ``{"base64": text}``."""
     return json.dumps(
         attributes, ensure_ascii=False, default=lambda value: {"base64": base64.b64encode(value).decode()}
@@ -219,9 +220,8 @@ def _encode(attributes: Mapping[str, Attribute]) -> str:
 
 
 @lru_cache(MAX_CACHED_ITEMS)
-def _decode_short(text: str) -> Mapping[str, Attribute]:
-    attributes: Mapping[str, Attribute] = _DECODER.decode(text)
-    return attributes
+def _decode_short(text: str) -> Any:
+    return _DECODER.decode(text)
 
 
 def _version(connection: sqlite3.Connection) -> int:

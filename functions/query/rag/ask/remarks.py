@@ -10,16 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rag.text.stems import content_stems
 from rag.values.answer import Decline, RepeatedQuestion
 from rag.values.question import Question, SearchQuery, Turn
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 KINDS = (
     "question", "thanks", "assent", "dissent", "identity", "greeting", "goodbye", "repeat", "simpler", "help", "recall",

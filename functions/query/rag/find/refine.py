@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from knowledge.model.values import Hit
 from rag.contract import CLOSE, OPEN, Decider
@@ -18,9 +18,6 @@ from rag.text.sources import path_of
 from rag.text.stems import content_stems
 from rag.values.answer import CheckedClaim, Passage, RefinedHits
 from rag.values.question import Question
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from knowledge.embedding import question_text
-from knowledge.model.values import Hit, SearchResult, View
-from knowledge.search.candidates import CANDIDATES_PER_SIDE
+from knowledge.model.values import Embedder, Hit, SearchResult, Vector, View
+from knowledge.search.candidates import CANDIDATES_PER_SIDE, Signal
 from rag.ports import Index, Retriever
 from rag.values.question import SearchQuery
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from knowledge.model.values import Embedder, Vector
-    from knowledge.search.candidates import Signal
 
 
 def blend_views(query: SearchQuery, embedder: Embedder) -> Vector:

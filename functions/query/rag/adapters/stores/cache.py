@@ -28,7 +28,7 @@ class TableAnswerCache(GuardedStore):
     @guarded_read
     def get(self, key: str) -> CacheHit | None:
         item = self._table.get(answer_key(key))
-        if item and (answer := decode(CachedAnswer, str(item.attributes["body"]))):
+        if item and (answer := decode(CachedAnswer, item.attributes["body"])):
             return CacheHit(key=key, answer=answer, layer="l2", expires_at=item.expires_at)
         return None
 

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from rag.adapters.stores import layout
 from rag.adapters.stores.guard import GuardedStore, StoreGuard, guarded_read, guarded_write
 from rag.adapters.stores.layout import clip, decode, digest, encode_response, expiry
-from rag.adapters.stores.table import Attribute, Swap, SwapConflict, Table, TableItem, TableKey
+from rag.adapters.stores.table import Swap, SwapConflict, Table, TableItem, TableKey
 from rag.errors import TooManyVotes
 from rag.values.stored import (
     ANONYMOUS,
@@ -59,13 +59,13 @@ class TableFeedback(GuardedStore):
     @guarded_read
     def response(self, response_id: str) -> ResponseRecord | None:
         item = self._table.get(layout.response_key(response_id))
-        return decode(ResponseRecord, str(item.attributes["body"])) if item else None
+        return decode(ResponseRecord, item.attributes["body"]) if item else None
 
     @guarded_write
     def vote(
         self, response: ResponseRecord, *, voter: str, helpful: bool | None, at: float, comment: str | None = None
     ) -> bool:
-        attributes: Mapping[str, Attribute | None] = {
+        attributes = {
             "helpful": helpful,
             "comment": clip(comment, MAX_COMMENT_CHARS) if comment else None,
             "question": clip(response.question, MAX_QUESTION_CHARS),
@@ -94,7 +94,7 @@ class TableFeedback(GuardedStore):
         items_by_chunk = self._table.newest_of_each(list(pks.values()), prefix="vote#", limit=MAX_VOTES_PER_CHUNK)
         found: dict[str, tuple[Vote, ...]] = {}
         for chunk_id, items in zip(pks, items_by_chunk, strict=True):
-            votes = sorted((_parse_vote(item) for item in reversed(items)), key=lambda vote: vote.at)
+            votes = sorted((Vote(**item.attributes) for item in reversed(items)), key=lambda vote: vote.at)
             if standing := tuple(vote for vote in votes if vote.at >= since):
                 found[chunk_id] = standing
         return found
@@ -102,12 +102,10 @@ class TableFeedback(GuardedStore):
     @guarded_write  # it comes after the answer, in the time of the writes
     def recent_negative(self, cache_key: str, *, since: float) -> bool:
         pk = layout.bar_pk(cache_key)
-        sessions, anonymous = (
-            [bar.key.sk for bar in self._table.newest(pk, prefix=prefix, limit=MAX_BARS) if _at(bar) >= since]
-            for prefix in ("vote#", ANONYMOUS)
-        )
-        hours = {int(sk.split("#")[1]) // (HOUR_S * 1_000_000) for sk in anonymous}
-        return bool(sessions) or len(hours) >= HOURS_AGAINST
+        bars = [bar for prefix in ("vote#", ANONYMOUS) for bar in self._table.newest(pk, prefix=prefix, limit=MAX_BARS)]
+        standing = [bar.key.sk for bar in bars if bar.attributes["at"] >= since]
+        hours = {int(sk.split("#")[1]) // (HOUR_S * 1_000_000) for sk in standing if sk.startswith(ANONYMOUS)}
+        return any(sk.startswith("vote#") for sk in standing) or len(hours) >= HOURS_AGAINST
 
     def _write_vote(self, vote: TableItem, response: ResponseRecord, voter: str) -> bool:
         """Write ``vote`` with its copies and count; return whether the voter had no vote yet against or withdrawn."""
@@ -116,7 +114,7 @@ class TableFeedback(GuardedStore):
         earlier = {
             item.key.sk: item for item in self._table.newest(vote.key.pk, prefix="vote#", limit=MAX_READ_PER_VOTER)
         }
-        chunks = str(vote.attributes["chunks"]).split()
+        chunks = vote.attributes["chunks"].split()
         if "helpful" in vote.attributes:
             self._table.put_many(TableItem(layout.voted_key(chunk), {}, vote.expires_at) for chunk in chunks)
         puts, deletes = _changed_copies(earlier, vote, chunks, voter)
@@ -172,21 +170,6 @@ def _counting_votes(votes: Mapping[str, TableItem], chunk: str) -> dict[str, Tab
     standing = [
         (sk, item)
         for sk, item in votes.items()
-        if "helpful" in item.attributes and chunk in str(item.attributes["chunks"]).split()
+        if "helpful" in item.attributes and chunk in item.attributes["chunks"].split()
     ]
-    return dict(sorted(standing, key=lambda vote: (_at(vote[1]), vote[0]))[-MAX_VOTES_PER_VOTER:])
-
-
-def _parse_vote(item: TableItem) -> Vote:
-    vector = item.attributes["vector"]
-    return Vote(
-        helpful=bool(item.attributes["helpful"]),
-        question=str(item.attributes["question"]),
-        voter=str(item.attributes["voter"]),
-        at=_at(item),
-        vector=vector if isinstance(vector, bytes) else b"",
-    )
-
-
-def _at(item: TableItem) -> float:
-    return float(item.attributes["at"])
+    return dict(sorted(standing, key=lambda vote: (vote[1].attributes["at"], vote[0]))[-MAX_VOTES_PER_VOTER:])

@@ -27,7 +27,7 @@ class TableMemory(GuardedStore):
     def recall(self, session_id: str, *, limit: int) -> tuple[Turn, ...]:
         limit = max(0, min(limit, MAX_TURNS))
         items = self._table.newest(layout.session_pk(session_id), prefix="turn#", limit=limit)
-        turns = (decode(Turn, str(item.attributes["body"])) for item in reversed(items))
+        turns = (decode(Turn, item.attributes["body"]) for item in reversed(items))
         return tuple(turn for turn in turns if turn)
 
 
@@ -51,7 +51,7 @@ def forget_session(table: Table, session_id: str) -> ErasedCounts | None:
     cache_keys: list[str] = []
     copies: list[TableKey] = []
     for vote in session_votes:
-        chunks, keys = (str(vote.attributes.get(name, "")).split() for name in ("chunks", "keys"))
+        chunks, keys = (vote.attributes.get(name, "").split() for name in ("chunks", "keys"))
         cache_keys += keys
         copies += layout.copy_keys(vote.key.sk, session_id, chunks=chunks, cache_keys=keys)
     for response, key in zip(responses, response_votes, strict=True):
@@ -71,5 +71,5 @@ def forget_session(table: Table, session_id: str) -> ErasedCounts | None:
 
 def _find_responses(table: Table, session_id: str) -> list[ResponseRecord]:
     items = table.scan(prefix="response#", text=session_id)
-    records = (decode(ResponseRecord, str(item.attributes["body"])) for item in items)
+    records = (decode(ResponseRecord, item.attributes["body"]) for item in items)
     return [record for record in records if record and session_id in (record.session_id, record.began)]

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from rag.errors import StoreUnavailable
-
-type Attribute = str | int | float | bool | bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +23,13 @@ class TableKey:
 
 @dataclass(frozen=True, slots=True)
 class TableItem:
-    """An item; it expires at the Unix second ``expires_at``. A number may be read back as a float."""
+    """An item; it expires at the Unix second ``expires_at``.
+
+    Its attributes are str, int, float, bool or bytes. A number may be read back as a float.
+    """
 
     key: TableKey
-    attributes: Mapping[str, Attribute]
+    attributes: Mapping[str, Any]
     expires_at: int
 
 
