@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from knowledge.model.values import ChunkSupport, Claim, ClaimSupport
@@ -20,7 +20,6 @@ from rag.answer.citation_forms import CitationForm
 from rag.answer.citations import drop_unused_citations
 from rag.answer.claims import AnswerClaim
 from rag.answer.references import find_cites, tidy_removal
-from rag.answer.tree import map_leaves, map_runs, merge_text, trim_run, walk
 from rag.contract import Decider
 from rag.errors import LlmFailed
 from rag.ledger import Ledger
@@ -85,7 +84,6 @@ class CheckedAnswer:
 
     - ``claims``: the checked claims, with those that were removed
     - ``is_checked``: False if the check failed
-    - ``supports``: for each cited chunk the best support that it gives to a claim
     - ``notes``: lines of the trail on changes
     - ``pruned``: the tree without unused citations, before the ``verdicts`` were applied; ``removed`` counts them
     - ``unchecked``: claims that exceed the budget
@@ -95,13 +93,21 @@ class CheckedAnswer:
     tree: t.Tree
     claims: tuple[CheckedClaim, ...] = ()
     is_checked: bool = True
-    supports: Mapping[int, ChunkSupport] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     verdicts: tuple[ClaimVerdict, ...] = ()
     pruned: t.Tree = ()
     removed: int = 0
     unchecked: tuple[AnswerClaim, ...] = ()
     is_foreign: bool = False
+
+    @property
+    def supports(self) -> Mapping[int, ChunkSupport]:
+        """For each cited chunk the best support that it gives to a claim."""
+        cited = [one for verdict in self.verdicts for one in verdict.support.each if one.number in verdict.claim.chunks]
+        best: dict[int, ChunkSupport] = {}
+        for one in sorted(cited, key=lambda support: support.chance, reverse=True):
+            best.setdefault(one.number, one)
+        return best
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,9 +158,8 @@ class SupportCheck:
     def _apply_verdicts(self, checked: CheckedAnswer, verdicts: Sequence[ClaimVerdict]) -> CheckedAnswer:
         return replace(
             checked,
-            tree=map_runs(checked.pruned, _TreeEditor(self, checked, verdicts).edit_run),
+            tree=t.map_runs(checked.pruned, _TreeEditor(self, checked, verdicts).edit_run),
             claims=tuple(verdict.claim for verdict in verdicts),
-            supports=_best_supports(verdicts),
             notes=tuple(self._notes(checked, verdicts)),
             verdicts=tuple(verdicts),
         )
@@ -179,12 +184,10 @@ class SupportCheck:
 
 
 class _TreeEditor:
-    """Writes the verdicts into a tree, run after run."""
-
     def __init__(self, check: SupportCheck, checked: CheckedAnswer, verdicts: Sequence[ClaimVerdict]) -> None:
         self._check, self._unchecked = check, {claim.number for claim in checked.unchecked}
         self._verdicts = {verdict.answer_claim.number: verdict for verdict in verdicts}
-        spans = (node for node in walk(checked.pruned) if isinstance(node, t.ClaimSpan))
+        spans = (node for node in t.walk(checked.pruned) if isinstance(node, t.ClaimSpan))
         self._spans_left = Counter(span.number for span in spans)
         self._removed: set[int] = set()
         if check.unsupported == "remove":
@@ -195,8 +198,8 @@ class _TreeEditor:
             self._removed = {claim.number for claim in removed} | leads
 
     def edit_run(self, run: tuple[t.Inline, ...]) -> tuple[t.Inline, ...]:
-        edited = merge_text(new for node in run for new in self._edit(node))
-        return trim_run(edited) if self._removed else edited
+        edited = t.merge_text(new for node in run for new in self._edit(node))
+        return t.trim_run(edited) if self._removed else edited
 
     def _edit(self, node: t.Inline) -> Iterator[t.Inline]:
         if not isinstance(node, t.ClaimSpan):
@@ -215,7 +218,7 @@ class _TreeEditor:
         def point_to_best(node: t.Inline) -> t.Inline:
             return replace(node, chunk=_best_chunk(node, verdict.support)) if isinstance(node, t.Cite) else node
 
-        children = map_leaves(span.children, point_to_best)
+        children = t.map_leaves(span.children, point_to_best)
         if passage := verdict.better_passage:
             cite = self._check.form.cite(passage.hit, passage.citation) if is_last else None
             children = _replace_cites(children, cite) if verdict.is_miscited else _append_cite(children, cite)
@@ -249,7 +252,7 @@ def _replace_cites(run: t.Run, cite: t.Cite | None) -> t.Run:
             cite = None
         else:
             tidy_removal(done, rest)
-    return merge_text(done)
+    return t.merge_text(done)
 
 
 def _within_budget(claims: Sequence[AnswerClaim], index: OpenIndex) -> Iterator[AnswerClaim]:
@@ -310,14 +313,6 @@ def overrule(verdict: ClaimVerdict, word: Support | None) -> ClaimVerdict:
     else:
         return verdict
     return replace(verdict, claim=changed, overruled=None if claim.support == word else claim.support)
-
-
-def _best_supports(verdicts: Sequence[ClaimVerdict]) -> Mapping[int, ChunkSupport]:
-    cited = [one for verdict in verdicts for one in verdict.support.each if one.number in verdict.claim.chunks]
-    best: dict[int, ChunkSupport] = {}
-    for one in sorted(cited, key=lambda support: support.chance, reverse=True):
-        best.setdefault(one.number, one)
-    return best
 
 
 def _best_chunk(cite: t.Cite, support: ClaimSupport) -> int:

@@ -118,7 +118,6 @@ class CitationForm(ABC):
 
         Two passages of one title or address have the same mark: side by side it is shown once.
         """
-        del numbers
         return map_runs(tree, _drop_repeated_marks) if self.numbered else tree
 
     def cited_urls(self, hit: Hit) -> tuple[str, ...]:

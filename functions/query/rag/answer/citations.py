@@ -13,7 +13,6 @@ from rag.answer.claims import AnswerClaim
 from rag.answer.parse import normalise_text, parse_markdown
 from rag.answer.references import tidy_removal
 from rag.answer.render import RenderedMarkdown
-from rag.answer.tree import cited_chunks, map_runs, merge_text, plain_text, walk
 from rag.ports import OpenIndex
 from rag.text.sources import is_http, source_urls
 from rag.values.answer import CheckedClaim, Citation, Reference, ReferenceMark, RelatedDoc, Source, Support
@@ -24,7 +23,7 @@ def build_references(
 ) -> tuple[Reference, ...]:
     """Return the passages that ``tree`` cites, numbered in the order of its marks; ``quotes`` are parts of them."""
     references = []
-    for n, number in enumerate(cited_chunks(tree), start=1):
+    for n, number in enumerate(t.cited_chunks(tree), start=1):
         support = _merge_supports(claim.support for claim in claims if number in claim.chunks)
         references.append(Reference(n=n, hit=hits[number], support=support, quote=quotes.get(number, "")))
     return tuple(references)
@@ -39,7 +38,7 @@ def _merge_supports(supports: Iterable[Support | None]) -> Support | None:
 def build_quotes(supports: Mapping[int, ChunkSupport], hits: Mapping[int, Hit]) -> dict[int, str]:
     """Return the part of each chunk that supports a claim best, as plain text."""
     spans = {number: hits[number].chunk.text[one.start : one.end] for number, one in supports.items()}
-    return {number: plain_text(parse_markdown(normalise_text(text))) for number, text in spans.items()}
+    return {number: t.plain_text(parse_markdown(normalise_text(text))) for number, text in spans.items()}
 
 
 def build_citations(
@@ -131,11 +130,11 @@ def drop_unused_citations(
         unused |= here
         kept |= {cite.place for cite in claim.explicit_cites} - here.keys()
     if not unchecked:
-        explicit = (node for node in walk(tree) if isinstance(node, t.Cite) and node.is_explicit)
+        explicit = (node for node in t.walk(tree) if isinstance(node, t.Cite) and node.is_explicit)
         orphaned = [cite for cite in explicit if cite.place not in kept | unused.keys()]
         unused |= {cite.place: cite for cite in _unused_of_all(orphaned, claims, index)}
     removed = unused.keys() - kept
-    pruned = map_runs(tree, lambda run: _remove_cites(run, removed)) if removed else tree
+    pruned = t.map_runs(tree, lambda run: _remove_cites(run, removed)) if removed else tree
     return pruned, sum(unused[place].is_explicit for place in removed)
 
 
@@ -180,4 +179,4 @@ def _remove_cites(run: t.Run, places: Collection[int]) -> t.Run:
             tidy_removal(done, rest)
         else:
             done.append(node)
-    return merge_text(done)
+    return t.merge_text(done)

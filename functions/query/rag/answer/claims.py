@@ -6,6 +6,7 @@ Sentences are split as at ingest. Each claim is a node of the tree, so that a pa
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -18,7 +19,6 @@ import numpy as np
 from rag.answer import tree as t
 from rag.answer.references import find_cites
 from rag.answer.render import render_inline
-from rag.answer.tree import inline_text, merge_text, trim_run, walk
 from rag.ask.remarks import KINDS, Remarks
 from rag.values.answer import Context
 
@@ -93,7 +93,7 @@ def split_claims(
     number, name or code. A short first sentence ("Yes.") is checked together with the ``question``. In an answer
     without citations ``cite_by_overlap`` adds them.
     """
-    if any(isinstance(node, t.Cite) for node in walk(tree)):
+    if any(isinstance(node, t.Cite) for node in t.walk(tree)):
         cite_by_overlap = None
     splitter = _ClaimSplitter(cite_by_overlap, is_name, is_courtesy)
     blocks = tuple(map(splitter.block, tree))
@@ -118,7 +118,7 @@ class _ClaimSplitter:
     is_courtesy: Callable[[str], bool]
     headings: bool = False
     claims: list[AnswerClaim] = field(default_factory=list)
-    apart: dict[int, tuple[t.Cite, ...]] = field(default_factory=dict)
+    apart: defaultdict[int, tuple[t.Cite, ...]] = field(default_factory=lambda: defaultdict(tuple))
     intro: AnswerClaim | None = None
     group: int = 0
 
@@ -144,7 +144,7 @@ class _ClaimSplitter:
             case t.TableBlock():
                 self.intro = None
                 head, *rows = block.children
-                header = " ".join(inline_text(cell.children) for cell in head.children)
+                header = " ".join(t.inline_text(cell.children) for cell in head.children)
                 return replace(block, children=(head, *(self._row(row, header, n) for n, row in enumerate(rows, 1))))
             case _:
                 return block
@@ -153,12 +153,11 @@ class _ClaimSplitter:
         """Return the claims that assert something, or all if none does, with the citations that they may mean."""
         leads = {claim.lead for claim in self.claims}
         others = [claim for claim in self.claims if claim.number not in leads]
-        apart = dict(self.apart)
         for claim in others:
             if not claim.is_assertion:
-                apart[claim.number] = (*apart.get(claim.number, ()), *claim.cites)
+                self.apart[claim.number] += claim.cites
         assertions = [claim for claim in others if claim.is_assertion] or self.claims
-        return _share_cites(assertions, dict(sorted(apart.items())))
+        return _share_cites(assertions, dict(sorted(self.apart.items())))
 
     def drop_courtesies(self, claims: list[AnswerClaim]) -> list[AnswerClaim]:
         """Return ``claims`` without courtesies at both ends, unless there is nothing else."""
@@ -178,24 +177,23 @@ class _ClaimSplitter:
         return not has_name_or_number and self.is_courtesy(claim.markdown)
 
     def _paragraph(self, run: Sequence[t.Inline]) -> tuple[t.Inline, ...]:
-        if not any(map(str.isalnum, inline_text(run))):
-            number = len(self.claims)
-            self.apart[number] = (*self.apart.get(number, ()), *find_cites(run))
+        if not any(map(str.isalnum, t.inline_text(run))):
+            self.apart[len(self.claims)] += find_cites(run)
             return tuple(run)
         nodes: list[t.Inline] = []
         lead = self.intro if self.intro and self.intro.plain.endswith(":") else None
         for sentence in split_sentences(run):
-            words, last = trim_run(sentence), sentence[-1]
+            words, last = t.trim_run(sentence), sentence[-1]
             between = last if isinstance(last, t.LineBreak) else t.Text("" if words == sentence else " ")
             nodes += [self._claim("sentence", words, lead), between]
             lead = None
         self.intro = self.claims[-1]
-        return merge_text(nodes)
+        return t.merge_text(nodes)
 
     def _claim(self, kind: ClaimKind, run: Sequence[t.Inline], lead: AnswerClaim | None) -> t.ClaimSpan:
-        plain = _normalise_spaces(inline_text([node for node in run if not _is_source_link(node)]))
+        plain = _normalise_spaces(t.inline_text([node for node in run if not _is_source_link(node)]))
         if self.cite_by_overlap:
-            cite = self.cite_by_overlap(inline_text([node for node in run if not isinstance(node, t.Link)]))
+            cite = self.cite_by_overlap(t.inline_text([node for node in run if not isinstance(node, t.Link)]))
             run = (*run, cite) if cite else run
         claim = AnswerClaim(
             number=len(self.claims),
@@ -240,7 +238,7 @@ class _ClaimSplitter:
         """Return an item's own words as one claim, or as sentences if they are long."""
         from knowledge.cut.quotable import MAX_CHARS  # late: it brings markdown-it
 
-        words = inline_text(run)
+        words = t.inline_text(run)
         if not any(map(str.isalnum, words)):
             return self._paragraph(run)
         parts = [run] if len(words) <= MAX_CHARS else list(split_sentences(run))
@@ -250,10 +248,10 @@ class _ClaimSplitter:
 
     def _row(self, row: t.TableRow, header: str, number: int) -> t.TableRow:
         run: list[t.Inline] = []
-        is_numbered = inline_text(row.children[0].children).strip(" .") == str(number)  # the first cell only counts
+        is_numbered = t.inline_text(row.children[0].children).strip(" .") == str(number)  # the first cell only counts
         for cell in row.children[is_numbered:]:
             run += [*([t.Text(" ")] if run else []), *cell.children]
-        if not any(map(str.isalnum, inline_text(run))):
+        if not any(map(str.isalnum, t.inline_text(run))):
             return row
         span = self._claim("row", run, None)
         claim = self.claims[span.number]
@@ -267,9 +265,9 @@ class _ClaimSplitter:
 def _is_assertion(run: Sequence[t.Inline], plain: str) -> bool:
     """Return whether a run is more than a question, a line all in bold, or names of sources ("Sources: ...")."""
     regular = [node for node in run if not (isinstance(node, t.Styled) and node.style == "strong")]
-    if plain.endswith(("?", ":")) or not any(inline_text((node,)).strip(" :") for node in regular):
+    if plain.endswith(("?", ":")) or not any(t.inline_text((node,)).strip(" :") for node in regular):
         return False
-    own = inline_text([node for node in run if not isinstance(node, t.Link)])
+    own = t.inline_text([node for node in run if not isinstance(node, t.Link)])
     return not find_cites(run) or any(map(str.isalnum, own.rpartition(":")[2]))
 
 
@@ -327,7 +325,7 @@ def _name_key(text: str) -> str:
 
 def _is_source_link(node: t.Inline) -> bool:
     """Return whether a link only names a source: its text is its own address, or a number ("[1](...)")."""
-    words = inline_text((node,))
+    words = t.inline_text((node,))
     return isinstance(node, t.Link) and not node.is_bare and (node.href in words or not any(map(str.isalpha, words)))
 
 
@@ -372,9 +370,9 @@ def split_sentences(run: Sequence[t.Inline]) -> Iterator[t.Run]:
             head.append(rest.pop(0))
         done = start
         if head:
-            yield merge_text(head)
+            yield t.merge_text(head)
     if rest:
-        yield merge_text(rest)
+        yield t.merge_text(rest)
 
 
 def _starts_at_cites(run: Sequence[t.Inline]) -> Iterator[int]:
@@ -396,7 +394,7 @@ def _text_to_split(node: t.Inline) -> str:
     """Return the text of ``node``, with a letter for each character in which no sentence may end."""
     if isinstance(node, t.Styled):
         return "".join(map(_text_to_split, node.children))
-    text = inline_text((node,))
+    text = t.inline_text((node,))
     return "x" * len(text) if isinstance(node, t.Code | t.Link) else text
 
 

@@ -79,16 +79,16 @@ class CalibratedConfidence:
             chance = chance_faithful(answer.claims, self.shift)
         else:
             slope, shift = evidence.evidence.odds
-            chance = _logistic(slope * log_odds(signals) + shift)
+            chance = 1 / (1 + math.exp(-(slope * log_odds(signals) + shift)))
         absent = not_mentioned(evidence.evidence, evidence.hits)
         if absent or evidence.doubt:
             chance = min(chance, UNMENTIONED_CAP if answer.is_quoted else DOUBTFUL_CAP)
-        level = faithful_level(chance) if is_checked else _level(100 * chance, 100 * QUOTE_HIGH, 100 * QUOTE_MEDIUM)
+        high, medium = (FAITHFUL_HIGH, FAITHFUL_MEDIUM) if is_checked else (QUOTE_HIGH, QUOTE_MEDIUM)
         sources = f"{_plural(len(answer.citations), 'source')} cited"
         reason = f"best match {max(hit.parts['dense'] for hit in evidence.hits):.0%}, {sources}"
         if absent:
             reason = f"{reason}, no mention of {' or '.join(absent)}"
-        return Confidence(level, round(100 * chance, 1), reason, own.score)
+        return Confidence(_level(chance, high, medium), round(100 * chance, 1), reason, own.score)
 
 
 def answer_signals(answer: FinishedAnswer, evidence: Proceed) -> Mapping[str, float] | None:
@@ -133,16 +133,7 @@ def mean_support(claims: Sequence[CheckedClaim]) -> float:
 
 def chance_faithful(claims: Sequence[CheckedClaim], shift: float = 0.0) -> float:
     """Return the chance (0..1) that an answer with these claims is faithful; ``shift`` is added to its log odds."""
-    return _logistic(CLAIM_INTERCEPT + CLAIM_WEIGHT * mean_support(claims) + shift)
-
-
-def faithful_level(chance: float) -> Level:
-    """Return the level of a model's answer."""
-    return _level(chance, FAITHFUL_HIGH, FAITHFUL_MEDIUM)
-
-
-def _logistic(log_odds: float) -> float:
-    return 1 / (1 + math.exp(-log_odds))
+    return 1 / (1 + math.exp(-(CLAIM_INTERCEPT + CLAIM_WEIGHT * mean_support(claims) + shift)))
 
 
 def _level(value: float, high: float, medium: float) -> Level:
@@ -275,32 +266,29 @@ def has_no_support(claims: Sequence[CheckedClaim]) -> bool:
 
 
 def add_routing(answer: Answer, route: Callable[[Answer], Routing] | None) -> Answer:
-    """Return ``answer`` with its routing; an escalated answer has a Low confidence, whatever its score."""
-    routing = answer.routing or check_escalation(answer) or (route(answer) if route else None)
+    """Return ``answer`` with its routing; an escalated answer has a Low confidence, whatever its score.
+
+    With every ``route`` an answer is escalated that cites no source, or whose claims have no support.
+    """
+    routing = answer.routing
+    if routing is None and not answer.refused and not answer.citations:
+        routing = Routing("escalate", "No statement of the answer cites a source that was found")
+    elif routing is None and has_no_support(answer.statements):
+        routing = Routing("escalate", "The sources support none of the statements that were made")
+    elif routing is None and route:
+        routing = route(answer)
     confidence = answer.confidence
     if routing and routing.action == "escalate":
         confidence = replace(confidence, level="Low")
     return replace(answer, routing=routing, confidence=confidence)
 
 
-def check_escalation(answer: Answer) -> Routing | None:
-    """Return the escalation of an answer that cites no source, or whose claims have no support.
-
-    None for every other answer, and for a refusal.
-    """
-    if not answer.refused and not answer.citations:
-        return Routing("escalate", "No statement of the answer cites a source that was found")
-    if has_no_support(answer.statements):
-        return Routing("escalate", "The sources support none of the statements that were made")
-    return None
-
-
 @dataclass(frozen=True, slots=True)
 class ConfidenceRouter:
-    """Routes an answer by its citations and its confidence.
+    """Routes an answer by its confidence.
 
-    An empty search result means a gap in the knowledge base. Escalated are refusals of the model, answers without a
-    source or support, and confidences below ``escalate_below`` (0..100). All others are returned.
+    An empty search result means a gap in the knowledge base. Escalated are refusals of the model and confidences below
+    ``escalate_below`` (0..100); ``add_routing`` escalates answers without a source or support. All others are returned.
     """
 
     escalate_below: float = ESCALATE_BELOW
@@ -311,8 +299,6 @@ class ConfidenceRouter:
             return Routing("augment_kb", "Nothing relevant was found: the knowledge base may lack this topic")
         if answer.refused:
             return Routing("escalate", "The documents found do not answer the question")
-        if routing := check_escalation(answer):
-            return routing
         score = answer.confidence.score
         if score < self.escalate_below:
             return Routing("escalate", f"Confidence {score:g} is below {self.escalate_below:g}")

@@ -17,7 +17,6 @@ from rag.answer.references import cite_by_overlap
 from rag.answer.render import JsonNode, json_nodes, render_inline, render_markdown
 from rag.answer.restrict_links import RestrictLinks
 from rag.answer.streaming_parser import ParsedAnswer, StreamingParser
-from rag.answer.tree import map_runs, plain_text, trim_run
 from rag.ask.remarks import Remarks
 from rag.contract import begins_with_decline, is_empty
 from rag.ledger import Ledger
@@ -101,7 +100,7 @@ class AnswerFinisher:
             blocks = RestrictLinks([passage.hit.chunk])(parsed, cited=(chunk,))
             if not blocks:
                 continue
-            text = plain_text(blocks)
+            text = t.plain_text(blocks)
             cite = self.form.cite(passage.hit, passage.citation, is_explicit=True, place=len(claims))
             tree += _append_cite(_mark_claim(blocks, len(claims)), cite)
             claims.append(
@@ -115,7 +114,7 @@ class AnswerFinisher:
             )
             if chunk not in quotes:
                 marked = parsed if quote.marked == quote.text else _parse_quote(quote.marked)
-                quotes[chunk] = plain_text(marked) if quote.marked else text
+                quotes[chunk] = t.plain_text(marked) if quote.marked else text
         if not tree:
             return self._refuse()
         checked = CheckedAnswer(tuple(tree), tuple(claims))
@@ -123,7 +122,7 @@ class AnswerFinisher:
 
     def __call__(self, parsed: ParsedAnswer, context: Context, ledger: Ledger) -> FinishedAnswer:
         """Return the answer that a model wrote from ``context``."""
-        text = plain_text(parsed.tree)
+        text = t.plain_text(parsed.tree)
         if is_empty(text):
             return self._refuse(removed=parsed.removed)
         if begins_with_decline(text, self.decline):  # it may cite where it did not find the answer: that is no source
@@ -131,7 +130,7 @@ class AnswerFinisher:
         checked = self._judge(self._check(parsed, context, ledger), context, ledger)
         evidence, pruned = context.evidence, checked.removed
         is_foreign = checked.is_foreign or (evidence is not None and evidence.foreign)
-        if is_empty(plain_text(checked.tree)):
+        if is_empty(t.plain_text(checked.tree)):
             refusal = self._refuse(removed=parsed.removed + pruned, claims=checked.claims, notes=checked.notes)
             return replace(refusal, is_unfounded=not is_foreign)
         restrict = RestrictLinks(passage.hit.chunk for passage in context.passages)
@@ -231,7 +230,7 @@ def removed_note(removed: int) -> tuple[str, ...]:
 
 
 def _remove_cites(tree: t.Tree) -> t.Tree:
-    return map_runs(tree, lambda run: trim_run([node for node in run if not isinstance(node, t.Cite)]))
+    return t.map_runs(tree, lambda run: t.trim_run([node for node in run if not isinstance(node, t.Cite)]))
 
 
 def _parse_quote(text: str) -> t.Tree:
@@ -244,7 +243,7 @@ def _mark_claim(blocks: t.Tree, number: int) -> t.Tree:
 
     return tuple(
         replace(block, children=mark(())) if isinstance(block, t.CodeBlock) else block
-        for block in map_runs(blocks, mark)
+        for block in t.map_runs(blocks, mark)
     )
 
 

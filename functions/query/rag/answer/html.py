@@ -14,7 +14,6 @@ from html import unescape
 from itertools import chain, groupby
 
 from rag.answer import tree as t
-from rag.answer.tree import inline_text, iter_runs, join_lines, merge_text, trim_run
 
 type Node = t.Inline | t.Block
 
@@ -99,16 +98,16 @@ def _styled(element: Element) -> Sequence[Node]:
 
 def _as_run(nodes: Sequence[Node]) -> t.Run:
     """Return ``nodes`` as a run, blocks among them as their words on one line."""
-    return merge_text(nodes) if all(map(_is_inline, nodes)) else join_lines(group_blocks(nodes))  # type: ignore[arg-type]
+    return t.merge_text(nodes) if all(map(_is_inline, nodes)) else t.join_lines(group_blocks(nodes))  # type: ignore[arg-type]
 
 
 def _flatten(nodes: Sequence[Node], is_same: Callable[[t.Inline], bool]) -> t.Run:
     """Return ``nodes`` as a run in which the nodes of the element's own kind are unwrapped."""
-    return merge_text(chain.from_iterable(node.children if is_same(node) else (node,) for node in _as_run(nodes)))  # type: ignore[union-attr]
+    return t.merge_text(chain.from_iterable(node.children if is_same(node) else (node,) for node in _as_run(nodes)))  # type: ignore[union-attr]
 
 
 def _heading(element: Element) -> Sequence[Node]:
-    words = join_lines(_unwrap(element))
+    words = t.join_lines(_unwrap(element))
     return (t.Heading(words, int(element.name[1]), line=element.line),) if words else ()
 
 
@@ -128,7 +127,7 @@ def _list(element: Element) -> Sequence[Node]:
 
 def _cell(element: Element) -> Sequence[Node]:
     align = _ALIGN.search(element.attributes.get("style", ""))
-    return (t.TableCell(join_lines(group_blocks(element.nodes)), align[0] if align else "", line=element.line),)
+    return (t.TableCell(t.join_lines(group_blocks(element.nodes)), align[0] if align else "", line=element.line),)
 
 
 def _row(element: Element) -> Sequence[Node]:
@@ -148,8 +147,8 @@ _CONVERTERS: Mapping[str, Callable[[Element], Sequence[Node]]] = {
     **{f"h{level}": _heading for level in range(1, 7)},
     "a": _link,
     "sup": lambda element: (t.Text("^"), *element.nodes),
-    "code": lambda element: (t.Code(inline_text(_as_run(element.nodes))),),
-    "pre": lambda element: (_code_block(inline_text(_as_run(element.nodes)), "", element.line),),
+    "code": lambda element: (t.Code(t.inline_text(_as_run(element.nodes))),),
+    "pre": lambda element: (_code_block(t.inline_text(_as_run(element.nodes)), "", element.line),),
     "blockquote": partial(_container, t.BlockQuote),
     "ul": _list,
     "ol": _list,
@@ -173,12 +172,12 @@ def group_blocks(nodes: Sequence[Node], line: int = 0, *, in_list: bool = False)
     blocks: list[t.Block] = []
     for kind, group in groupby(nodes, kind_of):
         if kind == "inline":
-            words = trim_run(tuple(group))  # type: ignore[arg-type]
+            words = t.trim_run(tuple(group))  # type: ignore[arg-type]
             blocks += [t.Paragraph(words, line=line)] if words else []
         elif kind == "item" and not in_list:
             blocks.append(t.ListBlock(tuple(group), line=line))  # type: ignore[arg-type]
         elif kind == "row":
-            blocks += [t.Paragraph(words, line=line) for words in iter_runs(group) if words]  # type: ignore[arg-type]
+            blocks += [t.Paragraph(words, line=line) for words in t.iter_runs(group) if words]  # type: ignore[arg-type]
         else:
             blocks += group  # type: ignore[arg-type]
     return tuple(blocks)

@@ -70,7 +70,6 @@ class _TreeBuilder:
         self._dropped = ""  # the name of the element that is being dropped with its content
 
     def add(self, token: Token) -> None:
-        """Add the next block token."""
         self.line = token.map[0] if token.map else self.line
         match token.type:
             case "inline":
@@ -140,7 +139,6 @@ class _TreeBuilder:
             self._close()
 
     def _close(self) -> None:
-        """Close the innermost element."""
         for node in html.element_nodes(self.open.pop()):
             self._put(self._with_gaps(node) if isinstance(node, t.ListItem) else node)
 

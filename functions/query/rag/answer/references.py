@@ -16,7 +16,6 @@ from itertools import count
 from knowledge.model.values import Hit
 from rag.answer import tree as t
 from rag.answer.citation_forms import CitationForm
-from rag.answer.tree import inline_text, map_runs, merge_text, trim_run, walk_run
 from rag.contract import NamedSource, ResolvedMark
 from rag.text.stems import content_stems
 
@@ -52,16 +51,16 @@ class ReferenceResolver:
 
     def __call__(self, tree: t.Tree) -> t.Tree:
         """Return ``tree`` with citations in place of its marks."""
-        return map_runs(tree, self._resolve_run)
+        return t.map_runs(tree, self._resolve_run)
 
     def _resolve_run(self, run: tuple[t.Inline, ...]) -> tuple[t.Inline, ...]:
         self._text += "\n"
         resolved = self._resolve(run)
-        return run if resolved == run else trim_run(resolved)
+        return run if resolved == run else t.trim_run(resolved)
 
     def _resolve(self, run: Sequence[t.Inline]) -> tuple[t.Inline, ...]:
         done: list[t.Inline] = []
-        rest = list(merge_text(run))
+        rest = list(t.merge_text(run))
         while rest:
             node = rest.pop(0)
             if isinstance(node, t.Mark):
@@ -69,19 +68,19 @@ class ReferenceResolver:
                 continue
             if isinstance(node, t.Link) and (source := self._form.resolve_link(node, self._hits)):
                 self.valid += 1
-                self._text += inline_text(node.children)
+                self._text += t.inline_text(node.children)
                 link = replace(node, children=tuple(one for one in node.children if not isinstance(one, t.Mark)))
-                is_mark = node.is_bare or not inline_text(link.children).strip()
+                is_mark = node.is_bare or not t.inline_text(link.children).strip()
                 done += [self._cite(source, source.raw)] if is_mark else [link, self._cite(source, "")]
                 continue
-            self._text += inline_text((node,))
+            self._text += t.inline_text((node,))
             if not isinstance(node, t.Styled | t.Link):
                 done.append(node)
             elif children := self._resolve(node.children):
                 done.append(replace(node, children=children))
             else:  # all its children were removed marks
                 tidy_removal(done, rest)
-        return merge_text(done)
+        return t.merge_text(done)
 
     def _resolve_mark(self, mark: t.Mark, done: list[t.Inline], rest: list[t.Inline]) -> None:
         """Add the citations of ``mark`` to ``done``, or tidy up around it if it has none."""
@@ -98,7 +97,7 @@ class ReferenceResolver:
             tidy_removal(done, rest)
         elif meaning.changed:
             spaced = (node for one in meaning.named for node in (t.Text(" "), self._cite(one, one.raw)))
-            done += merge_text(spaced)[1:]
+            done += t.merge_text(spaced)[1:]
         else:  # the mark itself stands for all its citations
             first, *others = meaning.named
             done += [self._cite(first, mark.raw), *(self._cite(one, "") for one in others)]
@@ -143,7 +142,7 @@ def cite_by_overlap(form: CitationForm, hits: Sequence[Hit]) -> Callable[[str], 
 
 def find_cites(run: Sequence[t.Inline]) -> tuple[t.Cite, ...]:
     """Return the citations in a run of nodes, in their order."""
-    return tuple(node for node in walk_run(run) if isinstance(node, t.Cite))
+    return tuple(node for node in t.walk_run(run) if isinstance(node, t.Cite))
 
 
 class WordOverlap:
@@ -189,7 +188,7 @@ def tidy_removal(done: list[t.Inline], rest: list[t.Inline]) -> None:
     before, behind = _strip_sentence(*_strip_brackets(before, behind), begins=begins, ends=ends)
     if behind[:1].isspace() or behind[:1] in _STOPS or not (behind or rest):
         before = before.rstrip(" \t")
-    rest[:0] = merge_text((t.Text(before + behind),))
+    rest[:0] = t.merge_text((t.Text(before + behind),))
 
 
 def _strip_brackets(before: str, behind: str) -> tuple[str, str]:

@@ -15,7 +15,6 @@ from typing import Any
 
 from rag.answer import tree as t
 from rag.answer.restrict_links import BARE_ADDRESS, link_addresses
-from rag.answer.tree import inline_text, trim_run
 from rag.contract import BRACKETS
 
 _MARKUP = re.compile(r"[\\`~\[\]|]|<(?=[A-Za-z/!?])|&(?=#?\w+;)|(?<!\s)\*|\*(?!\s|\Z)|(?<![^\W_])_|_(?![^\W_])")
@@ -196,7 +195,7 @@ class _MarkdownWriter:
 
     def _write_styled(self, styled: t.Styled) -> None:
         """Write styled nodes with the blanks at their ends outside of the markers."""
-        words, inner = inline_text(styled.children), trim_run(styled.children)
+        words, inner = t.inline_text(styled.children), t.trim_run(styled.children)
         if words[:1].isspace() and inner and not self._begins_line:
             self._put(" ")
         marker = _STYLE_MARKERS[styled.style][self._last_char() == "*"] if inner else ""

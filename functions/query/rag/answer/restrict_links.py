@@ -15,7 +15,6 @@ from html import unescape
 
 from knowledge.model.values import Chunk
 from rag.answer import tree as t
-from rag.answer.tree import inline_text, map_runs, merge_text, walk, walk_run
 from rag.text.sources import address_key
 
 # What Markdown renderers link by themselves (GitHub's rules), and a little more.
@@ -53,13 +52,14 @@ class RestrictLinks:
         blocks: list[t.Block] = []
         for block in tree:
             self.allow_cited(block)
-            self.removed += sum(isinstance(node, t.Link) and not self.is_allowed(node.href) for node in walk((block,)))
-            blocks += map_runs((block,), self._run)
+            links = [node for node in t.walk((block,)) if isinstance(node, t.Link)]
+            self.removed += sum(not self.is_allowed(link.href) for link in links)
+            blocks += t.map_runs((block,), self._run)
         return tuple(blocks)
 
     def allow_cited(self, block: t.Block) -> None:
         """Allow the addresses of the passages that ``block`` cites."""
-        cites = (node for node in walk((block,)) if isinstance(node, t.Cite) and node.is_explicit)
+        cites = (node for node in t.walk((block,)) if isinstance(node, t.Cite) and node.is_explicit)
         self._cited = self._cited.union(*(cite.candidates for cite in cites))
 
     def is_allowed(self, href: str) -> bool:
@@ -72,7 +72,8 @@ class RestrictLinks:
 
     def _run(self, run: t.Run) -> t.Run:
         may_link = any(
-            isinstance(node, t.Link) or (isinstance(node, t.Text) and _HINT.search(node.text)) for node in walk_run(run)
+            isinstance(node, t.Link) or (isinstance(node, t.Text) and _HINT.search(node.text))
+            for node in t.walk_run(run)
         )
         return _restrict_run(run, self.is_allowed) if may_link else run
 
@@ -96,9 +97,9 @@ def _restrict_run(run: Iterable[t.Inline], is_allowed: Callable[[str], bool], *,
 
     def restrict_bare(node: t.Text | t.Link) -> t.Inline:
         stays = isinstance(node, t.Text) or (not in_link and is_allowed(node.href))
-        return node if stays else t.Code(inline_text((node,)))
+        return node if stays else t.Code(t.inline_text((node,)))
 
-    return merge_text(restricted for node in run for restricted in restrict(node))
+    return t.merge_text(restricted for node in run for restricted in restrict(node))
 
 
 def allowed_urls(chunk: Chunk) -> frozenset[str]:

@@ -20,7 +20,6 @@ from rag.answer.parse import MAX_CHARS, normalise_text, parse_markdown
 from rag.answer.references import JOINT, OPENING, ReferenceResolver
 from rag.answer.render import JsonNode, json_nodes, render_markdown
 from rag.answer.restrict_links import RestrictLinks
-from rag.answer.tree import cited_chunks, plain_text, trim_run, walk, walk_run
 from rag.contract import may_decline
 from rag.values.answer import Context
 from rag.values.request import Delta, Listen, Patch
@@ -94,7 +93,7 @@ class _Rendering:
 
     def reference_numbers(self, blocks: t.Tree) -> dict[int, int]:
         """Return the references' numbers, from 1 on, by chunk, where ``blocks`` follow the finished ones."""
-        order = dict.fromkeys((*self.cited, *cited_chunks(blocks)))
+        order = dict.fromkeys((*self.cited, *t.cited_chunks(blocks)))
         return {chunk: number for number, chunk in enumerate(order, start=1)}
 
     def markdown_with(self, block: t.Block) -> str:
@@ -105,7 +104,7 @@ class _Rendering:
 
     def add(self, block: t.Block) -> _Rendering:
         """Return the rendering with ``block`` finished too."""
-        opening = f"{self.opening}\n{plain_text((block,))}"[:_OPENING_CHARS]
+        opening = f"{self.opening}\n{t.plain_text((block,))}"[:_OPENING_CHARS]
         cited = tuple(self.reference_numbers((block,)))
         return _Rendering(self.form, self.markdown_with(block), block, cited, opening)
 
@@ -174,7 +173,6 @@ class StreamingParser:
             self._rendering = self._rendering.add(block)
 
     def _stable_block(self, block: t.Block, source: str) -> t.Block | None:
-        """Return the stable part of the last block."""
         # Copies resolve and restrict it: what they remember of a block that still grows is provisional.
         tree = copy(self._references)((block,))
         if not tree:
@@ -189,7 +187,7 @@ class StreamingParser:
         if self.listen is None:
             return
         rendering, unfinished = self._rendering, (last,) if last else ()
-        if self._decline and may_decline(f"{rendering.opening}\n{plain_text(unfinished)}", self._decline):
+        if self._decline and may_decline(f"{rendering.opening}\n{t.plain_text(unfinished)}", self._decline):
             self.listen(Delta(""))
             return
         self._decline = ""
@@ -237,7 +235,7 @@ def _stable_part(block: t.Block, source: str, is_allowed: Callable[[str], bool])
 
     With a tag outside of code nothing is stable: it may make several blocks of one.
     """
-    tags_in_code = sum(len(_TAG.findall(node.text)) for node in walk((block,)) if isinstance(node, t.Code))
+    tags_in_code = sum(len(_TAG.findall(node.text)) for node in t.walk((block,)) if isinstance(node, t.Code))
     if not isinstance(block, t.CodeBlock) and len(_TAG.findall(source)) > tags_in_code:
         return None
     match block:
@@ -267,7 +265,7 @@ def _stable_run(run: Sequence[t.Inline], is_allowed: Callable[[str], bool], *, e
             case t.Text(text) if unsure := _MAY_PAIR.search(text):
                 return _whole_words([*stable, t.Text(text[: unsure.start()])])
             case t.Styled():
-                is_unsure = any(_BINDS.search(one.text) for one in walk_run((node,)) if isinstance(one, t.Text))
+                is_unsure = any(_BINDS.search(one.text) for one in t.walk_run((node,)) if isinstance(one, t.Text))
             case t.Link():
                 is_unsure = not is_allowed(node.href)
             case t.Cite():
@@ -277,7 +275,7 @@ def _stable_run(run: Sequence[t.Inline], is_allowed: Callable[[str], bool], *, e
         if is_unsure:
             return _whole_words(stable)
         stable.append(node)
-    return _without_partial_mark(trim_run(stable)) if ended else _whole_words(stable)
+    return _without_partial_mark(t.trim_run(stable)) if ended else _whole_words(stable)
 
 
 def _whole_words(run: list[t.Inline]) -> t.Run:
@@ -285,11 +283,11 @@ def _whole_words(run: list[t.Inline]) -> t.Run:
     while run:
         node = run.pop()
         if isinstance(node, t.LineBreak):
-            return _without_partial_mark(trim_run(run))
+            return _without_partial_mark(t.trim_run(run))
         if isinstance(node, t.Text):
             ends = [match.start() for match in _BETWEEN_WORDS.finditer(node.text)]
             if ends:
-                return _without_partial_mark(trim_run([*run, t.Text(node.text[: ends[-1]])]))
+                return _without_partial_mark(t.trim_run([*run, t.Text(node.text[: ends[-1]])]))
     return ()
 
 
@@ -301,4 +299,4 @@ def _without_partial_mark(run: t.Run) -> t.Run:
     begun = _MAY_CITE.search(last.text)
     text = last.text[: begun.start()] if begun else last.text
     ends = next((found.start() for found in _MAY_GO.finditer(text) if found.end() == len(text)), len(text))
-    return trim_run([*run[:-1], t.Text(text[:ends])])
+    return t.trim_run([*run[:-1], t.Text(text[:ends])])

@@ -33,7 +33,9 @@ def test_routing(
 ) -> None:
     refused = confidence in (NO_SOURCES, NOT_ANSWERED)
     answer = make_answer(confidence=confidence, refused=refused, citations=citations, completion=completion)
-    assert ConfidenceRouter(40)(answer).action == action
+    routing = add_routing(answer, ConfidenceRouter(40)).routing
+    assert routing is not None
+    assert routing.action == action
 
 
 @pytest.mark.parametrize(("score", "level"), [(79.9, "Low"), (80.0, "High")])
