@@ -1,4 +1,4 @@
-"""The result as one self-contained page of HTML; the texts of documents and questions are escaped."""
+"""The result as one self-contained page of HTML, made of page.html, which escapes all texts."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from jinja2 import Environment, FileSystemLoader
 
 from evaluate.figures import (
     change_rows,
@@ -26,7 +27,7 @@ from evaluate.intervals import BINS, Bin, wilson
 from evaluate.judge import excerpt
 
 if TYPE_CHECKING:
-    from evaluate.figures import Figure, MetricChange
+    from evaluate.figures import MetricChange
     from evaluate.judge import JudgedQuestion
     from evaluate.report import Report
 
@@ -156,8 +157,7 @@ def _svg(name: str, x_name: str, y_name: str, parts: Sequence[str]) -> str:
     )
 
 
-STYLE = Path(__file__).with_name("page.css")
-TILES = {
+CAPTIONS = {
     "right": "of the questions that your documents answer",
     "falseRefusals": "of the same questions",
     "falseAnswers": "of the questions that they do not answer",
@@ -169,144 +169,41 @@ TILES = {
 
 def page(report: Report, changes: Sequence[MetricChange]) -> str:
     """Return the page: the main figures, changes, the worst results, plots, all figures and every question."""
-    title = "How well it answers"
-    notes = "".join(f"<p>{escape(one)}</p>" for one in report.notes)
-    parts = [
-        "<!doctype html>",
-        '<html lang="en"><head><meta charset="utf-8">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">",
-        f"<title>{title}</title><style>{STYLE.read_text(encoding='utf-8')}</style></head><body><main>",
-        f"<h1>{title}</h1>",
-        f'<p class="quiet">{len(report.judged)} questions to {escape(report.index)}, profile {escape(report.profile)}, '
-        f"written by {escape(report.model)}</p>",
-        f'<div class="notes">{notes}</div>' if notes else "",
-        *_render_tiles(report.figures),
-        *_render_changes(changes),
-        *_render_worst(worst_results(report.judged)),
-        *_render_plots(report.judged),
-        *_render_figures(report.figures),
-        *_render_stages(report.judged),
-        *_render_questions(report.judged),
-        f'<p class="small quiet">Index {escape(report.version)}, seed {report.seed}, '
-        f"replies in {escape(report.results_path)}</p>",
-        "</main></body></html>",
-    ]
-    return "\n".join(parts) + "\n"
+    loader = FileSystemLoader(Path(__file__).parent)
+    template = Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True).get_template(
+        "page.html"
+    )
+    return template.render(
+        report=report,
+        captions=CAPTIONS,
+        sure_false_answers=sum(one.hits or 0 for one in report.figures if one.metric.name == "sureFalseAnswers"),
+        changes=change_rows(changes),
+        worst=worst_results(report.judged),
+        plots=list(_draw_plots(report.judged)),
+        groups=groupby(visible_figures(report.figures), key=lambda figure: figure.metric.group),
+        stages=stage_rows(report.judged),
+        describe_fault=describe_fault,
+        excerpt=excerpt,
+        format_interval=format_interval,
+        format_result=format_result,
+        range_bar=range_bar,
+    )
 
 
-def _render_tiles(figures: Sequence[Figure]) -> Iterator[str]:
-    yield '<div class="tiles">'
-    for figure in figures:
-        if (caption := TILES.get(figure.metric.name)) and figure.value is not None:
-            count, _, share = format_result(figure).partition(" (")
-            yield f'<div class="tile"><h3>{escape(figure.metric.plain)}</h3>'
-            yield f"<b>{count} <small>{share.rstrip(')')}</small></b>"
-            yield range_bar(figure.value, figure.low, figure.high) if figure.hits is not None else ""
-            low = ""
-            if figure.metric.name == "falseAnswers":
-                sure = sum(one.hits or 0 for one in figures if one.metric.name == "sureFalseAnswers")
-                low = f"; {(figure.hits or 0) - sure} of them marked Low"
-            yield f'<div class="small quiet">{escape(caption)}; likely {format_interval(figure)}{low}</div></div>'
-    yield "</div>"
-
-
-def _render_figures(figures: Sequence[Figure]) -> Iterator[str]:
-    yield "<h2>All figures</h2>"
-    yield '<p class="quiet">The likely range holds the true figure in 95 of 100 such measurements.</p>'
-    yield _table("", "Result", "Likely range", "", "Metric", "n")
-    for group, members in groupby(visible_figures(figures), key=lambda figure: figure.metric.group):
-        yield f'<tr class="group"><td colspan="6">{escape(group)}</td></tr>'
-        for one in members:
-            metric, bar = one.metric, ""
-            if one.value is not None and metric.unit in {"share", "score"}:
-                bar = range_bar(one.value, one.low, one.high, width=120)
-            cells = (f'<td class="number">{cell}</td>' for cell in (format_result(one), format_interval(one)))
-            yield (
-                f"<tr><td>{escape(metric.plain)}</td>{''.join(cells)}<td style='min-width:8rem'>{bar}</td>"
-                f'<td class="technical">{escape(metric.technical)} <code>{metric.name}</code></td><td>{one.n}</td></tr>'
-            )
-    yield "</table></div>"
-
-
-def _render_plots(judged: Sequence[JudgedQuestion]) -> Iterator[str]:
+def _draw_plots(judged: Sequence[JudgedQuestion]) -> Iterator[tuple[str, str, str]]:
+    """Yield the title, the caption and the drawing of each plot that there are results for."""
     answers = [(one.score / 100, one.right) for one in judged if one.answered and one.right is not None]
-    times = [one.ms for one in judged if not one.failed]
-    plots = []
     if answers:
-        plots += [
-            (
-                "Does the confidence mean what it says?",
-                "Each dot is a tenth of the scale, larger where it holds more answers. On the dashed line the "
-                "confidence is exact; above it the service is too modest, below it too sure. Bars are likely ranges.",
-                reliability_plot(reliability_bins(judged)),
-            ),
-            (
-                "Which answers can be trusted?",
-                "The best picture has all wrong answers on the left and all right ones on the right.",
-                score_plot(answers),
-            ),
-        ]
-    if times:
-        plots.append(("How long does a question take?", "All stages together, on this machine.", latency_plot(times)))
-    yield '<h2>Confidence and time</h2><div class="plots">'
-    for name, caption, plot in plots:
-        yield f"<figure><h3>{name}</h3>{plot}<figcaption>{caption}</figcaption></figure>"
-    yield "</div>"
-
-
-def _render_worst(worst: Sequence[JudgedQuestion]) -> Iterator[str]:
-    if not worst:
-        return
-    yield "<h2>Look at these first</h2>"
-    yield '<p class="quiet">Wrong answers, the surest first; then questions that were declined.</p>'
-    yield '<div class="cases">'
-    for one in worst:
-        fault = f'<span class="bad">{escape(describe_fault(one))}</span>'
-        rows = {"What is wrong": f"{fault}, confidence {one.score:.0f} of 100"}
-        if one.gold:
-            rows["Expected"] = escape(one.gold)
-        if one.expected:
-            rows["Stands in"] = escape(", ".join(one.expected))
-        rows["It said"] = escape(excerpt(one.said))
-        lines = "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in rows.items())
-        yield f'<div class="case"><h3>{escape(one.question)}</h3><dl>{lines}</dl></div>'
-    yield "</div>"
-
-
-def _render_changes(changes: Sequence[MetricChange]) -> Iterator[str]:
-    if not changes:
-        return
-    yield "<h2>Beside the older measurement</h2><p>Each figure over the questions that both have it for.</p>"
-    yield _table("", "Before", "Now", "Change", "Likely range", "")
-    marks = {"better": "good", "worse": "bad"}
-    for name, *values, verdict in change_rows(changes):
-        cells = "".join(f'<td class="number">{cell}</td>' for cell in values)
-        cells += f'<td class="number {marks.get(verdict, "quiet")}">{verdict}</td>'
-        yield f"<tr><td>{escape(name)}</td>{cells}</tr>"
-    yield "</table></div>"
-
-
-def _render_stages(judged: Sequence[JudgedQuestion]) -> Iterator[str]:
-    yield "<h2>Where the time goes</h2>"
-    yield _table("Stage", "Usual", "One in 20 longer than")
-    for row in stage_rows(judged):
-        yield f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>"
-    yield "</table></div>"
-
-
-def _render_questions(judged: Sequence[JudgedQuestion]) -> Iterator[str]:
-    yield "<details><summary>Every question</summary>"
-    yield _table("Question", "Verdict", "Confidence", "It said")
-    for one in judged:
-        fault = describe_fault(one)
-        fine = "right" if one.right else "declined" if one.refused else "no label tells"
-        verdict = f'<td class="bad">{escape(fault)}</td>' if fault else f"<td>{fine}</td>"
-        texts = f'<td class="text">{escape(one.question)}</td>{verdict}<td>{one.score:.0f}</td><td class="text">'
-        yield f"<tr>{texts}{escape(excerpt(one.said))}</td></tr>"
-    yield "</table></div></details>"
-
-
-def _table(*heads: str) -> str:
-    """Return the beginning of a table; two end tags close it."""
-    return f'<div class="scroll"><table><tr>{"".join(f"<th>{head}</th>" for head in heads)}</tr>'
+        yield (
+            "Does the confidence mean what it says?",
+            "Each dot is a tenth of the scale, larger where it holds more answers. On the dashed line the "
+            "confidence is exact; above it the service is too modest, below it too sure. Bars are likely ranges.",
+            reliability_plot(reliability_bins(judged)),
+        )
+        yield (
+            "Which answers can be trusted?",
+            "The best picture has all wrong answers on the left and all right ones on the right.",
+            score_plot(answers),
+        )
+    if times := [one.ms for one in judged if not one.failed]:
+        yield "How long does a question take?", "All stages together, on this machine.", latency_plot(times)
