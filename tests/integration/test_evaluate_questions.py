@@ -83,7 +83,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
         return watched
 
-    monkeypatch.setattr(asking, "asker", asker)
+    monkeypatch.setattr("ragctl.evaluate_questions.asker", asker)
     return seen
 
 
@@ -153,7 +153,7 @@ def test_an_interrupted_run_goes_on_where_it_was(run: Run, home: Path, monkeypat
         return interrupted
 
     with monkeypatch.context() as patch:
-        patch.setattr(asking, "asker", asker)
+        patch.setattr("ragctl.evaluate_questions.asker", asker)
         status, out, _ = run(*OWN, "--json")
 
     assert status == 130

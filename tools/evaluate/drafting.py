@@ -7,13 +7,16 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import numpy as np
 
 from evaluate.judge import contains
-
-if TYPE_CHECKING:
-    from knowledge.model.values import Chunk
-    from rag.wiring.application import Application
+from knowledge.cut.quotable import quotable_units
+from knowledge.cut.units import UnitKind
+from knowledge.model.values import Chunk
+from rag.errors import LlmError
+from rag.values.chat import Deadline, Message
+from rag.wiring.application import Application
 
 ANSWER_CHARS = range(15, 121)
 """The length of a sentence's part that a draft takes as the answer."""
@@ -52,8 +55,6 @@ type Drafter = Callable[[Chunk], Iterator[DraftedQuestion]]
 
 def spread_evenly(chunks: Iterable[Chunk], *, seed: int) -> list[Chunk]:
     """Shuffle the chunks so that the first n come from as many documents as possible."""
-    import numpy as np
-
     random = np.random.default_rng(seed)
     documents: dict[str, list[Chunk]] = {}
     for chunk in chunks:
@@ -90,9 +91,6 @@ def drafter(service: Application, warn: Callable[[str], None]) -> Drafter:
 
     After the model's first failure, which ``warn`` reports, all drafts are by template.
     """
-    from rag.errors import LlmError
-    from rag.values.chat import Deadline, Message
-
     chat = service.chat
     if chat is None:
         return draft_by_template
@@ -117,9 +115,6 @@ def drafter(service: Application, warn: Callable[[str], None]) -> Drafter:
 
 def draft_by_template(chunk: Chunk) -> Iterator[DraftedQuestion]:
     """Yield a question on the chunk's section, then one on each row of its tables."""
-    from knowledge.cut.quotable import quotable_units
-    from knowledge.cut.units import UnitKind
-
     units = [(unit.kind, chunk.text[unit.start : unit.end]) for unit in quotable_units(chunk.text)]
     beginnings = [
         found for kind, text in units if kind in {UnitKind.SENTENCE, UnitKind.ITEM} and (found := _take_beginning(text))

@@ -5,15 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
 from evaluate.intervals import Bin, bootstrap, paired_bootstrap, ratio, reliability, wilson
+from evaluate.judge import JudgedQuestion
 from evaluate.metrics import BY_NAME, LIMITED, METRICS, SUPPORT, Metric, Unit
-
-if TYPE_CHECKING:
-    from evaluate.judge import JudgedQuestion
 
 WORST = 10
 FEW = 50

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,19 +13,16 @@ from evaluate.calibration import ChanceQuality, ConformalBound, ErrorRates, Labe
 from evaluate.judge import contains, strip_marks
 from evaluate.metrics import Goal
 from evaluate.question_files import LabelledQuestion, chunk_names
+from knowledge.model.values import Evidence, SearchResult
 from knowledge.search.signals import Calibration
 from rag.answer.confidence import NO_SOURCES, answer_signals, chance_faithful, log_odds
+from rag.answer.finish import FinishedAnswer
 from rag.ledger import Ledger
-from rag.values.answer import Proceed
+from rag.pipeline import Pipeline
+from rag.values.answer import Answer, Confidence, Proceed
 from rag.values.chat import Completion, Deadline
 from rag.values.question import Question
 from rag.write.extractive import ExtractiveWriter
-
-if TYPE_CHECKING:
-    from knowledge.model.values import Evidence, SearchResult
-    from rag.answer.finish import FinishedAnswer
-    from rag.pipeline import Pipeline
-    from rag.values.answer import Answer, Confidence
 
 QUESTION_LIMIT_S = 60.0
 MIN_COMPLETIONS = 19

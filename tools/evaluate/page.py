@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from jinja2 import Environment, FileSystemLoader
 
 from evaluate.figures import (
+    MetricChange,
     change_rows,
     describe_fault,
     format_interval,
@@ -24,12 +24,8 @@ from evaluate.figures import (
     worst_results,
 )
 from evaluate.intervals import BINS, Bin, wilson
-from evaluate.judge import excerpt
-
-if TYPE_CHECKING:
-    from evaluate.figures import MetricChange
-    from evaluate.judge import JudgedQuestion
-    from evaluate.report import Report
+from evaluate.judge import JudgedQuestion, excerpt
+from evaluate.report import Report
 
 WIDTH, HEIGHT = 480, 300
 LEFT, RIGHT, TOP, BOTTOM = 46, 14, 22, 46

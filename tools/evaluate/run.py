@@ -8,15 +8,21 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import knowledge
+import rag
 from evaluate.question_files import Interrupted, chunk_names
-
-if TYPE_CHECKING:
-    from knowledge.model.values import Hit, SearchResult
-    from rag.values.chat import LlmUse
-    from rag.values.question import SearchQuery
-    from rag.wiring.application import Application
+from knowledge.model.values import Hit, SearchResult
+from rag.config.settings import load
+from rag.http.replies import query_reply
+from rag.http.requests import parse_query
+from rag.ledger import used_before
+from rag.profiles import load_profile
+from rag.values.chat import Deadline, LlmUse
+from rag.values.question import SearchQuery
+from rag.wiring.application import Application
+from rag.wiring.tables import Tables
 
 FOLDER = Path(".index/evaluations")
 DIGEST_CHARS = 16
@@ -44,11 +50,6 @@ class RunResult:
 
 def asker(service: Application, error_code: Callable[[Exception], str]) -> Callable[[str], RunResult]:
     """Return a function that asks ``service`` one question; it raises errors for which ``error_code`` is ``""``."""
-    from rag.http.replies import query_reply
-    from rag.http.requests import parse_query
-    from rag.ledger import used_before
-    from rag.values.chat import Deadline
-
     hits: tuple[Hit, ...] = ()
 
     def retrieve(query: SearchQuery) -> SearchResult:
@@ -139,12 +140,6 @@ def results_path(service: Application, folder: Path = FOLDER) -> Path:
 
     Labels are not among it: after a correction of labels no question is asked again.
     """
-    import knowledge
-    import rag
-    from rag.config.settings import load
-    from rag.profiles import load_profile
-    from rag.wiring.tables import Tables
-
     settings = service.settings
     prompts = dict.fromkeys(settings.prompt_path(name).parent for name in ("system.txt", "judge.txt"))
     packages = [Path(str(package.__file__)).parent for package in (knowledge, rag)]

@@ -7,13 +7,13 @@ import time
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import NewLine, RenderableType
+from rich.text import Text
 
 from ragctl.console import emit_json, print_rich
 from ragctl.options import IndexDir, Json, Profile, read_settings
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from rag.values.answer import Answer
 
 
@@ -57,9 +57,6 @@ def _describe_closest(answer: Answer) -> str:
 
 
 def _format_reply(reply: dict[str, Any], *, closest: str, explain: bool) -> list[RenderableType]:
-    from rich.console import NewLine
-    from rich.text import Text
-
     lines: list[RenderableType] = [Text(reply["answer"])]
     lines += [Text(closest, style="dim")] if closest else []
     if reply["citations"]:

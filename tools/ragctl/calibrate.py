@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import RenderableType
+from rich.table import Table
 
 from evaluate.metrics import Goal
 from evaluate.question_files import LabelledQuestion, read_questions
@@ -14,8 +16,6 @@ from ragctl.console import CommandFailed, emit_json, note, print_rich, progress
 from ragctl.options import IndexDir, Json, Profile, read_settings, require_folder
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from evaluate.fitting import FittedCalibration, LabelledCase
     from knowledge.model.manifest import Manifest
     from rag.config.settings import Settings
@@ -121,7 +121,6 @@ def _format_report(
     first = f"Index {report['index']}: bar {bar:.2f} {state}, {measured:.2f} measured; {done}"
     if fitted is None:
         return [first]
-    from rich.table import Table
 
     labelled = f"{fitted.answerable} answerable and {fitted.unanswerable} unanswerable questions"
     lines: list[RenderableType] = [f"{first}. {labelled}"]

@@ -6,15 +6,16 @@ import errno
 import json
 import sys
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+from rich.console import Console, RenderableType
+from rich.text import Text
 
-    from rich.console import Console, RenderableType
-
+from evaluate.question_files import EvaluationError
+from publish.errors import PublishFailed
 
 DONE = 0
 FAILED = 1
@@ -47,9 +48,7 @@ class CommandFailed(Exception):
 def describe_error(error: Exception) -> ErrorMessage | None:
     """Return the message for ``error``, or None if the program does not expect it."""
     # Late: `ragctl --help` needs none of this.
-    from evaluate.question_files import EvaluationError
     from knowledge.model.errors import KnowledgeError
-    from publish.errors import PublishFailed
     from rag.errors import BadRequest, ConfigurationError, LlmFailed, LlmUnavailable, RagError
     from rag.http.failures import explain
 
@@ -112,7 +111,6 @@ def progress(title: str, *, clock: Callable[[], float] = time.monotonic) -> Iter
         yield log
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, Task, TextColumn, TimeRemainingColumn
-    from rich.text import Text
 
     class Rate(TextColumn):
         def render(self, task: Task) -> Text:
@@ -126,8 +124,6 @@ def progress(title: str, *, clock: Callable[[], float] = time.monotonic) -> Iter
 
 
 def _console(*, error: bool) -> Console:
-    from rich.console import Console
-
     console = Console(stderr=error)
     if not console.is_terminal:
         console.width = PIPE_WIDTH  # a pipe's reader wants lines, not paragraphs

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urldefrag
 
 import typer
+from rich.console import NewLine
+from rich.table import Table
+from rich.text import Text
 
 from ragctl.console import CommandFailed, emit_json, note, print_rich, progress
-from ragctl.ingest_job import COUNTS, LABELS_OLDER
 from ragctl.options import IndexDir, Json, Profile, choose_store, count_cores, read_settings, require_folder
-from ragctl.reading_cache import READINGS_NAME
 
 if TYPE_CHECKING:
     from knowledge.model.manifest import SourceRecord
@@ -101,8 +102,6 @@ def _format_date(dated: int) -> str:
 
 
 def _print_documents(head: dict[str, Any], rows: list[dict[str, Any]]) -> None:
-    from rich.table import Table
-
     facts = [
         f"profile {head['profile'] or 'unknown'}",
         *([f"base url {head['baseUrl']}"] if head["baseUrl"] else []),
@@ -141,9 +140,6 @@ def show(
     if as_json:
         emit_json({**fields, "text": chunk.text})
         return
-    from rich.console import NewLine
-    from rich.table import Table
-    from rich.text import Text
 
     table = Table.grid(padding=(0, 2))
     rows = {**fields, **fields["extra"], "sourceUrls": "\n".join(fields["sourceUrls"]), "extra": ""}
@@ -190,6 +186,8 @@ def rm(
     from knowledge.model.errors import IndexMissing
     from knowledge.open.place import read_manifest
     from ragctl.embedders import for_questions
+    from ragctl.ingest_job import COUNTS, LABELS_OLDER
+    from ragctl.reading_cache import READINGS_NAME
 
     target = require_folder(settings, instead=INSTEAD)
     manifest = read_manifest(target)

@@ -7,6 +7,7 @@ import platform
 import re
 import socket
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -15,6 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.table import Table
+from rich.text import Text
 
 from ragctl.console import DONE, FAILED, emit_json, print_rich
 from ragctl.options import DEFAULT_PORT, IndexDir, Json, Profile, choose_store, read_settings
@@ -186,8 +189,6 @@ def _check_models(base_url: str, key: str, model: str) -> str:
 
 def _ask_a_word(settings: Settings, knobs: ProfileSettings) -> str:
     """Ask the model for a word with the parameters of a question, so that a refused parameter fails here."""
-    import time
-
     from rag.errors import LlmError
     from rag.values.chat import Deadline, Message
     from rag.wiring.models import ChatModels, allow_local_time
@@ -272,9 +273,6 @@ def doctor(
     if as_json:
         emit_json({"checks": results, "ok": ok})
     else:
-        from rich.table import Table
-        from rich.text import Text
-
         table = Table.grid(padding=(0, 2))
         for result in results:
             verdict = Text("ok", style="green") if result["ok"] else Text("FAIL", style="bold red")

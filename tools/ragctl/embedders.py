@@ -8,19 +8,17 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from knowledge.model.values import Embedder
+from knowledge.embedding import MiniLM
+from knowledge.model.values import Embedder, Matrix, Vector
+from knowledge.open.handle import open_anywhere
+from knowledge.open.opened import ChromaIndex
+from rag.adapters.embedding.embedders import index_embedder, remote_embedder
 from rag.adapters.embedding.openai_embedder import batches
 from rag.adapters.secrets import index_key
-from ragctl.reading_cache import connect_database
-
-if TYPE_CHECKING:
-    from knowledge.model.values import Matrix, Vector
-    from knowledge.open.opened import ChromaIndex
-    from rag.config.settings import Settings
+from rag.config.settings import Settings
 
 PAID_NAME = ".embeddings.sqlite"
 """Beside the manifest of an index whose ingest is unfinished."""
@@ -33,9 +31,6 @@ def for_questions(settings: Settings, *, threads: int = 1) -> Embedder:
     Raises:
         IndexMismatch: the settings name another embedder.
     """
-    from knowledge.embedding import MiniLM
-    from rag.adapters.embedding.embedders import index_embedder, remote_embedder
-
     remote = remote_embedder(settings, side="question")
     place, token = settings.index_place, index_key(settings)
     local = MiniLM(threads=threads)
@@ -48,8 +43,6 @@ def open_for_questions(settings: Settings, *, warm: bool = True) -> ChromaIndex:
     Raises:
         IndexUnavailable: there is no usable index.
     """
-    from knowledge.open.handle import open_anywhere
-
     return open_anywhere(
         settings.index_place,
         embedder=for_questions(settings),
@@ -66,12 +59,8 @@ def for_documents(settings: Settings, target: Path) -> Iterator[Embedder]:
     Vectors of a remote embedder are stored in ``target`` until the block ends without an error: a run after a killed
     or failed one embeds only the rest.
     """
-    from rag.adapters.embedding.embedders import remote_embedder
-
     remote = remote_embedder(settings, side="document")
     if remote is None:
-        from knowledge.embedding import MiniLM
-
         yield MiniLM(later=True)  # an ingest reads a chunk on each processor
         return
     paid = target / PAID_NAME
@@ -122,6 +111,8 @@ class PaidOnce:
 
 def _open_database(path: Path) -> sqlite3.Connection:
     """Open the vectors by the digest of their text; a damaged file is deleted, and its vectors are paid for again."""
+    from ragctl.reading_cache import connect_database  # late: questions need none of its readers
+
     try:
         return connect_database(path, _TABLE)
     except sqlite3.DatabaseError:

@@ -11,14 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.table import Table
 
 from evaluate.judge import Qrels, score_run
 from evaluate.metrics import LIMITED
 from evaluate.question_files import read_qrels, read_queries
 from ragctl.console import CommandFailed, emit_json, note, print_rich, progress
-from ragctl.evaluate_questions import FAIL_UNDER, make_questions, measure_questions
-from ragctl.ingest_job import failures_as_json
-from ragctl.options import Json, Profile, count_cores, read_settings, require_at_most_one
+from ragctl.options import FAIL_UNDER, Json, Profile, count_cores, read_settings, require_at_most_one
 from ragctl.search import Mode, Search, best_documents, searcher
 
 if TYPE_CHECKING:
@@ -103,6 +102,9 @@ def evaluate(
         "--corpus": {"--queries": queries, "--qrels": qrels, "--mode": mode},
     }
     _require_one_kind(kinds, options)
+
+    from ragctl.evaluate_questions import make_questions, measure_questions
+
     seed = seed or 0
     if questions is not None:
         measure_questions(
@@ -202,6 +204,7 @@ def _ingest_corpus(corpus: Path, settings: Settings) -> tuple[list[dict[str, str
     from knowledge.embedding import MiniLM
     from knowledge.open.place import folder_of, read_manifest
     from knowledge.read.documents import read
+    from ragctl.ingest_job import failures_as_json
 
     reading = read([corpus])
     for failure in reading.failed:
@@ -222,8 +225,6 @@ def _ingest_corpus(corpus: Path, settings: Settings) -> tuple[list[dict[str, str
 
 
 def _print_metrics(metrics: Mapping[str, Mapping[str, float]], sizes: Mapping[str, int]) -> None:
-    from rich.table import Table
-
     names = next(iter(metrics.values()))
     table = Table("mode", *names)
     for mode, values in metrics.items():

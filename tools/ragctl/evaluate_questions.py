@@ -5,22 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import numpy as np
 import typer
 
-from evaluate.question_files import LabelledQuestion, read_questions
+from evaluate.drafting import draft_questions, drafter, spread_evenly
+from evaluate.figures import broken_limits, compare_figures, label_notes, measure, parse_limits
+from evaluate.judge import JudgedQuestion, judge, unknown_names
+from evaluate.question_files import Interrupted, LabelledQuestion, read_questions
+from evaluate.report import Report, read_old, report_fields, tables
+from evaluate.run import RunResult, ask_all, asker, results_path
+from rag.wiring.application import Application, build_application
 from ragctl.console import INTERRUPTED, CommandFailed, describe_error, emit_json, note, print_rich, progress
-from ragctl.options import read_settings
+from ragctl.cost import llm_usd, prices
+from ragctl.options import FAIL_UNDER, read_settings
 
-if TYPE_CHECKING:
-    from evaluate.judge import JudgedQuestion
-    from evaluate.report import Report
-    from evaluate.run import RunResult
-    from rag.wiring.application import Application
-
-
-FAIL_UNDER = "--fail-under"
 BELOW_LIMIT = "below_limit"
 ALL_FAILED = "all_failed"
 NAMED = 5
@@ -46,9 +45,6 @@ def measure_questions(
         CommandFailed: a file cannot be read, every question failed, or a limit is not kept.
         typer.BadParameter: a limit is invalid.
     """
-    from evaluate.figures import broken_limits, compare_figures
-    from evaluate.report import read_old, report_fields
-
     limits = _parse_limits(fail_under)
     questions = _draw_sample(read_questions(path), limit, seed)
     old = read_old(compare) if compare else None
@@ -63,8 +59,6 @@ def measure_questions(
     missed = broken_limits(limits, report.figures)
     body = report_fields(report, changes) if as_json else {}
     if not as_json:
-        from evaluate.report import tables
-
         print_rich(*tables(report, changes))
     if missed:
         raise CommandFailed(f"Not kept: {'; '.join(missed)}", code=BELOW_LIMIT, **body)
@@ -79,8 +73,6 @@ def check_questions(path: Path, fail_under: Sequence[str], *, profile: str | Non
         CommandFailed: a file cannot be read, every question failed, or a limit is not kept.
         typer.BadParameter: a limit is invalid.
     """
-    from evaluate.figures import broken_limits
-
     limits = _parse_limits(fail_under)
     questions = read_questions(path)
     report = _report(service_without_store(profile=profile, index=index), questions, seed=0, fresh=False)
@@ -96,9 +88,6 @@ def service_without_store(*, profile: str | None, index: str | None) -> Applicat
         KnowledgeError: there is no usable index.
     """
     settings = read_settings(index=index, profile=profile)
-
-    from rag.wiring.application import build_application
-
     service = build_application(settings.model_copy(update={"store_path": "", "table_name": ""}))
     with service.index.lease():
         service.warm()
@@ -106,13 +95,6 @@ def service_without_store(*, profile: str | None, index: str | None) -> Applicat
 
 
 def _report(service: Application, questions: Sequence[LabelledQuestion], *, seed: int, fresh: bool) -> Report:
-    from evaluate.figures import measure
-    from evaluate.judge import judge
-    from evaluate.question_files import Interrupted
-    from evaluate.report import Report
-    from evaluate.run import ask_all, asker, results_path
-    from ragctl.cost import llm_usd, prices
-
     path = results_path(service)
     if fresh:
         path.unlink(missing_ok=True)
@@ -156,8 +138,6 @@ def _report(service: Application, questions: Sequence[LabelledQuestion], *, seed
 
 
 def _parse_limits(fail_under: Sequence[str]) -> Mapping[str, float]:
-    from evaluate.figures import parse_limits
-
     try:
         return parse_limits(fail_under)
     except ValueError as exc:
@@ -168,8 +148,6 @@ def _draw_sample(questions: Sequence[LabelledQuestion], limit: int | None, seed:
     """Draw ``limit`` of the questions without replacement, in their order; all if ``limit`` is None."""
     if limit is None or limit >= len(questions):
         return list(questions)
-    import numpy as np
-
     places = np.random.default_rng(seed).choice(len(questions), limit, replace=False)
     return [questions[place] for place in sorted(places.tolist())]
 
@@ -183,9 +161,6 @@ def _count_codes(results: Sequence[RunResult | JudgedQuestion]) -> str:
 def _notes(
     service: Application, questions: Sequence[LabelledQuestion], judged: Sequence[JudgedQuestion]
 ) -> Iterator[str]:
-    from evaluate.figures import label_notes
-    from evaluate.judge import unknown_names
-
     if failed := sum(bool(one.failed) for one in judged):
         yield f"{failed} of {len(judged)} questions failed: {_count_codes(judged)}. The same command asks them again."
     if drafts := sum(one.draft for one in questions):
@@ -206,8 +181,6 @@ def make_questions(count: int, out: Path, *, seed: int, profile: str | None, ind
     Raises:
         CommandFailed: the file exists or cannot be written, or the documents give no question.
     """
-    from evaluate.drafting import draft_questions, drafter, spread_evenly
-
     if out.exists():
         raise CommandFailed(f"{out} is there already: name another file", code="file_exists")
     service = service_without_store(profile=profile, index=index)

@@ -12,7 +12,6 @@ import typer
 
 import documents
 from ragctl.console import FAILED, INTERRUPTED, describe_error, note
-from ragctl.ingest_job import IngestJob, work_folder
 from ragctl.ingest_request import MAX_PAGES, IngestRequest, parse_paths, split_base
 from ragctl.options import AllowRemovals, IndexDir, Json, Profile, read_settings
 
@@ -111,6 +110,9 @@ def ingest(
     )
     request = _restore_options(request, settings, context)
     _check_request(request)
+
+    from ragctl.ingest_job import IngestJob, work_folder
+
     job = IngestJob(request, settings, dry_run=dry_run, may_remove=allow_removals, as_json=as_json)
     if watch:
         watch_files(request.local_paths, job.run, index=work_folder(settings))

@@ -11,18 +11,29 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
+from rich.table import Table
+
+from knowledge.build.ingest import ingest
+from knowledge.build.summary import Summary
+from knowledge.engines.server.address import ServerAddress, is_server
+from knowledge.model.errors import SourceUnreadable
+from knowledge.model.manifest import RECIPE, SEED_RECIPE
+from knowledge.model.values import Failure
+from knowledge.open.place import folder_of
+from knowledge.open.scratch import Scratch
+from knowledge.read.documents import ReadResult
+from knowledge.search.language import language_shares
+from rag.adapters.secrets import index_key
+from rag.config.settings import Settings
+from rag.errors import EmbeddingFailed, EmbeddingUnavailable
+from rag.wiring.tables import read_table
 from ragctl.console import INTERRUPTED, CommandFailed, emit_json, note, print_rich, progress
+from ragctl.embedders import for_documents
 from ragctl.ingest_request import IngestRequest
 from ragctl.reading_cache import READINGS_NAME
 from ragctl.sources import CACHE_NAME, emptied_paths, map_documents, read_sources
-
-if TYPE_CHECKING:
-    from knowledge.build.summary import Summary
-    from knowledge.model.values import Failure
-    from knowledge.read.documents import ReadResult
-    from rag.config.settings import Settings
 
 MAX_REMOVED_SHARE = 0.3
 """Removing a larger share of the documents needs --allow-removals."""
@@ -62,8 +73,6 @@ class IngestJob:
         Raises:
             CommandFailed: the index is unchanged.
         """
-        from knowledge.search.language import language_shares
-
         started = time.perf_counter()
         target = work_folder(self.settings).absolute()
         beside = next(place for place in (target, *target.parents) if place.is_dir())
@@ -83,12 +92,6 @@ class IngestJob:
         return len(reading.documents), report
 
     def _ingest(self, texts: IO[bytes]) -> tuple[ReadResult, Summary, float]:
-        from knowledge.model.errors import SourceUnreadable
-        from knowledge.model.manifest import RECIPE, SEED_RECIPE
-        from knowledge.open.scratch import Scratch
-        from rag.errors import EmbeddingFailed, EmbeddingUnavailable
-        from ragctl.embedders import for_documents
-
         target, build = work_folder(self.settings), self._builder()
         started = time.perf_counter()
         with closing(Scratch()) as scratch:  # which also removes the folders of killed runs
@@ -130,17 +133,12 @@ class IngestJob:
 
     def _builder(self) -> Callable[..., Summary]:
         """Return the function that makes the index mirror documents: see ``knowledge.build``."""
-        from knowledge.engines.server.address import is_server
-
         settings, target = self.settings, work_folder(self.settings)
         if is_server(settings.index_place):
             from knowledge.build.server_ingest import ingest_to_server
-            from rag.adapters.secrets import index_key
 
             token = index_key(settings)
             return partial(ingest_to_server, uri=settings.index_place, work=target, token=token, switch=self.switch)
-        from knowledge.build.ingest import ingest
-
         return partial(ingest, target=target)
 
     def _read_tables(self) -> dict[str, str]:
@@ -149,8 +147,6 @@ class IngestJob:
         Raises:
             ConfigurationError: a table cannot be read or used; the message names the file or the entry.
         """
-        from rag.wiring.tables import read_table
-
         folders = [path if path.is_dir() else path.parent for path in self.request.local_paths]
         tables = {}
         for option, named in {"acronyms": self.request.acronyms, "filters": self.request.filters}.items():
@@ -163,9 +159,6 @@ class IngestJob:
 
 def work_folder(settings: Settings) -> Path:
     """Return the index's folder; for an index on a server, a local folder for fetched pages and the ingest's state."""
-    from knowledge.engines.server.address import ServerAddress, is_server
-    from knowledge.open.place import folder_of
-
     if not is_server(settings.index_place):
         return folder_of(settings.index_place)
     place = f"{ServerAddress.parse(settings.index_place).at_version('')} {settings.collection}"
@@ -223,8 +216,6 @@ def _print_problems(failed: Iterable[Mapping[str, str]], warnings: Iterable[Mapp
 
 def _print_report(report: Mapping[str, Any], place: str) -> None:
     """Print the report for people: problems on stderr, counts on stdout."""
-    from rich.table import Table
-
     _print_problems(report["failed"], report["warnings"])
     table = Table.grid(padding=(0, 2))
     rows = {name: str(report[name]) for name in COUNTS}

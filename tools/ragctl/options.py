@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rag.config.settings import Settings
 
 DEFAULT_PORT = 3000
+FAIL_UNDER = "--fail-under"
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout; errors too.")]
 IndexDir = Annotated[

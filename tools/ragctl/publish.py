@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.table import Table
 
+from publish.errors import aws_errors
 from ragctl.console import CommandFailed, describe_error, emit_json, note, print_rich
-from ragctl.evaluate_questions import FAIL_UNDER, check_questions
 from ragctl.ingest import check_base_url, check_patterns
-from ragctl.ingest_job import IngestJob
 from ragctl.ingest_request import IngestRequest, is_address
-from ragctl.options import AllowRemovals, Json, read_settings, require_at_most_one
+from ragctl.options import FAIL_UNDER, AllowRemovals, Json, read_settings, require_at_most_one
 
 if TYPE_CHECKING:
     from knowledge.engines.server.address import ServerAddress
@@ -124,7 +124,6 @@ def open_stack(stack: str, region: str | None) -> Target:
     """
     import boto3  # type: ignore[import-untyped]
 
-    from publish.errors import aws_errors
     from publish.stack import open_target
 
     with aws_errors():
@@ -132,8 +131,6 @@ def open_stack(stack: str, region: str | None) -> Target:
 
 
 def _print_versions(target: Target, *, as_json: bool) -> None:
-    from publish.errors import aws_errors
-
     with aws_errors():
         versions = target.bucket.versions()
     rows = [
@@ -150,8 +147,6 @@ def _print_versions(target: Target, *, as_json: bool) -> None:
     elif not rows:
         print_rich(f"{target.name} has no published versions; it answers from the index that was built with it")
     else:
-        from rich.table import Table
-
         table = Table("key", "published", "documents", "chunks", "", box=None)
         for row in rows:
             cells = (str(row[name]) for name in ("key", "published", "documents", "chunks"))
@@ -182,6 +177,8 @@ class IndexBuild:
             CommandFailed: the index must not be published.
         """
         from knowledge.open.place import read_provenance
+        from ragctl.evaluate_questions import check_questions
+        from ragctl.ingest_job import IngestJob
 
         profile = self.parameters["Profile"]
         settings = read_settings(index=str(index), profile=profile, for_ingest=True)
@@ -299,7 +296,6 @@ def refresh(
 
     mirror = nullcontext(str(folder)) if folder else tempfile.TemporaryDirectory(prefix="ragctl-documents-")
     with mirror as name:
-        from publish.errors import aws_errors
         from publish.refresh import DocumentBucket, Refresh, ReportStore
 
         mirrored = Path(name)
@@ -327,7 +323,6 @@ def refresh(
 
 
 def _publish_once(target: Target, request: IngestRequest, fail_under: str) -> Mapping[str, Any]:
-    from publish.errors import aws_errors
     from publish.publisher import server_address
 
     with tempfile.TemporaryDirectory(prefix="ragctl-questions-") as temporary:

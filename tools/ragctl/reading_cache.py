@@ -17,13 +17,15 @@ from contextlib import closing, suppress
 from dataclasses import asdict
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import documents
-
-if TYPE_CHECKING:
-    from knowledge.read.loading import LoadOutcome
-    from knowledge.read.walk import FoundFile
+import knowledge.read
+from knowledge.model.values import Failure
+from knowledge.read.decoding import file_bytes
+from knowledge.read.fields import Fields
+from knowledge.read.loading import ExcludedDocument, LoadedDocument, LoadOutcome
+from knowledge.read.walk import FoundFile
 
 READINGS_NAME = ".readings.sqlite"
 """Beside the manifest of an index."""
@@ -104,8 +106,6 @@ class ReadingCache:
 @cache
 def program_digest() -> str:
     """Return a hash of all that turns a file into a document: the modules of this program, its libraries' versions."""
-    import knowledge.read
-
     folders = [Path(__file__).parent, *map(Path, [*documents.__path__, *knowledge.read.__path__])]
     digest = hashlib.sha256(sys.version.encode())
     for path in sorted(path for folder in folders for path in folder.rglob("*.py")):
@@ -126,8 +126,6 @@ def _read_traced(function: Read, found: FoundFile) -> TracedReading:
 
 
 def _digest_file(path: Path) -> bytes | None:
-    from knowledge.read.decoding import file_bytes
-
     try:
         return hashlib.sha256(file_bytes(path)).digest()
     except (OSError, ValueError):
@@ -136,9 +134,6 @@ def _digest_file(path: Path) -> bytes | None:
 
 def _dump_outcomes(outcomes: Outcomes, found: FoundFile) -> str | None:
     """Return ``outcomes`` as JSON, or None if another day or another try may have other outcomes."""
-    from knowledge.model.values import Failure
-    from knowledge.read.loading import ExcludedDocument, LoadedDocument
-
     parts: list[dict[str, Any]] = []
     for outcome in outcomes:
         if isinstance(outcome, LoadedDocument):
@@ -156,10 +151,6 @@ def _dump_outcomes(outcomes: Outcomes, found: FoundFile) -> str | None:
 
 
 def _parse_outcomes(text: str, found: FoundFile) -> Outcomes:
-    from knowledge.model.values import Failure
-    from knowledge.read.fields import Fields
-    from knowledge.read.loading import ExcludedDocument, LoadedDocument
-
     outcomes: list[LoadOutcome] = []
     for part in json.loads(text):
         if "left_out" in part:

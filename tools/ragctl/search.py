@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.text import Text
 
 from evaluate.question_files import read_queries
 from ragctl.console import emit_json, print_rich
@@ -87,7 +88,6 @@ def _print_hits(hits: Sequence[Hit], cosines: Sequence[Mapping[str, float]], *, 
     if as_json:
         emit_json({"hits": [_hit_fields(*one) for one in ranked]})
         return
-    from rich.text import Text
 
     for rank, hit, words in ranked:
         chunk = hit.chunk

@@ -19,22 +19,26 @@ from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
+
+from pebble import ProcessExpired, ProcessFuture, ProcessPool
 
 import documents
+from knowledge.build.plan import Cut, Plan, PreviousChunks, plan
+from knowledge.cut.chunking import MAX_CHARS, OVERLAP_CHARS
+from knowledge.model.errors import SourceUnreadable
+from knowledge.model.values import Document, Failure
+from knowledge.open.place import read_provenance
+from knowledge.read.decoding import decode
+from knowledge.read.documents import ReadResult, read
+from knowledge.read.file_names import strip_template_suffixes, suffix
+from knowledge.read.loading import CORPUS_SUFFIX, SUFFIXES, ConvertedText, EmptyFile, Loading, Reader, display_name
+from knowledge.read.selection import Selection
+from knowledge.read.walk import FoundFile
 from ragctl.console import progress
 from ragctl.ingest_request import IngestRequest, is_address, is_one_of
 from ragctl.options import count_cores
 from ragctl.reading_cache import ReadingCache, TracedReading
-
-if TYPE_CHECKING:
-    from pebble import ProcessFuture
-
-    from knowledge.build.plan import Cut, Plan
-    from knowledge.model.values import Document, Failure
-    from knowledge.read.documents import ReadResult
-    from knowledge.read.loading import ConvertedText, Reader
-    from knowledge.read.walk import FoundFile
 
 CACHE_NAME = ".web"
 """Beside the manifest: the fetched pages, for the conditional requests of the next run."""
@@ -73,8 +77,6 @@ class PageSites:
 
     def address(self, found: FoundFile, meta: Mapping[Any, Any]) -> str:
         """See ``SiteRules``."""
-        from knowledge.read.file_names import strip_template_suffixes
-
         base_url = self.base_urls.get(found.root, "")
         site = self.site(found)
         if self.keep_suffix or documents.keeps_suffixes(base_url):
@@ -103,10 +105,6 @@ def readers(sites: PageSites | None = None) -> Mapping[str, Reader]:
 def _convert(
     data: bytes, found: FoundFile | None = None, *, suffix: str, sites: PageSites | None = None
 ) -> ConvertedText:
-    from knowledge.model.errors import SourceUnreadable
-    from knowledge.read.decoding import decode
-    from knowledge.read.loading import ConvertedText, EmptyFile
-
     try:
         file, root = (found.file, found.within) if found else (None, None)
         site = sites.site(found) if found and sites else None
@@ -138,10 +136,6 @@ def fetch_pages(request: IngestRequest, *, cache: Path) -> FetchedPages:
     Raises:
         SourceUnreadable: an address gives no page.
     """
-    from knowledge.model.errors import SourceUnreadable
-    from knowledge.model.values import Failure
-    from knowledge.read.walk import FoundFile
-
     files: dict[str, FoundFile] = {}
     failed: list[Failure] = []
     lost: set[str] = set()
@@ -179,10 +173,6 @@ def read_sources(
     Raises:
         SourceUnreadable: a path does not exist, or an address gives no page.
     """
-    from knowledge.read.documents import read
-    from knowledge.read.loading import Loading
-    from knowledge.read.selection import Selection
-
     local = request.local_paths
     pages = fetch_pages(request, cache=cache)
     folders = {path: path if path.is_dir() else path.parent for path in local}
@@ -217,8 +207,6 @@ def read_sources(
 
 def _warn_of_skipped_suffixes(paths: Sequence[Path], reading: ReadResult) -> Iterable[Failure]:
     """Yield a warning if more files were skipped for their suffix, other than media and fonts, than were read."""
-    from knowledge.model.values import Failure
-
     counted = {
         kind: count
         for kind, count in reading.skipped.items()
@@ -235,8 +223,6 @@ def _warn_of_skipped_suffixes(paths: Sequence[Path], reading: ReadResult) -> Ite
 
 def emptied_paths(reading: ReadResult, index_place: str) -> Mapping[str, Failure]:
     """Return the files and folders that are empty now and may have documents in the index, by path."""
-    from knowledge.open.place import read_provenance
-
     # A given folder ("") stands for all documents of the index; a folder that is given for the first time has none.
     last = read_provenance(index_place).paths
     return {path: failure for path, failure in reading.emptied.items() if path or is_one_of(failure.path, last)}
@@ -254,10 +240,6 @@ AHEAD = 256
 
 def map_files(function: Callable[[FoundFile], TracedReading], files: Sequence[FoundFile]) -> Iterable[TracedReading]:
     """Map ``function`` over files, in several processes if a converter may end one, or if there is much to read."""
-    from knowledge.model.values import Failure
-    from knowledge.read.file_names import strip_template_suffixes, suffix
-    from knowledge.read.loading import CORPUS_SUFFIX, SUFFIXES, display_name
-
     texts = {*SUFFIXES, CORPUS_SUFFIX}
     size = 0
     for found in files:
@@ -290,9 +272,6 @@ def map_documents(function: Callable[[Document], Cut], documents: Sequence[Docum
 
 def cut_documents(documents: Sequence[Document]) -> Plan:
     """Cut ``documents`` as an ingest into a new index does."""
-    from knowledge.build.plan import PreviousChunks, plan
-    from knowledge.cut.chunking import MAX_CHARS, OVERLAP_CHARS
-
     none = PreviousChunks()
     return plan(documents, previous=none, max_chars=MAX_CHARS, overlap=OVERLAP_CHARS, map_documents=map_documents)
 
@@ -304,8 +283,6 @@ def map_in_processes[T, R](
 
     ``limit_s`` is the CPU time of one item, in seconds.
     """
-    from pebble import ProcessExpired, ProcessPool
-
     # A fresh interpreter each: a fork would copy the locks of this process' threads.
     context = multiprocessing.get_context("spawn")
     with ProcessPool(max_workers=max(1, min(count_cores(), len(items))), context=context) as pool:
