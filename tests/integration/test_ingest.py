@@ -158,11 +158,15 @@ def test_another_model_embeds_everything_anew_and_keeps_the_numbers(tmp_path: Pa
     index.close()
 
 
-def test_other_chunk_sizes_are_a_rebuild_that_embeds_new_texts_only(tmp_path: Path) -> None:
+def test_other_chunk_sizes_are_a_rebuild_that_embeds_new_texts_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     long = replace(document("long", "a"), text="# long\n\n" + "A sentence of some length. " * 20)
     run(tmp_path, [*DOCUMENTS, long])
+    monkeypatch.setattr("knowledge.build.plan.MAX_CHARS", 200)
+    monkeypatch.setattr("knowledge.build.plan.OVERLAP_CHARS", 0)
 
-    summary = run(tmp_path, [*DOCUMENTS, long], max_chars=200, overlap=0)
+    summary = run(tmp_path, [*DOCUMENTS, long])
 
     assert summary.unchanged == 4
     assert summary.embedded == summary.chunks - 5 > 0

@@ -25,7 +25,6 @@ from pebble import ProcessExpired, ProcessFuture, ProcessPool
 
 import documents
 from knowledge.build.plan import Cut, Plan, PreviousChunks, plan
-from knowledge.cut.chunking import MAX_CHARS, OVERLAP_CHARS
 from knowledge.model.errors import SourceUnreadable
 from knowledge.model.values import Document, Failure
 from knowledge.open.place import read_provenance
@@ -272,8 +271,7 @@ def map_documents(function: Callable[[Document], Cut], documents: Sequence[Docum
 
 def cut_documents(documents: Sequence[Document]) -> Plan:
     """Cut ``documents`` as an ingest into a new index does."""
-    none = PreviousChunks()
-    return plan(documents, previous=none, max_chars=MAX_CHARS, overlap=OVERLAP_CHARS, map_documents=map_documents)
+    return plan(documents, previous=PreviousChunks(), map_documents=map_documents)
 
 
 def map_in_processes[T, R](

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from knowledge.build.plan import Plan, PreviousChunks, embed_key
-from knowledge.build.reading import KnownReadings, read_chunks, texts_of
+from knowledge.build.reading import read_chunks, texts_of
 from knowledge.embedding import embed_text
 from knowledge.model.values import Chunk, Embedder, TokenEmbedder
 from knowledge.search.tokens import ChunkTokens, Projection
@@ -47,21 +47,20 @@ def embed_chunks(
     """
     if not isinstance(embedder, TokenEmbedder):
         return planned, _embed(planned.chunks, previous, embedder, on_progress)
-    known, fresh = previous.known, 0
+    readings, fresh = previous.known, 0
     while True:
         texts = texts_of(planned.chunks, previous.shared_titles)
         keys = [text.digest() for text in texts]
-        readings = read_chunks(dict(zip(keys, texts, strict=True)), known, embedder, on_progress)
-        fresh += readings.fresh
-        if not readings.failed:
+        readings, runs, failed = read_chunks(dict(zip(keys, texts, strict=True)), readings, embedder, on_progress)
+        fresh += runs
+        if not failed:
             break
         errors = {
-            chunk.doc_id: f"cannot be embedded (at {chunk.section or chunk.text[:40]!r}): {readings.failed[key]}"
+            chunk.doc_id: f"cannot be embedded (at {chunk.section or chunk.text[:40]!r}): {failed[key]}"
             for chunk, key in zip(planned.chunks, keys, strict=True)
-            if key in readings.failed
+            if key in failed
         }
         planned = planned.without(errors, previous)
-        known = KnownReadings(projection=readings.projection, fitted_on=readings.fitted_on, chunks=readings.chunks)
     if readings.projection is None:
         return planned, ChunkEmbeddings(vectors=np.empty((0, embedder.dimensions), np.float32), fresh=fresh)
     return planned, ChunkEmbeddings(
@@ -69,7 +68,7 @@ def embed_chunks(
         fresh=fresh,
         tokens=[readings.chunks[key][1] for key in keys],
         projection=readings.projection,
-        fitted_on=readings.fitted_on,
+        fitted_on=readings.fitted_on or 0,
     )
 
 

@@ -17,7 +17,6 @@ from knowledge.build.previous import IndexUpdate, OldIndex, load_chunks, load_ve
 from knowledge.build.removals import check_removals, has_moved
 from knowledge.build.summary import PhaseClock, Summary, summarise
 from knowledge.build.write import remove_data, replace_provenance, write_index
-from knowledge.cut.chunking import MAX_CHARS, OVERLAP_CHARS
 from knowledge.model.errors import IndexMismatch, IndexMissing, SourceUnreadable
 from knowledge.model.manifest import NO_PROVENANCE, RECIPE, Manifest, Provenance, SourceRecord
 from knowledge.model.values import Document, Embedder, Failure, TokenEmbedder
@@ -31,8 +30,6 @@ def ingest(
     target: Path,
     embedder: Embedder,
     collection: str = DEFAULT_COLLECTION,
-    max_chars: int = MAX_CHARS,
-    overlap: int = OVERLAP_CHARS,
     recipe: int = RECIPE,
     lost: Collection[str] = (),
     emptied: Mapping[str, Failure] = MappingProxyType({}),
@@ -52,8 +49,6 @@ def ingest(
         target: the index's folder; made if it is missing.
         embedder: gives the vectors of texts.
         collection: the name of Chroma's collection.
-        max_chars: characters that a chunk has at most.
-        overlap: characters that a chunk repeats at most.
         recipe: how documents are cut, ``RECIPE`` or ``SEED_RECIPE``.
         lost: paths of files and folders that could not be read; their documents stay in the index.
         emptied: files without text and folders without files, by path; their documents stay in the index too, unless
@@ -72,16 +67,8 @@ def ingest(
         SourceUnreadable: the documents hold no text, or two have the same doc_id; the index is as it was.
     """
     clock = PhaseClock()
-    settings = IndexSettings.now(embedder, collection=collection, max_chars=max_chars, overlap=overlap, recipe=recipe)
-    cut = partial(
-        plan,
-        max_chars=max_chars,
-        overlap=overlap,
-        recipe=recipe,
-        lost=lost,
-        emptied=emptied,
-        map_documents=map_documents,
-    )
+    settings = IndexSettings.now(embedder, collection=collection, recipe=recipe)
+    cut = partial(plan, recipe=recipe, lost=lost, emptied=emptied, map_documents=map_documents)
     check = partial(_check, documents=documents, max_removed_share=max_removed_share)
     if dry_run:
         old = old_index(target)

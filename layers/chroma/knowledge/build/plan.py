@@ -13,9 +13,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
-from knowledge.build.reading import KnownReadings
+from knowledge.build.reading import ChunkReadings
 from knowledge.build.removals import is_below, keep_emptied, owned_elsewhere
-from knowledge.cut.chunking import TextPiece, is_markdown, split_seed, split_text
+from knowledge.cut.chunking import MAX_CHARS, OVERLAP_CHARS, TextPiece, is_markdown, split_seed, split_text
 from knowledge.embedding import embed_text
 from knowledge.engines.metadata import to_metadata
 from knowledge.model.errors import SourceUnreadable, describe_unexpected
@@ -52,10 +52,10 @@ class IndexSettings(NamedTuple):
         return cls(m.model, m.dimensions, m.collection, m.max_chars, m.overlap, m.recipe, has_tokens)
 
     @classmethod
-    def now(cls, embedder: Embedder, *, collection: str, max_chars: int, overlap: int, recipe: int) -> IndexSettings:
+    def now(cls, embedder: Embedder, *, collection: str, recipe: int) -> IndexSettings:
         """Return the settings that this program makes an index with."""
         has_tokens = isinstance(embedder, TokenEmbedder)
-        return cls(embedder.model, embedder.dimensions, collection, max_chars, overlap, recipe, has_tokens)
+        return cls(embedder.model, embedder.dimensions, collection, MAX_CHARS, OVERLAP_CHARS, recipe, has_tokens)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +71,7 @@ class PreviousChunks:
     next_number: int = 1
     numbers: Mapping[tuple[str, str], Sequence[int]] = field(default_factory=dict)
     vectors: Mapping[bytes, Vector] = field(default_factory=dict)
-    known: KnownReadings = field(default_factory=KnownReadings)
+    known: ChunkReadings = field(default_factory=ChunkReadings)
     sources: Mapping[str, SourceRecord] = field(default_factory=dict)
     chunks: Mapping[str, tuple[Chunk, ...]] = field(default_factory=dict)
     shared_titles: frozenset[str] = frozenset()
@@ -143,14 +143,12 @@ def plan(
     documents: Sequence[Document],
     *,
     previous: PreviousChunks,
-    max_chars: int,
-    overlap: int,
     recipe: int = RECIPE,
     lost: Collection[str] = (),
     emptied: Mapping[str, Failure] = MappingProxyType({}),
     map_documents: DocumentMapper = map,
 ) -> Plan:
-    """Cut ``documents`` into chunks of at most ``max_chars`` characters, by ``recipe``, and number them.
+    """Cut ``documents`` into chunks by ``recipe``, and number them.
 
     A chunk keeps its number while its text stays in its document; of equal texts the first keep the lowest. Any error
     in cutting a document is that document's failure. Documents of the index before stay as they were where they
@@ -166,7 +164,7 @@ def plan(
     lost = {*lost, *(document.path for document in stored if document.doc_id in theirs)}
     unchanged = [previous.chunks_of(document) for document in documents]
     changed = [document for document, known in zip(stored, unchanged, strict=True) if known is None]
-    cuts = iter(map_documents(partial(_cut, max_chars=max_chars, overlap=overlap, recipe=recipe), changed))
+    cuts = iter(map_documents(partial(_cut, recipe=recipe), changed))
     draft = _PlanDraft(previous)
     for given, document, known in zip(documents, stored, unchanged, strict=True):
         if known is not None:
@@ -280,15 +278,15 @@ def _check_doc_ids(documents: Iterable[Document]) -> None:
         paths[document.doc_id] = document.path
 
 
-def _cut(document: Document, *, max_chars: int, overlap: int, recipe: int) -> Cut:
+def _cut(document: Document, *, recipe: int) -> Cut:
     try:
         if recipe == SEED_RECIPE:
-            return split_seed(document.text, max_chars=max_chars, overlap=overlap)
+            return split_seed(document.text, max_chars=MAX_CHARS, overlap=OVERLAP_CHARS)
         return split_text(
             document.text,
             title=document.title,
-            max_chars=max_chars,
-            overlap=overlap,
+            max_chars=MAX_CHARS,
+            overlap=OVERLAP_CHARS,
             markdown=is_markdown(document.path),
             anchors=document.anchors or "github",
         )

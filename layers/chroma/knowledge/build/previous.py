@@ -19,7 +19,7 @@ import numpy as np
 
 from knowledge.build.labels import LABELS
 from knowledge.build.plan import IndexSettings, Plan, PreviousChunks, embed_key
-from knowledge.build.reading import KnownReadings, is_still_fitted, load_tokens, texts_of
+from knowledge.build.reading import ChunkReadings, is_still_fitted, load_tokens, texts_of
 from knowledge.embedding import embed_text
 from knowledge.engines.collection import SQLITE_NAME, Collection
 from knowledge.engines.metadata import to_chunk, to_metadata
@@ -117,11 +117,11 @@ def load_vectors(
         store = VectorStore(data, rows=len(chunks), dimensions=manifest.dimensions)
         vectors = list(store.rows(np.arange(len(chunks))))
     keys = (embed_key(chunk.title, chunk.text) for chunk in chunks)
-    known = KnownReadings()
+    known = ChunkReadings()
     if manifest.tokens is not None:
         projection, tokens = load_tokens(data / TOKENS_FOLDER, rows=len(chunks), dimensions=manifest.dimensions)
         digests = (text.digest() for text in texts_of(chunks))
-        known = KnownReadings(
+        known = ChunkReadings(
             projection=projection,
             fitted_on=int(str(manifest.tokens["fitted_on"])),
             chunks=dict(zip(digests, zip(vectors, tokens, strict=True), strict=True)),

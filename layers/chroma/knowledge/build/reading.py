@@ -68,8 +68,8 @@ def texts_of(chunks: Sequence[Chunk], shared_titles: Collection[str] = ()) -> li
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class KnownReadings:
-    """The vectors and tokens of an index before, by the digest of a ``ChunkText``, and the projection of its codes.
+class ChunkReadings:
+    """Vectors and tokens of chunks, by the digest of a ``ChunkText``, and the projection of the codes.
 
     ``fitted_on`` is the number of chunks that it was fitted for; None: more than are read now, so that it stays.
     """
@@ -78,36 +78,23 @@ class KnownReadings:
     fitted_on: int | None = 0
     chunks: Mapping[bytes, tuple[Vector, ChunkTokens]] = field(default_factory=dict)
 
-    def is_fitted_for(self, chunks: int) -> bool:
-        """Return whether the projection is kept for an index of this number of ``chunks``."""
-        return self.projection is not None and (self.fitted_on is None or is_still_fitted(self.fitted_on, chunks))
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class ChunkReadings:
-    """Vectors and tokens by digest, with the projection of the codes; ``fresh`` counts model runs.
-
-    ``failed`` gives the reasons for texts that the model cannot read. If it can read none there is no projection.
-    """
-
-    projection: Projection | None
-    fitted_on: int
-    chunks: Mapping[bytes, tuple[Vector, ChunkTokens]]
-    fresh: int
-    failed: Mapping[bytes, str]
-
 
 def read_chunks(
     texts: Mapping[bytes, ChunkText],
-    known: KnownReadings,
+    known: ChunkReadings,
     embedder: TokenEmbedder,
     on_progress: Callable[[int, int], None] | None,
-) -> ChunkReadings:
-    """Read the ``texts`` (by digest) that ``known`` lacks, or all if the projection must be fitted again."""
-    keep = known.is_fitted_for(len(texts))
-    done = {key: known.chunks[key] for key in texts if key in known.chunks} if keep else {}
-    pending = [key for key in texts if key not in done]
+) -> tuple[ChunkReadings, int, Mapping[bytes, str]]:
+    """Read the ``texts`` (by digest) that ``known`` lacks, or all if the projection must be fitted again.
+
+    Return the readings of all, the number of model runs, and the reasons for texts that the model cannot read. If it
+    can read none there is no projection.
+    """
     projection, fitted_on = known.projection, known.fitted_on or len(texts)
+    if not is_still_fitted(fitted_on, len(texts)):
+        projection = None
+    done = {key: known.chunks[key] for key in texts if key in known.chunks} if projection is not None else {}
+    pending = [key for key in texts if key not in done]
     sample: dict[bytes, TextEncoding] = {}
     failed: dict[bytes, str] = {}
 
@@ -115,14 +102,14 @@ def read_chunks(
         return _attempt(lambda: embedder.read(texts[key].embed_text()))
 
     with _pool() as pool:
-        if not keep or projection is None:
+        if projection is None:
             # A sample, read first and held until its tokens have fitted the projection.
             pending = [pending[place] for place in np.random.default_rng(0).permutation(len(pending))]
             chosen = pending[:FIT_CHUNKS]
             for key, result in zip(chosen, pool.map(read, chosen), strict=True):
                 _sort(key, result, sample, failed)
             if not sample:
-                return ChunkReadings(projection=None, fitted_on=0, chunks={}, fresh=0, failed=failed)
+                return ChunkReadings(), 0, failed
             projection = Projection.fit(np.concatenate([reading.tokens for reading in sample.values()]))
             fitted_on = len(texts)
         fitted = projection
@@ -138,7 +125,7 @@ def read_chunks(
             if on_progress is not None:
                 on_progress(number, len(pending))
     fresh = len(pending) - len(failed)
-    return ChunkReadings(projection=projection, fitted_on=fitted_on, chunks=done, fresh=fresh, failed=failed)
+    return ChunkReadings(projection=projection, fitted_on=fitted_on, chunks=done), fresh, failed
 
 
 def _sort[T](key: bytes, result: T | str, good: dict[bytes, T], failed: dict[bytes, str]) -> None:

@@ -21,12 +21,12 @@ import numpy as np
 
 from knowledge.build.calibrate import OWN, calibration_of, is_foreign
 from knowledge.build.plan import VERSION_CHARS, DocumentMapper, IndexSettings, PreviousChunks, plan, source_keys
+from knowledge.build.reading import ChunkReadings
 from knowledge.build.server_changes import SourceChanges, load_base
 from knowledge.build.server_progress import ChunkTotals, remove_progress
-from knowledge.build.server_writer import SLAB, FittedProjection, VersionWriter
+from knowledge.build.server_writer import SLAB, VersionWriter
 from knowledge.build.summary import PhaseClock, Summary, summarise
 from knowledge.build.write import bare_manifest, file_records
-from knowledge.cut.chunking import MAX_CHARS, OVERLAP_CHARS
 from knowledge.embedding import embed_text
 from knowledge.engines.metadata import to_metadata
 from knowledge.engines.server.address import ServerAddress
@@ -60,8 +60,6 @@ def ingest_to_server(
     embedder: Embedder,
     token: Callable[[], str] = str,
     collection: str = DEFAULT_COLLECTION,
-    max_chars: int = MAX_CHARS,
-    overlap: int = OVERLAP_CHARS,
     recipe: int = RECIPE,
     lost: Collection[str] = (),
     emptied: Mapping[str, Failure] = MappingProxyType({}),
@@ -87,16 +85,14 @@ def ingest_to_server(
     with closing(Connection(ServerAddress.parse(uri), token)) as connection, closing(Scratch()) as scratch:
         database = Database(connection, collection, WRITE_POLICY)  # no question waits for its reads
         base = load_base(database, scratch.path / "base")
-        settings = IndexSettings.now(
-            embedder, collection=collection, max_chars=max_chars, overlap=overlap, recipe=recipe
-        )
+        settings = IndexSettings.now(embedder, collection=collection, recipe=recipe)
         changes = SourceChanges.find(documents, base, settings, lost, emptied)
         changes.check(max_removed_share)
         before = base.manifest if base else None
         has_same_settings = before is not None and IndexSettings.of(before) == settings
         if before is not None and has_same_settings and changes.is_empty and (dry_run or before.made == provenance):
             return summarise(before.sources, before, clock, now=before)
-        cut = partial(plan, max_chars=max_chars, overlap=overlap, recipe=recipe, map_documents=map_documents)
+        cut = partial(plan, recipe=recipe, map_documents=map_documents)
         if dry_run:
             sources = list(changes.unchanged)
             for places in batched(changes.fresh, SLAB):
@@ -138,7 +134,7 @@ def write_facts(
     database: Database,
     bare: Manifest,
     totals: ChunkTotals,
-    fitted: FittedProjection | None,
+    fitted: ChunkReadings,
     embedder: Embedder,
     scratch: Scratch,
 ) -> Manifest:
@@ -158,7 +154,7 @@ def write_facts(
         lexical = write_term_counts(folder / LEXICAL_FOLDER, sample, texts)
         save_array(folder / LEXICAL_FOLDER / NUMBERS_NAME, numbers)
     tokens = None
-    if fitted is not None:
+    if fitted.projection is not None:
         fitted.projection.save(folder / TOKENS_FOLDER)
         tokens = {"bits": BITS, "fitted_on": fitted.fitted_on}
     manifest = replace(bare, files=file_records(folder), lexical=lexical, tokens=tokens)

@@ -16,7 +16,7 @@ import numpy as np
 
 from knowledge.build.embed import embed_chunks
 from knowledge.build.plan import Plan, PreviousChunks, embed_key
-from knowledge.build.reading import FIT_CHUNKS, KnownReadings, texts_of
+from knowledge.build.reading import FIT_CHUNKS, ChunkReadings, texts_of
 from knowledge.build.server_changes import BaseVersion, SourceChanges
 from knowledge.build.server_progress import ChunkTotals, IngestProgress
 from knowledge.embedding import embed_text
@@ -44,19 +44,12 @@ CHECKPOINT_SHARE = 0.02
 the more is written."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FittedProjection:
-    """The projection of an index's codes, and the number of documents that it was fitted for."""
-
-    projection: Projection
-    fitted_on: int
-
-
 @dataclass(eq=False)
 class VersionWriter:
     """Writes the chunks of one version; ``work`` is the folder of its progress.
 
-    ``cut`` is ``knowledge.build.plan.plan`` with all settings; ``fitted`` is set by ``write``.
+    ``cut`` is ``knowledge.build.plan.plan`` with all settings. ``fitted`` is the projection, set by ``write``: without
+    readings, and with the number of documents that it was fitted for.
     """
 
     database: Database
@@ -66,7 +59,7 @@ class VersionWriter:
     embedder: Embedder
     cut: Callable[..., Plan]
     work: Path
-    fitted: FittedProjection | None = None
+    fitted: ChunkReadings = ChunkReadings()
 
     @property
     def name(self) -> str:
@@ -106,13 +99,13 @@ class VersionWriter:
                 _wait(self._write_slab(planned, previous, old, progress, writers, []))
         del progress.sources[written:]  # they are among the unchanged ones
 
-    def _fit(self, reused: BaseVersion | None) -> FittedProjection | None:
-        """Load the projection of the reused version, or fit one; None if the embedder has no tokens or reads none."""
+    def _fit(self, reused: BaseVersion | None) -> ChunkReadings:
+        """Load the projection of the reused version, or fit one, unless the embedder has no tokens or reads none."""
         if not isinstance(self.embedder, TokenEmbedder):
-            return None
+            return ChunkReadings()
         if reused is not None and reused.manifest.tokens is not None:
             projection = Projection.load(reused.facts / TOKENS_FOLDER, self.embedder.dimensions)
-            return FittedProjection(projection, int(str(reused.manifest.tokens["fitted_on"])))
+            return ChunkReadings(projection=projection, fitted_on=int(str(reused.manifest.tokens["fitted_on"])))
         fresh = self.changes.fresh
         order = np.random.default_rng(0).permutation(len(fresh)).tolist()
         chunks: list[Chunk] = []
@@ -123,7 +116,9 @@ class VersionWriter:
             chunks += self.cut(documents, previous=PreviousChunks()).chunks
         chosen = np.random.default_rng(0).permutation(len(chunks))[:FIT_CHUNKS].tolist()
         tokens = [self.embedder.read(embed_text(chunks[place].title, chunks[place].text)).tokens for place in chosen]
-        return FittedProjection(Projection.fit(np.concatenate(tokens)), len(fresh)) if tokens else None
+        if not tokens:
+            return ChunkReadings()
+        return ChunkReadings(projection=Projection.fit(np.concatenate(tokens)), fitted_on=len(fresh))
 
     def _begin(self, reused: BaseVersion | None) -> IngestProgress:
         if reused is None:
@@ -179,15 +174,15 @@ class VersionWriter:
 
         Vectors and tokens are taken only where they are reusable.
         """
-        projection = self.fitted.projection if self.fitted else None
         shared = self.changes.shared_titles
         old = self.base.chunks_of(doc_ids) if self.base is not None else []
         chunks = [one.chunk for one in old]
         sources = [self.base.sources[doc_id] for doc_id in {c.doc_id for c in chunks}] if self.base is not None else []
-        previous = replace(PreviousChunks.of(chunks, sources, progress.next_number), shared_titles=shared)
-        known = KnownReadings(projection=projection, fitted_on=None)
+        known = replace(self.fitted, fitted_on=None)
+        previous = PreviousChunks.of(chunks, sources, progress.next_number)
+        previous = replace(previous, shared_titles=shared, known=known)
         if not self.changes.reusable:
-            return replace(previous, known=known), old
+            return previous, old
         digests = [text.digest() for text in texts_of(chunks, shared)]
         tokens = {
             key: (one.vector, one.tokens) for key, one in zip(digests, old, strict=True) if one.tokens is not None

@@ -27,7 +27,7 @@ def document(doc_id: str, *paragraphs: str, path: str = "") -> Document:
 
 
 def planned(documents: list[Document], previous: PreviousChunks | None = None) -> Plan:
-    return plan(documents, previous=previous or PreviousChunks(), max_chars=300, overlap=0)
+    return plan(documents, previous=previous or PreviousChunks())
 
 
 def as_previous(made: Plan) -> PreviousChunks:
@@ -158,7 +158,7 @@ def test_the_version_is_that_of_content_and_settings() -> None:
 def test_what_could_not_be_read_keeps_its_chunks_and_their_numbers() -> None:
     before = planned([document("a", "x"), document("sub/b", "y"), document("sub/c", "z"), document("d", "w")])
 
-    after = plan([document("a", "new")], previous=as_previous(before), max_chars=300, overlap=0, lost=["sub", "e.md"])
+    after = plan([document("a", "new")], previous=as_previous(before), lost=["sub", "e.md"])
 
     assert numbers_of(after) == {"new": [5], "y": [2], "z": [3]}
     assert after.kept == {"sub/b", "sub/c"}
@@ -168,7 +168,7 @@ def test_what_could_not_be_read_keeps_its_chunks_and_their_numbers() -> None:
 def test_where_the_folder_itself_could_not_be_read_everything_stays() -> None:
     before = planned([document("a", "x"), document("b", "y")])
 
-    after = plan([], previous=as_previous(before), max_chars=300, overlap=0, lost=[""])
+    after = plan([], previous=as_previous(before), lost=[""])
 
     assert after.chunks == before.chunks
 
@@ -176,7 +176,7 @@ def test_where_the_folder_itself_could_not_be_read_everything_stays() -> None:
 def test_a_document_that_was_read_under_another_path_is_not_kept_twice() -> None:
     before = planned([document("a", "x", path="old/a.md")])
 
-    after = plan([document("a", "y")], previous=as_previous(before), max_chars=300, overlap=0, lost=["old"])
+    after = plan([document("a", "y")], previous=as_previous(before), lost=["old"])
 
     assert numbers_of(after) == {"y": [2]}
 
@@ -216,9 +216,7 @@ def cutting_all_but(title: str) -> Any:
 def test_a_document_does_not_take_the_id_of_one_that_cannot_be_read_now() -> None:
     before = planned([document("x", "p", path="a.md"), document("b", "q")])
 
-    after = plan(
-        [document("x", "new", path="b.md")], previous=as_previous(before), max_chars=300, overlap=0, lost={"a.md"}
-    )
+    after = plan([document("x", "new", path="b.md")], previous=as_previous(before), lost={"a.md"})
 
     assert after.chunks == before.chunks
     assert after.kept == {"x", "b"}
