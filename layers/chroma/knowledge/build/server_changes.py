@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import batched
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from knowledge.build.plan import IndexSettings, Plan
+from knowledge.build.plan import IndexSettings, Plan, source_keys
 from knowledge.build.reading import is_still_fitted
 from knowledge.build.removals import check_removals, is_below, keep_emptied
 from knowledge.engines.collection import normalise
@@ -32,7 +33,7 @@ class BaseVersion:
     database: Database
     manifest: Manifest
     facts: Path
-    sources: Mapping[str, SourceRecord] = field(default_factory=dict)
+    sources: Mapping[str, SourceRecord]
 
     @property
     def name(self) -> str:
@@ -41,21 +42,18 @@ class BaseVersion:
 
     def chunks_of(self, doc_ids: Iterable[str]) -> list[StoredChunk]:
         """Return all chunks of the documents ``doc_ids`` that exist, by number, with the vectors that Chroma has."""
-        known = [doc_id for doc_id in doc_ids if doc_id in self.sources]
-        return sorted(self._read_chunks(known), key=lambda one: one.chunk.number)
-
-    def _read_chunks(self, doc_ids: Sequence[str]) -> Iterator[StoredChunk]:
-        for batch in batched(doc_ids, RESULTS):
-            where, offset = {"doc_id": {"$in": list(batch)}}, 0
-            while True:
+        chunks: list[StoredChunk] = []
+        for batch in batched((doc_id for doc_id in doc_ids if doc_id in self.sources), RESULTS):
+            where = {"doc_id": {"$in": list(batch)}}
+            for offset in itertools.count(0, RESULTS):
                 found = self.database.raw(self.name, where=where, limit=RESULTS, offset=offset)
                 rows = zip(found["ids"], found["metadatas"], found["documents"], found["embeddings"], strict=True)
                 for record_id, metadata, document, vector in rows:
                     one = from_record(record_id, metadata, document)
-                    yield StoredChunk(one.chunk, normalise(vector), one.tokens)
-                offset += len(found["ids"])
+                    chunks.append(StoredChunk(one.chunk, normalise(vector), one.tokens))
                 if len(found["ids"]) < RESULTS:
                     break
+        return sorted(chunks, key=lambda one: one.chunk.number)
 
 
 def load_base(database: Database, folder: Path) -> BaseVersion | None:
@@ -115,35 +113,38 @@ class SourceChanges:
         """
         before = base.sources if base is not None else {}
         reusable = base is not None and _is_reusable(base.manifest, settings, len(documents))
-        sources, shared_titles = _list_sources(documents)
+        sources: list[SourceRecord] = []
+        titles: Counter[str] = Counter()
+        for document in documents:  # read one at a time
+            sources.append(SourceRecord(path=document.path, digest=document.digest, doc_id=document.doc_id, chunks=0))
+            titles[document.title] += 1
         there = {source.doc_id for source in sources}
         if len(there) != len(sources):
             raise SourceUnreadable("Two documents have the same doc_id")
-        unchanged, fresh = _split(sources, before if reusable else {})
+        known = set(source_keys(before.values() if reusable else ()))
+        is_known = [(source.doc_id, source.path, source.digest) in known for source in sources]
+        fresh = [place for place, same in enumerate(is_known) if not same]
         others = [source for source in before.values() if source.doc_id not in there]
-        kept, failures = _keep_unread(others, lost, emptied)
+        kept = [source for source in others if is_below(source.path, lost)]
+        of_emptied, failures = keep_emptied(emptied, (source for source in others if source not in kept), {}, ())
+        kept += of_emptied
         kept_ids = frozenset(source.doc_id for source in kept)
         return cls(
             documents=documents,
             fresh=fresh,
             fresh_sources=[sources[place] for place in fresh],
-            unchanged=[*unchanged, *kept],
+            unchanged=[*(before[source.doc_id] for source, same in zip(sources, is_known, strict=True) if same), *kept],
             removed=[source for source in others if source.doc_id not in kept_ids],
             kept=kept_ids,
             emptied=failures,
             count_before=sum(1 for source in before.values() if source.chunks),
             reusable=reusable,
-            shared_titles=shared_titles,
+            shared_titles=frozenset(title for title, count in titles.items() if count > 1),
         )
 
     def read(self, places: Iterable[int]) -> list[Document]:
         """Return the documents at ``places``, with their texts."""
         return [self.documents[place] for place in places]
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether the index has the documents already."""
-        return not self.fresh and not self.removed
 
     def check(self, max_removed_share: float) -> None:
         """Refuse to remove more than this share (0..1) of the documents; one that only moved is not removed."""
@@ -156,38 +157,6 @@ class SourceChanges:
         kept = self.kept | frozenset(progress.kept if progress else ())
         failed = tuple(progress.failed) if progress else ()
         return Plan(chunks=(), next_number=0, sources=tuple(sources), kept=kept, failed=failed, emptied=self.emptied)
-
-
-def _list_sources(documents: Iterable[Document]) -> tuple[list[SourceRecord], frozenset[str]]:
-    """Return the sources of ``documents``, read one at a time, and the titles that several have."""
-    sources: list[SourceRecord] = []
-    titles: Counter[str] = Counter()
-    for document in documents:
-        sources.append(SourceRecord(path=document.path, digest=document.digest, doc_id=document.doc_id, chunks=0))
-        titles[document.title] += 1
-    return sources, frozenset(title for title, count in titles.items() if count > 1)
-
-
-def _split(sources: Sequence[SourceRecord], before: Mapping[str, SourceRecord]) -> tuple[list[SourceRecord], list[int]]:
-    """Return the sources before that are unchanged, and the places of new and changed ``sources``."""
-    unchanged: list[SourceRecord] = []
-    fresh: list[int] = []
-    for place, source in enumerate(sources):
-        known = before.get(source.doc_id)
-        if known is not None and (known.path, known.digest) == (source.path, source.digest):
-            unchanged.append(known)
-        else:
-            fresh.append(place)
-    return unchanged, fresh
-
-
-def _keep_unread(
-    others: Sequence[SourceRecord], lost: Collection[str], emptied: Mapping[str, Failure]
-) -> tuple[list[SourceRecord], tuple[Failure, ...]]:
-    """Return the unread sources ``others`` that stay, and failures for emptied places."""
-    kept = [source for source in others if is_below(source.path, lost)]
-    of_emptied, failures = keep_emptied(emptied, (source for source in others if source not in kept), {}, ())
-    return [*kept, *of_emptied], failures
 
 
 def _is_reusable(manifest: Manifest, settings: IndexSettings, documents: int) -> bool:

@@ -89,8 +89,8 @@ def ingest_to_server(
         changes = SourceChanges.find(documents, base, settings, lost, emptied)
         changes.check(max_removed_share)
         before = base.manifest if base else None
-        has_same_settings = before is not None and IndexSettings.of(before) == settings
-        if before is not None and has_same_settings and changes.is_empty and (dry_run or before.made == provenance):
+        is_same = before is not None and IndexSettings.of(before) == settings and not (changes.fresh or changes.removed)
+        if before is not None and is_same and (dry_run or before.made == provenance):
             return summarise(before.sources, before, clock, now=before)
         cut = partial(plan, recipe=recipe, map_documents=map_documents)
         if dry_run:

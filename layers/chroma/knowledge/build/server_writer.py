@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import batched
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -59,7 +59,7 @@ class VersionWriter:
     embedder: Embedder
     cut: Callable[..., Plan]
     work: Path
-    fitted: ChunkReadings = ChunkReadings()
+    fitted: ChunkReadings = field(default_factory=ChunkReadings)
 
     @property
     def name(self) -> str:

@@ -8,7 +8,9 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from knowledge.model.errors import IndexDamaged
+import numpy as np
+
+from knowledge.model.errors import IndexDamaged, SearchFailed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from chromadb.api.collection_configuration import CreateCollectionConfiguration
     from chromadb.config import Settings
     from pydantic import BaseModel
+
+    from knowledge.model.values import Vector, Where
 
 HNSW_EFFORT = 200
 """Candidates looked at when building and searching; Chroma's default is 100. On 10,417 real passages recall@10 went
@@ -78,6 +82,14 @@ def collection_configuration(**options: int) -> CreateCollectionConfiguration:
         **options,  # type: ignore[typeddict-item]
     )
     return CreateCollectionConfiguration(hnsw=hnsw)
+
+
+def query_arguments(vector: Vector, k: int, where: Where | None) -> dict[str, Any]:
+    """Return the arguments of a collection's ``query``; SearchFailed: ``vector`` is not finite."""
+    if not np.isfinite(vector).all():  # Chroma answers NaN with nonsense
+        raise SearchFailed("The question's vector is not finite")
+    vectors = np.asarray(vector, dtype=np.float32)[np.newaxis]
+    return {"query_embeddings": vectors, "n_results": k, "where": dict(where) if where else None}
 
 
 @functools.cache

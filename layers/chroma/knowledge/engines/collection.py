@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from knowledge.engines.chroma import collection_configuration, open_folder
+from knowledge.engines.chroma import collection_configuration, open_folder, query_arguments
 from knowledge.engines.metadata import to_metadata
 from knowledge.model.errors import IndexDamaged, IndexMismatch, KnowledgeError, SearchFailed
 from knowledge.model.manifest import SPACE
@@ -185,15 +185,9 @@ class Collection:
         self._client.close()
 
     def _query(self, vector: Vector, *, k: int, where: Where | None, include: list[str]) -> Any:
-        if not np.isfinite(vector).all():  # Chroma answers NaN with nonsense
-            raise SearchFailed("The question's vector is not finite")
+        arguments = query_arguments(vector, k, where)
         try:
-            return self._collection.query(
-                query_embeddings=np.asarray(vector, dtype=np.float32)[np.newaxis],
-                n_results=k,
-                where=dict(where) if where else None,  # type: ignore[arg-type]
-                include=include,  # type: ignore[arg-type]
-            )
+            return self._collection.query(**arguments, include=include)  # type: ignore[arg-type]
         except Exception as exc:
             raise SearchFailed(f"The query on the index failed: {exc}") from exc
 

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from knowledge.engines.chroma import collection_configuration
+from knowledge.engines.chroma import collection_configuration, query_arguments
 from knowledge.engines.server.connection import READ_POLICY, WRITE_POLICY, CallPolicy, Connection
 from knowledge.engines.server.records import VALUE_CHARS, StoredChunk, from_record
 from knowledge.model.errors import (
@@ -91,7 +91,6 @@ class Database:
 
     def versions(self) -> list[str]:
         """Return all versions that have records, whole or not."""
-        name_pattern = re.compile(rf"{re.escape(self.name)}-([0-9a-f]{{12}})(-facts)?")
 
         def names(api: ServerAPI) -> list[str]:
             found: list[str] = []
@@ -99,7 +98,8 @@ class Database:
                 found += [collection.name for collection in page]
             return found
 
-        matches = map(name_pattern.fullmatch, self.connection.call(names, policy=WRITE_POLICY))
+        pattern = re.compile(rf"{re.escape(self.name)}-([0-9a-f]{{12}})(-facts)?")
+        matches = map(pattern.fullmatch, self.connection.call(names, policy=WRITE_POLICY))
         return sorted({match[1] for match in matches if match})
 
     def drop(self, version: str) -> None:
@@ -128,16 +128,9 @@ class Database:
     def create(self, name: str, metadata: Mapping[str, str]) -> None:
         """Create the collection ``name`` in cosine space, if it does not exist."""
         configuration = collection_configuration()
+        options: dict[str, Any] = {"configuration": configuration, "metadata": dict(metadata), **self._where}
         self.connection.call(
-            lambda api: api.create_collection(
-                name,
-                configuration=configuration,
-                metadata=dict(metadata),
-                get_or_create=True,
-                tenant=self.connection.address.tenant,
-                database=self.connection.address.database,
-            ),
-            policy=WRITE_POLICY,
+            lambda api: api.create_collection(name, get_or_create=True, **options), policy=WRITE_POLICY
         )
 
     def metadata(self, name: str) -> Mapping[str, Any]:
@@ -163,17 +156,8 @@ class Database:
 
     def nearest(self, name: str, vector: Vector, *, k: int, where: Where | None) -> tuple[StoredChunk, ...]:
         """Return the ``k`` chunks nearest to the unit ``vector``, nearest first."""
-        if not np.isfinite(vector).all():
-            raise SearchFailed("The question's vector is not finite")
-        found = self._read(
-            name,
-            lambda collection: collection.query(
-                query_embeddings=np.asarray(vector, dtype=np.float32)[np.newaxis],
-                n_results=min(k, RESULTS),
-                where=dict(where) if where else None,
-                include=["metadatas", "documents"],
-            ),
-        )
+        arguments = query_arguments(vector, min(k, RESULTS), where)
+        found = self._read(name, lambda collection: collection.query(**arguments, include=["metadatas", "documents"]))
         return _chunks({key: found[key][0] for key in ("ids", "metadatas", "documents")})
 
     def get(self, name: str, **selection: Any) -> tuple[StoredChunk, ...]:

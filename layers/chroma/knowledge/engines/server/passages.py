@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import re
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import batched
 from typing import TYPE_CHECKING, Any
@@ -119,40 +118,20 @@ class WordSearch:
 type LexicalSearch = TableSearch | WordSearch
 
 
-class ChunkCache:
-    """The chunks of one version that were fetched last, by number; a version never changes. Safe in several threads.
+class ServerPassages:
+    """A ``PassageSource``: the collection ``name`` of a server, and the lexical search over the same chunks.
 
-    A question needs the same chunks when it is searched, answered and checked.
+    It keeps the chunks that were fetched last: a question needs the same ones when it is searched, answered and
+    checked. Safe to use from several threads.
     """
 
-    def __init__(self) -> None:
-        self._chunks: OrderedDict[int, StoredChunk] = OrderedDict()
+    def __init__(self, database: Database, name: str, lexical: LexicalSearch, dimensions: int) -> None:
+        self.database = database
+        self.name = name
+        self.lexical = lexical
+        self.dimensions = dimensions
+        self._fetched: dict[int, StoredChunk] = {}  # those fetched last at the end
         self._lock = threading.Lock()
-
-    def put(self, chunks: Iterable[StoredChunk]) -> None:
-        """Add ``chunks`` and drop those that were added longest ago."""
-        with self._lock:
-            for chunk in chunks:
-                self._chunks[chunk.chunk.number] = chunk
-                self._chunks.move_to_end(chunk.chunk.number)
-            while len(self._chunks) > CACHED_CHUNKS:
-                self._chunks.popitem(last=False)
-
-    def get(self, numbers: Sequence[int]) -> dict[int, StoredChunk]:
-        """Return the cached chunks among ``numbers``."""
-        with self._lock:
-            return {number: self._chunks[number] for number in numbers if number in self._chunks}
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ServerPassages:
-    """A ``PassageSource``: the collection ``name`` of a server, and the lexical search over the same chunks."""
-
-    database: Database
-    name: str
-    lexical: LexicalSearch
-    dimensions: int
-    cache: ChunkCache = field(default_factory=ChunkCache)
 
     def pool(self, asked: Mapping[str, Vector], views: Sequence[View], where: Where | None) -> Pool:
         """See ``PassageSource``."""
@@ -184,9 +163,7 @@ class ServerPassages:
         with ThreadPoolExecutor(len(calls), thread_name_prefix="chroma-pool") as pool:
             futures = [pool.submit(copy_context().run, call) for call in calls]
             for future in futures:
-                chunks = future.result()
-                self.cache.put(chunks)
-                found |= {chunk.chunk.number: chunk for chunk in chunks}
+                found |= self._keep(future.result())
         return [found[number] for number in sorted(found)]
 
     def tokens(self, numbers: Sequence[int]) -> StoredTokens:
@@ -199,11 +176,10 @@ class ServerPassages:
         Raises:
             SearchFailed: there is no such chunk, or the query failed.
         """
-        known = self.cache.get(numbers)
+        with self._lock:
+            known = {number: self._fetched[number] for number in numbers if number in self._fetched}
         missing = [number for number in dict.fromkeys(numbers) if number not in known]
-        fetched = list(self.database.get_chunks(self.name, missing))
-        self.cache.put(fetched)
-        known |= {chunk.chunk.number: chunk for chunk in fetched}
+        known |= self._keep(self.database.get_chunks(self.name, missing))
         try:
             return [known[number] for number in numbers]
         except KeyError as exc:
@@ -212,6 +188,17 @@ class ServerPassages:
     def vectors(self, chunks: Sequence[StoredChunk]) -> Matrix:
         """Return the vectors of ``chunks``, one a row."""
         return np.array([chunk.vector for chunk in chunks], dtype=np.float32).reshape(-1, self.dimensions)
+
+    def _keep(self, chunks: Iterable[StoredChunk]) -> dict[int, StoredChunk]:
+        """Keep ``chunks``, drop those that were fetched longest ago, and return ``chunks`` by number."""
+        found = {chunk.chunk.number: chunk for chunk in chunks}
+        with self._lock:
+            for number, chunk in found.items():
+                self._fetched.pop(number, None)
+                self._fetched[number] = chunk
+            for number in list(self._fetched)[:-CACHED_CHUNKS]:
+                del self._fetched[number]
+        return found
 
     def _admits(self, chunks: Sequence[StoredChunk], where: Where | None) -> NDArray[np.bool_] | None:
         if where is None or not chunks:
