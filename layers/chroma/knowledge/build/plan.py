@@ -168,7 +168,8 @@ def plan(
     draft = _PlanDraft(previous)
     for given, document, known in zip(documents, stored, unchanged, strict=True):
         if known is not None:
-            draft.add_unchanged(given, known)
+            draft.chunks += known
+            draft.sources.append(previous.sources[given.doc_id])
             continue
         cut = next(cuts)
         if owner := theirs.get(document.doc_id):
@@ -195,11 +196,6 @@ class _PlanDraft:
         self.sources: list[SourceRecord] = []
         self.errors: dict[str, Failure] = {}
         self.next_number = previous.next_number
-
-    def add_unchanged(self, document: Document, chunks: Sequence[Chunk]) -> None:
-        """Add an unchanged document."""
-        self.chunks += chunks
-        self.sources.append(self._previous.sources[document.doc_id])
 
     def add_cut(self, given: Document, stored: Document, cut: Cut) -> None:
         """Add a document that was cut; its chunks take the numbers that its texts had."""

@@ -10,7 +10,7 @@ from itertools import batched
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from knowledge.build.plan import IndexSettings, Plan, source_keys
+from knowledge.build.plan import IndexSettings, Plan
 from knowledge.build.reading import is_still_fitted
 from knowledge.build.removals import check_removals, is_below, keep_emptied
 from knowledge.engines.collection import normalise
@@ -113,33 +113,25 @@ class SourceChanges:
         """
         before = base.sources if base is not None else {}
         reusable = base is not None and _is_reusable(base.manifest, settings, len(documents))
-        sources: list[SourceRecord] = []
-        titles: Counter[str] = Counter()
-        for document in documents:  # read one at a time
-            sources.append(SourceRecord(path=document.path, digest=document.digest, doc_id=document.doc_id, chunks=0))
-            titles[document.title] += 1
+        sources, shared_titles = _list_sources(documents)
         there = {source.doc_id for source in sources}
         if len(there) != len(sources):
             raise SourceUnreadable("Two documents have the same doc_id")
-        known = set(source_keys(before.values() if reusable else ()))
-        is_known = [(source.doc_id, source.path, source.digest) in known for source in sources]
-        fresh = [place for place, same in enumerate(is_known) if not same]
+        unchanged, fresh = _split(sources, before if reusable else {})
         others = [source for source in before.values() if source.doc_id not in there]
-        kept = [source for source in others if is_below(source.path, lost)]
-        of_emptied, failures = keep_emptied(emptied, (source for source in others if source not in kept), {}, ())
-        kept += of_emptied
+        kept, failures = _keep_unread(others, lost, emptied)
         kept_ids = frozenset(source.doc_id for source in kept)
         return cls(
             documents=documents,
             fresh=fresh,
             fresh_sources=[sources[place] for place in fresh],
-            unchanged=[*(before[source.doc_id] for source, same in zip(sources, is_known, strict=True) if same), *kept],
+            unchanged=[*unchanged, *kept],
             removed=[source for source in others if source.doc_id not in kept_ids],
             kept=kept_ids,
             emptied=failures,
             count_before=sum(1 for source in before.values() if source.chunks),
             reusable=reusable,
-            shared_titles=frozenset(title for title, count in titles.items() if count > 1),
+            shared_titles=shared_titles,
         )
 
     def read(self, places: Iterable[int]) -> list[Document]:
@@ -157,6 +149,38 @@ class SourceChanges:
         kept = self.kept | frozenset(progress.kept if progress else ())
         failed = tuple(progress.failed) if progress else ()
         return Plan(chunks=(), next_number=0, sources=tuple(sources), kept=kept, failed=failed, emptied=self.emptied)
+
+
+def _list_sources(documents: Iterable[Document]) -> tuple[list[SourceRecord], frozenset[str]]:
+    """Return the sources of ``documents``, read one at a time, and the titles that several have."""
+    sources: list[SourceRecord] = []
+    titles: Counter[str] = Counter()
+    for document in documents:
+        sources.append(SourceRecord(path=document.path, digest=document.digest, doc_id=document.doc_id, chunks=0))
+        titles[document.title] += 1
+    return sources, frozenset(title for title, count in titles.items() if count > 1)
+
+
+def _split(sources: Sequence[SourceRecord], before: Mapping[str, SourceRecord]) -> tuple[list[SourceRecord], list[int]]:
+    """Return the sources before that are unchanged, and the places of new and changed ``sources``."""
+    unchanged: list[SourceRecord] = []
+    fresh: list[int] = []
+    for place, source in enumerate(sources):
+        known = before.get(source.doc_id)
+        if known is not None and (known.path, known.digest) == (source.path, source.digest):
+            unchanged.append(known)
+        else:
+            fresh.append(place)
+    return unchanged, fresh
+
+
+def _keep_unread(
+    others: Sequence[SourceRecord], lost: Collection[str], emptied: Mapping[str, Failure]
+) -> tuple[list[SourceRecord], tuple[Failure, ...]]:
+    """Return the unread sources ``others`` that stay, and failures for emptied places."""
+    kept = [source for source in others if is_below(source.path, lost)]
+    of_emptied, failures = keep_emptied(emptied, (source for source in others if source not in kept), {}, ())
+    return [*kept, *of_emptied], failures
 
 
 def _is_reusable(manifest: Manifest, settings: IndexSettings, documents: int) -> bool:

@@ -159,7 +159,7 @@ def write_facts(
         tokens = {"bits": BITS, "fitted_on": fitted.fitted_on}
     manifest = replace(bare, files=file_records(folder), lexical=lexical, tokens=tokens)
     if tokens is not None and isinstance(embedder, TokenEmbedder):
-        index = ServerIndex(database, bare.version, manifest, folder, embedder, scratch)
+        index = ServerIndex(database, manifest, folder, embedder, scratch)
         own = _sample(database, name, numbers, OWN) if is_foreign(lexical) else []
         calibration = calibration_of(lambda text, where: index.search([View(text)], k=1, where=where).evidence, own)
         manifest = replace(manifest, calibration=calibration)

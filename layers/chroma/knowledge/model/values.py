@@ -215,16 +215,13 @@ class Embedder(Protocol):
     @property
     def model(self) -> str:
         """The model's name as manifests record it, e.g. ``"all-MiniLM-L6-v2"``."""
-        ...
 
     @property
     def dimensions(self) -> int:
         """Length of each vector."""
-        ...
 
     def embed(self, texts: Sequence[str]) -> Matrix:
         """Embed ``texts``: shape (len(texts), dimensions), float32, each row of unit length, input order."""
-        ...
 
 
 @runtime_checkable
@@ -233,20 +230,16 @@ class TokenEmbedder(Embedder, Protocol):
 
     def read(self, text: str) -> TextEncoding:
         """Encode ``text``, with the vector that ``embed`` gives and all tokens even of a long text."""
-        ...
 
     def count(self, text: str) -> int:
         """Count the word pieces of ``text``, punctuation too, without running the model."""
-        ...
 
     @property
     def vocabulary(self) -> int:
         """Number of word pieces; they are numbered from 0."""
-        ...
 
     def has(self, word: str) -> bool:
         """Whether ``word``, in lower case, is one piece of its vocabulary."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,7 +289,6 @@ class VectorEngine(Protocol):
         Raises:
             SearchFailed: the query failed.
         """
-        ...
 
     def ids(self, where: Where) -> Sequence[str]:
         """The ids of all chunks that the filter ``where`` admits.
@@ -304,4 +296,3 @@ class VectorEngine(Protocol):
         Raises:
             SearchFailed: the filter is malformed, or the query failed.
         """
-        ...

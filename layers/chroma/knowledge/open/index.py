@@ -286,12 +286,10 @@ def _check_collection(collection: Collection, embedder: Embedder) -> None:
 
 def _warm(index: EmbeddedIndex) -> None:
     """Make a first query, which loads the vectors; if it fails, so would every request."""
-    vector = np.zeros(index.embedder.dimensions, dtype=np.float32)
-    vector[0] = 1
     try:
         if index.late:
             index.search([View("warm")], k=1)
         else:
-            index.nearest(vector, k=1)
+            index.nearest(np.eye(1, index.embedder.dimensions, dtype=np.float32)[0], k=1)
     except SearchFailed as exc:
         raise IndexDamaged(f"The index does not answer: {exc}. Run: ragctl ingest PATH") from exc

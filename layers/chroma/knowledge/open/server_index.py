@@ -63,7 +63,7 @@ def open_server_index(uri: str, *, embedder: Embedder, collection: str, token: C
             raise IndexDamaged(
                 f"The server has {count} of the index's {manifest.chunks} chunks. Run: ragctl ingest PATH"
             )
-        index = ServerIndex(database, version, manifest, facts, embedder, scratch)
+        index = ServerIndex(database, manifest, facts, embedder, scratch)
         undo.pop_all()
         return index
 
@@ -96,7 +96,7 @@ class ServerIndex(ChromaIndex):
     """An index on Chroma's server, opened by ``open_server_index``."""
 
     def __init__(
-        self, database: Database, version: str, manifest: Manifest, facts: Path, embedder: Embedder, scratch: Scratch
+        self, database: Database, manifest: Manifest, facts: Path, embedder: Embedder, scratch: Scratch
     ) -> None:
         """``facts`` is the folder of the files that ``manifest`` names; ``scratch``, which is removed, holds it."""
         self._describe(manifest)
@@ -114,7 +114,7 @@ class ServerIndex(ChromaIndex):
         else:
             self._lexical = lexical = Lexical(facts / LEXICAL_FOLDER, manifest.lexical)
             search = TableSearch(lexical, Columns(facts / COLUMNS_FOLDER, rows=manifest.chunks))
-        self._passages = ServerPassages(database, database.chunks(version), search, embedder.dimensions)
+        self._passages = ServerPassages(database, database.chunks(manifest.version), search, embedder.dimensions)
         if manifest.tokens is not None and isinstance(embedder, TokenEmbedder):
             calibration = Calibration.load(manifest.calibration)
             self._late_search = LateInteractionSearch(self._passages, facts, self._lexical, embedder, calibration)

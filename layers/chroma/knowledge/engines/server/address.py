@@ -9,7 +9,6 @@ from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 from knowledge.model.errors import IndexMissing
 
-SCHEMES = ("chroma", "https")
 PORTS = {"chroma": 8000, "https": 443}
 _VERSION = re.compile(r"[0-9a-f]{12}")
 
@@ -39,7 +38,7 @@ class ServerAddress:
             raise _address_error(uri) from exc
         names = [unquote(name) for name in parts.path.strip("/").split("/")]
         version = query.pop("version", [""])[0]
-        is_valid = parts.scheme in SCHEMES and parts.hostname and port != 0
+        is_valid = parts.scheme in PORTS and parts.hostname and port != 0
         is_valid = is_valid and len(names) == 2 and all(names) and not query
         if not is_valid or parts.username or parts.fragment or (version and not _VERSION.fullmatch(version)):
             raise _address_error(uri)
@@ -60,7 +59,7 @@ class ServerAddress:
 
 def is_server(uri: object) -> bool:
     """Return whether ``uri`` names a server rather than a folder."""
-    return isinstance(uri, str) and uri.startswith(tuple(f"{scheme}://" for scheme in SCHEMES))
+    return isinstance(uri, str) and uri.startswith(tuple(f"{scheme}://" for scheme in PORTS))
 
 
 def _address_error(uri: str) -> IndexMissing:
