@@ -95,7 +95,6 @@ AS_IT_IS = "SAME"
 """The model's reply if nothing needs rewriting, as the prompt demands."""
 ASKED_WEIGHT = 2 / 3
 """Weight of the question as asked; its rewriting has 1."""
-OWN = "its own language"
 MAX_REWRITING_CHARS = 400
 """A rewriting that is longer than this has answered the question instead."""
 _QUOTE_SIGNS = "\"'`\u2018\u2019\u201c\u201d"
@@ -132,7 +131,7 @@ class Reframe(Decider):
         shown = format_history(turns, max_chars=self.history_chars).strip()
         fence = self.fence(shown, query.text)
         values = {"history": fence.around(shown), "question": fence.around(query.text)}
-        completion = self.complete(ledger, fence, **values, language=language or OWN)
+        completion = self.complete(ledger, fence, **values, language=language or "its own language")
         text = _single_line(replace_surrogates(completion))
         if text == query.text or not self._is_rewriting(text, query, history, language):
             return query

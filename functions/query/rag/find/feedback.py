@@ -120,12 +120,9 @@ class FeedbackRefine:
         Raises:
             StoreUnavailable: the votes cannot be read; the pipeline carries on without this stage.
         """
-        if not hits:
-            return RefinedHits(hits)
         now = self.now()
-        since = now - HORIZON_DAYS * DAY_S
-        votes = self.store.votes_on([hit.chunk.id for hit in hits], since=since)
-        if not any(votes.values()):
+        votes = self.store.votes_on([hit.chunk.id for hit in hits], since=now - HORIZON_DAYS * DAY_S)
+        if not votes:
             return RefinedHits(hits)
         deltas = adjustments(votes, self.embed(question.understood), now)
         adjusted = [

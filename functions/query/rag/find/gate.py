@@ -50,14 +50,13 @@ class TopScore:
     bar: float
 
     def __call__(self, found: SearchResult, question: Question) -> Proceed | Decline:
-        hits = found.hits
         bar = self.bar if question.threshold is None else question.threshold
-        cosines = [hit.parts["dense"] for hit in hits]
+        cosines = [hit.parts["dense"] for hit in found.hits]
         if not cosines:
             return Decline("nothing was found")
         if max(cosines) < bar:
             return Decline(f"the best chunk's cosine is {max(cosines):.2f}, {bar:g} needed")
-        return Proceed(hits, sum(cosine >= bar for cosine in cosines), found.evidence)
+        return Proceed(found.hits, sum(cosine >= bar for cosine in cosines), found.evidence)
 
 
 OTHER_LANGUAGE = "The question is in another language than the documents"

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from html import unescape
+from itertools import pairwise
 from typing import Any
 from unicodedata import category, normalize
 
@@ -44,14 +45,14 @@ def disarm(
     """
     if not form.search(_INVISIBLE.sub(lambda match: _visible(match[0]), text)):
         return text  # most passages: they need no map of character positions
-    visible, starts, ends = _map_visible(text)
+    visible, spans = _map_visible(text)
     code = [match.span() for match in _CODE.finditer(text)]
     parts, at = list[str](), 0
     for match in form.finditer(visible):
-        start = starts[match.start()]
+        start = spans[match.start()][0]
         if is_label(match, any(first <= start < last for first, last in code)):
             parts += (text[at:start], look_alike(match[0]))
-            at = ends[match.end() - 1]
+            at = spans[match.end() - 1][1]
     return "".join((*parts, text[at:]))
 
 
@@ -60,17 +61,16 @@ def round_brackets(label: str) -> str:
     return label.translate(_ROUND)
 
 
-def _map_visible(text: str) -> tuple[str, Sequence[int], Sequence[int]]:
+def _map_visible(text: str) -> tuple[str, list[tuple[int, int]]]:
     """Return the visible text, and the start and the end in ``text`` of each of its characters."""
-    parts, starts, ends, at = list[str](), list[int](), list[int](), 0
+    parts, spans, at = list[str](), list[tuple[int, int]](), 0
     for match in _INVISIBLE.finditer(text):
         shown = _visible(match[0])
         parts += (text[at : match.start()], shown)
-        starts += (*range(at, match.start()), *(match.start() for _ in shown))
-        ends += (*range(at + 1, match.start() + 1), *(match.end() for _ in shown))
+        spans += (*pairwise(range(at, match.start() + 1)), *(match.span() for _ in shown))
         at = match.end()
-    rest = len(text) + 1
-    return "".join((*parts, text[at:])), (*starts, *range(at, rest)), (*ends, *range(at + 1, rest))
+    spans += pairwise(range(at, len(text) + 2))
+    return "".join((*parts, text[at:])), spans
 
 
 def _visible(source: str) -> str:

@@ -198,7 +198,6 @@ MAX_HITS = 8
 PASSAGE_CHARS = 800
 """Characters of each passage for the model: enough to judge it, few enough to be quick."""
 
-_ROUNDING = 1e-9
 # The seed's own words.
 _TEMPORAL = re.compile(r"\b(?:latest|current)\b", re.IGNORECASE)
 _COMPARISON = re.compile(r"\b(?:difference between|versus)\b", re.IGNORECASE)
@@ -218,7 +217,7 @@ def needs_rerank(question: str, hits: tuple[Hit, ...], spread: float) -> str | N
     if match := _COMPARISON.search(question):
         return f"comparison ({match[0].lower()!r})"
     top = sorted(map(adjusted_score, hits), reverse=True)[:TOP]
-    if len(top) == TOP and top[0] - top[-1] <= spread + _ROUNDING:
+    if len(top) == TOP and top[0] - top[-1] <= spread + 1e-9:  # for rounding
         return f"the top {TOP} scores are within {spread:g}"
     return None
 

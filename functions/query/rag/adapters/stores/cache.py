@@ -66,7 +66,6 @@ class LayeredCache:
         )
 
     def get_local(self, key: str) -> CacheHit | None:
-        """Return the answer under ``key`` if it is in this process."""
         with self._lock:
             entry = self._l1.get(key)
         # A clock that was set back would keep an entry alive for too long.
