@@ -210,7 +210,7 @@ def _ask_a_word(settings: Settings, knobs: ProfileSettings) -> str:
 
 def _describe_passage_budget(settings: Settings, knobs: ProfileSettings) -> str:
     """Return the number of tokens that LLM_CONTEXT_TOKENS leaves for passages."""
-    from rag.config.prompts import Prompts
+    from rag.config.settings import Prompts
     from rag.wiring.models import build_window, load_prompt_template
 
     if not knobs.model_context_tokens:

@@ -147,10 +147,7 @@ class LlmError(RagError):
 
 
 class LlmFailed(LlmError):
-    """One call was refused, or its reply cannot be read.
-
-    The chat model then tries the next model, and is unavailable if none is left.
-    """
+    """One call was refused, or its reply cannot be read; the chat model then tries the next model."""
 
 
 class RequestRefused(LlmFailed):

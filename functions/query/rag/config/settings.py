@@ -1,7 +1,8 @@
-"""The settings that all profiles share, and the only reader of the environment in this function."""
+"""The settings that all profiles share, the only reader of the environment in this function, and the prompts."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Mapping
@@ -195,3 +196,39 @@ def measure_contrast(accent: str) -> float:
 def _luminance(colour: list[float]) -> float:
     red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in colour)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+class Prompts:
+    """The prompt templates of one profile, plain text with {placeholders}, and a digest of those that were loaded."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._loaded: dict[str, str] = {}
+
+    def load(self, name: str, *placeholders: str) -> str:
+        """Return the template ``name``; see ``load_prompt``."""
+        self._loaded[name] = load_prompt(self._settings.prompt_path(name), *placeholders)
+        return self._loaded[name]
+
+    def digest(self) -> str:
+        """Return a hash (hex) of every loaded template: the version of the prompts."""
+        text = "\0".join(f"{name}\0{body}" for name, body in sorted(self._loaded.items()))
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def load_prompt(path: Path, *placeholders: str) -> str:
+    """Return the template at ``path``, which must hold each of ``placeholders`` exactly once.
+
+    Raises:
+        ConfigurationError: the file cannot be read, or a placeholder is missing or repeated.
+    """
+    try:
+        template = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as exc:
+        raise ConfigurationError(f"Prompt template {path.name!r} of {path.parent.name!r} cannot be read") from exc
+    for name in placeholders:
+        if template.count(f"{{{name}}}") != 1:
+            raise ConfigurationError(
+                f"Prompt template {path.name!r} of {path.parent.name!r} must hold {{{name}}} exactly once"
+            )
+    return template

@@ -63,11 +63,6 @@ class GaCountsSettings(shared.ProfileSettings):
         """The longest history in the prompt, which has a place for it."""
         return self.history_chars
 
-    @property
-    def reranker(self) -> str:
-        """The model that re-ranks; the seed's exists at OpenAI alone."""
-        return self.rerank_model or ("gpt-4o-mini" if self.llm_base_url == OPENAI_URL else self.llm_model)
-
 
 def build(settings: GaCountsSettings, dependencies: StageDependencies) -> Pipeline:
     """Build the seed's stages over ``dependencies``."""
@@ -90,8 +85,9 @@ def build(settings: GaCountsSettings, dependencies: StageDependencies) -> Pipeli
         before=(ExpandAcronyms(dependencies.acronyms),),
         after=(RuleFilter(dependencies.rules, dependencies.index.fields, wall=settings.seed_rules),),
     )
+    seed_model = "gpt-4o-mini" if settings.llm_base_url == OPENAI_URL else settings.llm_model
     rerank = dependencies.build_rerank(
-        settings.reranker, budget_s=settings.rerank_budget_s, spread=settings.rerank_spread
+        settings.rerank_model or seed_model, budget_s=settings.rerank_budget_s, spread=settings.rerank_spread
     )
     return replace(
         pipeline,

@@ -7,12 +7,8 @@ from functools import cache
 from knowledge.search.language import COMMON_WORDS
 from knowledge.search.terms import Terms
 
-_TERMS = Terms(stop_words=())
-
-
-def stems(text: str) -> list[str]:
-    """Return the stems of ``text`` in order, with stop words: words, single digits and single letters."""
-    return _TERMS(text)
+stems = Terms(stop_words=())
+"""Returns the stems of a text in order, with stop words: words, single digits and single letters."""
 
 
 def content_stems(text: str) -> set[str]:

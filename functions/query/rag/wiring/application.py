@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,8 +20,7 @@ from rag.adapters.vendors import find_store_vendor
 from rag.answer.parse import parse_markdown
 from rag.ask.answer_cache import RECIPE
 from rag.ask.remarks import Remarks, Utterances
-from rag.config.prompts import Prompts
-from rag.config.settings import Settings, load
+from rag.config.settings import Prompts, Settings, load
 from rag.errors import LlmUnavailable, UnknownChunk, UnknownResponse
 from rag.http.schema import HealthReply, IndexHealth, LlmHealth, SuggestionsReply
 from rag.pipeline import Pipeline
@@ -38,7 +38,6 @@ from rag.wiring.models import ChatModels, allow_local_time, build_writer
 from rag.wiring.stores import OpenStores, build_stores
 from rag.wiring.tables import Tables
 from rag.write.extractive import MODEL as EXTRACTIVE
-from rag.write.extractive import ExtractiveWriter
 
 logger = logging.getLogger(__name__)
 
@@ -221,7 +220,7 @@ def build_application(settings: Settings) -> Application:
         with index.lease() as opened:
             return library.build_guide(opened, headings)
 
-    writer, window = build_writer(settings, profile, prompts, chat=chat, extractive=ExtractiveWriter())
+    writer, window = build_writer(settings, profile, prompts, chat)
     dependencies = StageDependencies(
         index=index,
         writer=writer,
@@ -247,11 +246,9 @@ def build_application(settings: Settings) -> Application:
     )
     pipeline = definition.build(profile, dependencies)
     if profile.seed_rules and definition.seed:
-        try:
-            with index.lease() as opened:
-                manifest = opened.manifest
-        except IndexUnavailable:
-            manifest = None
+        manifest = None
+        with suppress(IndexUnavailable), index.lease() as opened:
+            manifest = opened.manifest
         logger.warning("%s", describe_seed_rules(settings.profile, definition.seed, manifest))
     if stores:
         pipeline = replace(pipeline, store_budget=stores.guard.question)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from itertools import batched
 from typing import TYPE_CHECKING
 
@@ -129,13 +130,12 @@ def build_guide(index: ChromaIndex, headings: Sequence[str]) -> Decline:
     return Decline(NO_QUESTION, reply, items=tuple(headings or known.titles)[:GUIDE_ITEMS])
 
 
+@dataclass(slots=True)
 class Suggestions:
-    """The sample questions of the current index, found once for each version of it."""
+    """The sample questions of the current index, found once for each version of it; ``lease`` keeps an index open."""
 
-    def __init__(self, lease: Callable[[], AbstractContextManager[ChromaIndex]]) -> None:
-        """``lease`` gives the current index for the length of a ``with`` block."""
-        self._lease = lease
-        self._cached: tuple[str, tuple[str, ...]] = ("", ())
+    lease: Callable[[], AbstractContextManager[ChromaIndex]]
+    _cached: tuple[str, tuple[str, ...]] = ("", ())
 
     def __call__(self) -> tuple[str, ...]:
         """Return up to ``QUESTIONS`` headings that the index answers best, of different documents where possible.
@@ -143,7 +143,7 @@ class Suggestions:
         Raises:
             IndexUnavailable: there is no usable index.
         """
-        with self._lease() as index:
+        with self.lease() as index:
             if self._cached[0] != index.version:
                 self._cached = (index.version, suggest_questions(index))
             return self._cached[1]

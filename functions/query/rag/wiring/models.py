@@ -9,14 +9,14 @@ from rag.adapters.bedrock_token import endpoint
 from rag.adapters.model_config import ChatConfig
 from rag.adapters.secrets import llm_key
 from rag.adapters.vendors import build_chat_model, find_chat_vendor
-from rag.config.prompts import Prompts
-from rag.config.settings import Settings
+from rag.config.settings import Prompts, Settings
 from rag.errors import ConfigurationError
 from rag.find.pack import BYTES_PER_TOKEN, ContextWindow, size
 from rag.ports import ChatModel, Writer
 from rag.profiles.shared.settings import ProfileSettings
 from rag.text.template import fill
 from rag.write.chat_writer import ChatWriter, FallbackWriter
+from rag.write.extractive import ExtractiveWriter
 
 TOKEN_HOSTS = (".amazonaws.com", ".api.aws", "127.0.0.1")
 """Suffixes of the hosts that receive the role's token; the last one is for tests."""
@@ -88,31 +88,29 @@ class ChatModels:
 
 
 def build_writer(
-    settings: Settings, profile: ProfileSettings, prompts: Prompts, *, chat: ChatModel | None, extractive: Writer
+    settings: Settings, profile: ProfileSettings, prompts: Prompts, chat: ChatModel | None
 ) -> tuple[Writer, ContextWindow]:
     """Return the writer and the window that bounds its passages.
 
-    ``chat`` writes with the profile's system prompt; ``extractive`` writes without a chat model, or as the fallback.
+    ``chat`` writes with the profile's system prompt; the extractive engine writes without it, or as the fallback.
 
     Raises:
         ConfigurationError: the prompt template cannot be read, or lacks a placeholder.
     """
     if chat is None:
-        return extractive, ContextWindow()
+        return ExtractiveWriter(), ContextWindow()
     template = load_prompt_template(profile, prompts)
     words = profile.prompt_words
     words = {**words, "about": fill(prompts.load("about.txt"), words).strip()}
     window = build_window(profile, template)
     writer = ChatWriter(chat, template, profile.prompt_history_chars, words, window=window)
-    return (FallbackWriter(writer, extractive) if settings.llm_fallback == "extractive" else writer), window
+    if settings.llm_fallback == "extractive":
+        return FallbackWriter(writer, ExtractiveWriter()), window
+    return writer, window
 
 
 def load_prompt_template(profile: ProfileSettings, prompts: Prompts) -> str:
-    """Return the profile's system prompt.
-
-    Raises:
-        ConfigurationError: it cannot be read, or lacks a placeholder.
-    """
+    """Return the profile's system prompt."""
     placeholders = ("context", *(["history"] if profile.prompt_history_chars else []))
     return prompts.load("seed.txt" if profile.seed_rules else "system.txt", *placeholders)
 

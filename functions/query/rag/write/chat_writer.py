@@ -90,8 +90,7 @@ class _FenceFilter:
 
     def end(self) -> None:
         """Pass on the pending text at the end of the completion."""
-        pending, self._pending = self._pending, ""
-        if rest := self._fence.remove_from(pending):
+        if rest := self._fence.remove_from(self._pending):
             self._on_text(rest)
 
 

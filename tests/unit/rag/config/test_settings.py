@@ -20,8 +20,7 @@ from rag.config.fields import (
     UnitName,
     env,
 )
-from rag.config.prompts import load_prompt
-from rag.config.settings import Settings, load, measure_contrast
+from rag.config.settings import Settings, load, load_prompt, measure_contrast
 from rag.contract import first_sentence
 from rag.errors import ConfigurationError
 from rag.find.gate import UNMEASURED_BAR

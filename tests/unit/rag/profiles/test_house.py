@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 from fakes import FakeChat, FakeIndex, deadline, make_evidence, make_hit, make_inputs, make_services
 
-from rag.config.prompts import Prompts
-from rag.config.settings import Settings, load
+from rag.config.settings import Prompts, Settings, load
 from rag.profiles import PROFILES, load_profile
 from rag.profiles.house import HouseSettings
 from rag.values.answer import Answer
@@ -24,7 +23,7 @@ HITS = (
 def answered(said: str, profile: str = "house", **environ: str) -> tuple[Answer, FakeChat]:
     chat, made = FakeChat(said), load_profile(profile)
     settings, knobs = load(Settings, {"RAG_PROFILE": profile, **environ}), load(made.settings, environ)
-    writer, _ = build_writer(settings, knobs, Prompts(settings), chat=chat, extractive=None)  # type: ignore[arg-type]
+    writer, _ = build_writer(settings, knobs, Prompts(settings), chat)
     assert isinstance(writer, ChatWriter)
     inputs = make_inputs(FakeIndex(HITS, evidence=make_evidence(1.0)), writer, stages=make_services(stores=False))
     return made.build(knobs, inputs).run(Question(text="How much leave is there?"), deadline=deadline()), chat
