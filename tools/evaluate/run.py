@@ -16,7 +16,8 @@ from evaluate.question_files import Interrupted, chunk_names
 from knowledge.model.values import Hit, SearchResult
 from rag.config.settings import load
 from rag.http.replies import query_reply
-from rag.http.requests import parse_query
+from rag.http.requests import read_question
+from rag.http.schema import QueryRequest
 from rag.ledger import used_before
 from rag.profiles import load_profile
 from rag.values.chat import Deadline, LlmUse
@@ -66,7 +67,7 @@ def asker(service: Application, error_code: Callable[[Exception], str]) -> Calla
         hits = ()
         deadline = Deadline.after(service.settings.request_deadline_s, time.monotonic)
         try:
-            answer = pipeline.run(parse_query(json.dumps({"query": question})), deadline=deadline)
+            answer = pipeline.run(read_question(QueryRequest(query=question)), deadline=deadline)
         except Exception as error:
             code = error_code(error)
             if not code:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -31,11 +30,12 @@ def ask(
     settings = read_settings(index=index, profile=profile)
 
     from rag.http.replies import query_reply
-    from rag.http.requests import parse_query
+    from rag.http.requests import read_question
+    from rag.http.schema import QueryRequest
     from rag.values.chat import Deadline
     from rag.wiring.application import build_application
 
-    question = parse_query(json.dumps({"query": text}))
+    question = read_question(QueryRequest(query=text))
     service = build_application(settings)
     deadline = Deadline.after(service.settings.request_deadline_s, time.monotonic)
     answer = service.pipeline.run(question, deadline=deadline)

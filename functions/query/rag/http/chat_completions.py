@@ -7,17 +7,16 @@ ignored. ``rag.http.openai_responses`` reads its requests by the same functions.
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field
 
-from rag.errors import InvalidParameter, UnsupportedParameter
+from rag.errors import InvalidParameter
 from rag.http.replies import citations_markdown, query_reply
-from rag.http.requests import InvalidJson
+from rag.http.requests import RefusedParameters, parse_request
 from rag.text.sources import source_url
 from rag.text.template import replace_surrogates
 from rag.values.answer import Answer
@@ -33,13 +32,9 @@ UNFOUNDED = "Nothing of this is in the documents."
 """Separates a streamed text, which cannot be taken back, from the quotes that replace it as the answer."""
 _EXTRAS = ("citations", "references", "sources", "confidence", "refused", "partial", "responseId")
 NO_USAGE = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
-EXAMPLE = '{"messages": [{"role": "user", "content": "..."}]}'
 SIDE_TASK_HEADER = "x-openwebui-task"
 SIDE_TASK_ANSWER = "{}"
 """An object without a title, tags or questions: Open WebUI then takes the user's words for a title."""
-
-type RefusedParameters = Mapping[str, Callable[[Any], bool]]
-"""For each parameter, whether a value of it would change the form of the result."""
 
 _REFUSED: RefusedParameters = {
     "n": lambda value: value not in (None, 1),
@@ -52,20 +47,14 @@ _REFUSED: RefusedParameters = {
 }
 
 
-class StrictModel(BaseModel):
-    """Part of a request; a value of another type is not converted."""
-
-    model_config = ConfigDict(strict=True)
-
-
-class Part(StrictModel):
+class Part(BaseModel, strict=True):
     """A piece of a message's text."""
 
     type: Annotated[Literal["text", "input_text", "output_text"], Field(description="The kind: text alone is read.")]
     text: Annotated[str, Field(description="The text.")]
 
 
-class ChatMessage(StrictModel):
+class ChatMessage(BaseModel, strict=True):
     """One message. Only those of the user and of the assistant are read."""
 
     role: Annotated[str, Field(description="Who speaks: user or assistant; messages of others are ignored.")]
@@ -78,13 +67,13 @@ class ChatMessage(StrictModel):
         return self.content if isinstance(self.content, str) else "\n".join(part.text for part in parts)
 
 
-class StreamOptions(StrictModel):
+class StreamOptions(BaseModel, strict=True):
     """What a stream has beside the text."""
 
     include_usage: bool | None = None
 
 
-class ChatRequest(StrictModel):
+class ChatRequest(BaseModel, strict=True):
     """A chat completion to make. Other fields (temperature, tools, max_tokens ...) are accepted and ignored."""
 
     messages: Annotated[
@@ -134,18 +123,14 @@ def model_body(name: str) -> dict[str, Any]:
 
 
 def parse_chat(body: str, *, profile: str, page: str = "") -> ParsedRequest:
-    """Return the request in ``body``; see ``read_conversation`` for its question.
-
-    Raises:
-        InvalidJson, InvalidParameter, UnsupportedParameter: as ``read_request`` and ``read_conversation``.
-    """
-    request = read_request(ChatRequest, body, refused=_REFUSED, example=EXAMPLE)
-    options = request.stream_options or StreamOptions()
+    """Return the request in ``body``; raises as ``parse_request`` and ``read_conversation``."""
+    example = '[{"role": "user", "content": "..."}]'
+    request = parse_request(ChatRequest, body, refused=_REFUSED, example=example)
     return ParsedRequest(
         question=read_conversation(request.messages, param="messages"),
         model=model_named(request.model, profile),
         stream=request.stream is True,
-        include_usage=options.include_usage is True,
+        include_usage=request.stream_options is not None and request.stream_options.include_usage is True,
         page=page,
     )
 
@@ -161,31 +146,6 @@ def is_side_task(chat: ParsedRequest, task: str) -> bool:
         return False
     text = chat.question.text
     return task.strip() not in {"", "{{TASK}}"} or (text.startswith("### Task:") and "<chat_history>" in text)
-
-
-def read_request[M: BaseModel](model: type[M], body: str, *, refused: RefusedParameters, example: str) -> M:
-    """Return the request in ``body``.
-
-    Raises:
-        InvalidJson: not a JSON object.
-        UnsupportedParameter: a parameter of ``refused`` has a value that would change the form of the result.
-        InvalidParameter: a field is wrong; the message names it and the accepted values.
-    """
-    try:
-        fields = json.loads(body)
-    except (ValueError, RecursionError) as exc:
-        raise InvalidJson(f"Request body must be a JSON object such as {example}") from exc
-    if not isinstance(fields, dict):
-        raise InvalidJson(f"Request body must be a JSON object such as {example}")
-    for name, changes_form in refused.items():
-        if changes_form(fields.get(name)):
-            raise UnsupportedParameter(name)
-    try:
-        return model.model_validate(fields)
-    except (ValidationError, RecursionError) as exc:
-        errors = exc.errors(include_url=False) if isinstance(exc, ValidationError) else []
-        name = str(errors[0]["loc"][0]) if errors else next(iter(model.model_fields))
-        raise InvalidParameter(f"{name} must be {model.model_fields[name].description}", param=name) from exc
 
 
 def read_conversation(messages: Sequence[ChatMessage], *, param: str) -> Question:

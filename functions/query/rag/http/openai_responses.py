@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from rag.http import chat_completions
-from rag.http.chat_completions import ChatMessage, ParsedRequest, RefusedParameters, StrictModel
+from rag.http.chat_completions import ChatMessage, ParsedRequest
+from rag.http.requests import RefusedParameters, parse_request
 from rag.values.answer import Answer
 
 type Json = dict[str, Any]
 
-EXAMPLE = '{"input": "..."}'
 _REFUSED: RefusedParameters = {
     "previous_response_id": bool,
     "conversation": bool,
@@ -38,7 +38,7 @@ class InputMessage(ChatMessage):
     type: Annotated[Literal["message"], Field(description="Messages alone are read.")] = "message"
 
 
-class ResponseRequest(StrictModel):
+class ResponseRequest(BaseModel, strict=True):
     """A response to make. Other fields (temperature, tools, max_output_tokens, store ...) are accepted and ignored."""
 
     input: Annotated[
@@ -58,12 +58,8 @@ class ResponseRequest(StrictModel):
 
 
 def parse_response_request(body: str, *, profile: str, page: str = "") -> ParsedRequest:
-    """Return the request in ``body``; see ``read_conversation`` for its question.
-
-    Raises:
-        InvalidJson, InvalidParameter, UnsupportedParameter: as ``read_request`` and ``read_conversation``.
-    """
-    request = chat_completions.read_request(ResponseRequest, body, refused=_REFUSED, example=EXAMPLE)
+    """Return the request in ``body``; raises as ``parse_request`` and ``read_conversation``."""
+    request = parse_request(ResponseRequest, body, refused=_REFUSED)
     given = request.input
     messages = [ChatMessage(role="user", content=given)] if isinstance(given, str) else given
     return ParsedRequest(

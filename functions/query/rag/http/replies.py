@@ -19,13 +19,11 @@ from rag.http.schema import (
     ReferenceReply,
     RenderedChunkReply,
     RenderedReply,
-    StatementReply,
 )
 from rag.text.sources import escape_url, is_http, make_label, source_url
 from rag.values.answer import Answer, Citation, Reference
 from rag.values.chat import Completion
 
-MAIN_TIMINGS = ("retrieval", "generation", "citation", "total")
 # Markup within a line, and addresses of pages and of mail, which many renderers turn into links.
 _MARKUP = re.compile(r"[\\`*_~<\[\]]|&(?=#?\w+;)|:(?=//)|(?<=www)\.|(?<=\S)@(?=\S)", re.IGNORECASE)
 _BLOCK_MARKER = re.compile(r"([#+=>-]|\d+(?=[.)]))")
@@ -99,7 +97,7 @@ def chunk_reply(view: ChunkView) -> ChunkReply:
             "id": chunk.id,
             "text": chunk.text,
             "units": view.units,
-            "matches": [{"start": word.start, "end": word.end, "weight": word.score} for word in view.matches],
+            "matches": view.matches,
         }
     )
 
@@ -130,7 +128,8 @@ def reference_reply(reference: Reference) -> ReferenceReply:
 
 def timings_ms(answer: Answer) -> dict[str, float]:
     """Return the answer's timings as ``{"retrievalMs": 1.23, ...}``; the four main ones are always there."""
-    timings = {**dict.fromkeys(MAIN_TIMINGS, 0.0), **answer.timings}
+    main = dict.fromkeys(("retrieval", "generation", "citation", "total"), 0.0)
+    timings = {**main, **answer.timings}
     return {f"{slot}Ms": round(value, 2) for slot, value in timings.items()}
 
 
@@ -157,15 +156,6 @@ def _citation(citation: Citation) -> CitationReply:
 
 def _metadata(answer: Answer) -> MetadataReply:
     completion = answer.completion or Completion(text="", model="")
-    statements = [
-        StatementReply(
-            text=statement.text,
-            citations=list(statement.citations),
-            support=statement.support,
-            score=statement.chance,
-        )
-        for statement in answer.statements
-    ]
     return MetadataReply.model_validate(
         {
             "query": answer.question.text,
@@ -177,7 +167,7 @@ def _metadata(answer: Answer) -> MetadataReply:
             "finish_reason": completion.finish_reason,
             "cached": answer.cached,
             "degraded": completion.degraded,
-            "statements": statements,
+            "statements": answer.statements,
             "trail": answer.trail,
             "skipped": answer.skipped,
             "timings": timings_ms(answer),

@@ -1,14 +1,19 @@
-"""Questions and votes read from request bodies."""
+"""Requests read from JSON bodies."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
-from rag.errors import BadRequest, InvalidParameter, InvalidQuery
-from rag.http.schema import QueryRequest, QuestionRequest, Request
+from rag.errors import BadRequest, InvalidParameter, InvalidQuery, UnsupportedParameter
+from rag.http.schema import QueryRequest, QuestionRequest
 from rag.values.question import Question
+
+type RefusedParameters = Mapping[str, Callable[[Any], bool]]
+"""For each parameter, whether a value of it would change the form of the result."""
 
 OTHER_SITE = "Requests from the pages of other sites are not answered"
 
@@ -29,11 +34,6 @@ class UnsupportedMediaType(BadRequest):
     """The header Content-Type names another format than JSON."""
 
     code = "unsupported_media_type"
-
-
-def parse_query(body: str | bytes | None) -> Question:
-    """Return the question in the body of ``POST /api/query``; raises as ``parse_request``."""
-    return read_question(parse_request(QueryRequest, body))
 
 
 def read_question(request: QueryRequest | QuestionRequest) -> Question:
@@ -57,28 +57,38 @@ def parse_session(text: str) -> str:
     return text
 
 
-def parse_request[M: Request](model: type[M], body: str | bytes | None) -> M:
+def parse_request[M: BaseModel](
+    model: type[M], body: str, *, refused: RefusedParameters | None = None, example: str = '"..."'
+) -> M:
     """Return the request in ``body``.
 
+    With ``refused``, NaN is accepted in the ignored fields. ``example`` is a value of the first required field.
+
     Raises:
-        InvalidJson: not a JSON object in UTF-8.
+        InvalidJson: not a JSON object.
         InvalidQuery: ``query`` or ``question`` is missing or not a string.
+        UnsupportedParameter: a parameter has a value that is ``refused``.
         InvalidParameter: another field is wrong; the message names it and the accepted values.
     """
     fields = model.model_fields
     try:
-        text = body.decode("utf-8") if isinstance(body, bytes) else body
-        return model.model_validate(json.loads(text or "", parse_constant=_reject_constant))
+        values = json.loads(body, parse_constant=_reject_constant if refused is None else None)
+        if isinstance(values, dict):
+            for name, is_refused in (refused or {}).items():
+                if is_refused(values.get(name)):
+                    raise UnsupportedParameter(name)
+        return model.model_validate(values)
     except (ValueError, RecursionError) as exc:
         errors = exc.errors(include_url=False) if isinstance(exc, ValidationError) else []
         wrong = [str(error["loc"][0]) for error in errors if error["loc"]]  # nowhere: it is no object
         if not wrong:
-            needed = next(field.alias for field in fields.values() if field.is_required())
-            raise InvalidJson(f'Request body must be a JSON object such as {{"{needed}": "..."}}') from exc
+            needed = next(field.alias or name for name, field in fields.items() if field.is_required())
+            raise InvalidJson(f'Request body must be a JSON object such as {{"{needed}": {example}}}') from exc
         if not {"query", "question"}.isdisjoint(wrong):
             raise InvalidQuery from exc
         field = fields[wrong[0]]
-        raise InvalidParameter(f"{field.alias} must be {field.description}") from exc
+        param = field.alias or wrong[0]
+        raise InvalidParameter(f"{param} must be {field.description}", param=param) from exc
 
 
 def _reject_constant(name: str) -> float:

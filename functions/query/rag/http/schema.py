@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, Field
 from pydantic.alias_generators import to_camel
 
 from rag.text.template import replace_surrogates
@@ -15,22 +15,19 @@ Text = Annotated[str, BeforeValidator(lambda text: replace_surrogates(text) if i
 OrNull = Annotated[str | None, BeforeValidator(lambda text: text or None)]
 
 
-class Request(BaseModel):
+class Request(BaseModel, strict=True, alias_generator=to_camel, loc_by_alias=False):
     """A request; unknown keys are ignored."""
 
-    model_config = ConfigDict(strict=True, extra="ignore", alias_generator=to_camel, loc_by_alias=False)
 
-
-class Reply(BaseModel):
+class Reply(
+    BaseModel,
+    from_attributes=True,
+    alias_generator=to_camel,
+    validate_by_name=True,
+    serialize_by_alias=True,
+    json_schema_serialization_defaults_required=True,
+):
     """A reply, made from a value's attributes or from a mapping."""
-
-    model_config = ConfigDict(
-        from_attributes=True,
-        alias_generator=to_camel,
-        validate_by_name=True,
-        serialize_by_alias=True,
-        json_schema_serialization_defaults_required=True,
-    )
 
 
 class Options(Request):
@@ -177,7 +174,7 @@ class StatementReply(Reply):
     text: str
     citations: list[str]
     support: Literal["supported", "partial", "unsupported"]
-    score: float
+    score: Annotated[float, Field(validation_alias="chance")]
 
 
 class MetadataReply(Reply):
@@ -284,7 +281,7 @@ class MatchReply(Reply):
 
     start: int
     end: int
-    weight: float
+    weight: Annotated[float, Field(validation_alias="score")]
 
 
 class ChunkReply(Reply):

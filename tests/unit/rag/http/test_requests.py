@@ -8,8 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.errors import BadRequest, InvalidParameter, InvalidQuery
-from rag.http.requests import InvalidJson, parse_query
+from rag.http.requests import InvalidJson, parse_request, read_question
+from rag.http.schema import QueryRequest
 from rag.values.question import Question
+
+
+def parse_query(text: str) -> Question:
+    return read_question(parse_request(QueryRequest, text))
 
 
 def body(**fields: Any) -> str:
@@ -18,7 +23,7 @@ def body(**fields: Any) -> str:
 
 def test_a_question_alone() -> None:
     assert parse_query('{"query": "Which permit?"}') == Question(text="Which permit?")
-    assert parse_query(b'{"query": "Qu\xc3\xa9?"}') == Question(text="Qué?")
+    assert parse_query('{"query": "Qué?"}') == Question(text="Qué?")
 
 
 def test_everything_that_can_be_said() -> None:
@@ -53,17 +58,16 @@ def test_the_question_is_left_to_admission() -> None:
 @pytest.mark.parametrize(
     "raw",
     [
-        None,
+        "",
         " ",
         "[]",
         '{"query": "x"} trailing',
         '{"query": "x", "threshold": NaN}',
-        b'{"query": "\xff"}',
         "[" * 100_000,
         '{"query": "x", "topK": ' + "9" * 5000 + "}",
     ],
 )
-def test_not_a_json_object(raw: str | bytes | None) -> None:
+def test_not_a_json_object(raw: str) -> None:
     with pytest.raises(InvalidJson) as caught:
         parse_query(raw)
     assert caught.value.code == "invalid_json"
@@ -157,7 +161,7 @@ REQUESTS = st.fixed_dictionaries(
 )
 
 
-def parses_or_is_a_bad_request(raw: str | bytes | None) -> None:
+def parses_or_is_a_bad_request(raw: str) -> None:
     try:
         question = parse_query(raw)
     except BadRequest as error:
@@ -180,6 +184,6 @@ def test_any_parameters_of_a_question(value: object) -> None:
     parses_or_is_a_bad_request(json.dumps(value))
 
 
-@given(st.binary(max_size=200) | st.text(max_size=200))
-def test_any_bytes_and_any_text(raw: bytes | str) -> None:
+@given(st.text(max_size=200))
+def test_any_text(raw: str) -> None:
     parses_or_is_a_bad_request(raw)
