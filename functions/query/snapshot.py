@@ -24,11 +24,7 @@ def register_hooks(service: Application) -> None:
 
 
 def before_snapshot(service: Application) -> None:
-    """Load all that the first answer needs and answer one question, without reading a secret or calling a server.
-
-    Raises:
-        Exception: this version could not answer (``rag.wiring.rehearsal.rehearse``).
-    """
+    """Load all that the first answer needs, and answer one question without a secret or another server."""
     from rag.wiring.rehearsal import rehearse  # late: only a start with a snapshot needs it
 
     service.warm()

@@ -22,16 +22,14 @@ from rag.values.chat import LlmUse
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
 
-NAMESPACE = "RagService"
 SERVICE = "query"
 TIMINGS = {"retrieval": "RetrievalMs", "generation": "GenerationMs", "citation": "CitationMs", "total": "TotalMs"}
-EVENTS = {"reframed": "Reframed", "reranked": "Reranked"}
 
 logger = Logger(service=SERVICE, use_rfc3339=True, utc=True)
 metrics = Metrics(service=SERVICE)
 """Namespace and dimensions of all metrics; each request has values of its own."""
 # A stack names its own in POWERTOOLS_METRICS_NAMESPACE, so that two stacks of an account do not add up.
-metrics.namespace = metrics.namespace or NAMESPACE
+metrics.namespace = metrics.namespace or "RagService"
 
 # The libraries log through the standard module: their lines get the same form and the request's correlation id.
 for room in ("rag", "knowledge"):
@@ -94,7 +92,7 @@ def observe(answer: Answer, *, protocol: str, first_text_ms: float | None = None
     _add_use(answer.llm)
     unsupported = sum(statement.support == "unsupported" for statement in answer.statements)
     add_metric("UnsupportedStatements", MetricUnit.Count, unsupported)
-    for event, name in EVENTS.items():
+    for event, name in (("reframed", "Reframed"), ("reranked", "Reranked")):
         if event in answer.events:
             add_metric(name, MetricUnit.Count, 1)
     for layer in ("l1", "l2"):

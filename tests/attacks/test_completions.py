@@ -24,7 +24,7 @@ from rag.config.settings import load
 from rag.errors import BadRequest
 from rag.http.chat_completions import WITH_SOURCES, ParsedRequest, completion_body
 from rag.http.replies import query_reply, question_reply, rendered_reply
-from rag.mcp.tools import build_server
+from rag.mcp.server import build_server
 from rag.profiles import PROFILES, load_profile
 from rag.text.sources import escape_url, safe
 from rag.values.answer import Answer

@@ -115,7 +115,7 @@ def mcp(*, profile: Profile = None, index: IndexDir = None) -> None:
     settings = read_settings(index=index, profile=profile)
 
     from rag.http.failures import explain
-    from rag.mcp.tools import build_server
+    from rag.mcp.server import build_server
     from rag.values.chat import Deadline
     from rag.wiring.application import Library, build_application
 

@@ -13,12 +13,12 @@ from routes.gateway import Response, text_response
 from routes.streams import EVENT_STREAM, server_sent_event
 
 if TYPE_CHECKING:
-    from rag.mcp.tools import Notify
+    from rag.mcp.server import Notify
 
 
 def post_message(call: Call) -> Response:
     """Answer one message."""
-    from rag.mcp.tools import build_server  # late: its schemas are made for the first MCP client
+    from rag.mcp.server import build_server  # late: its schemas are made for the first MCP client
     from rag.wiring.application import Library
 
     if (refusal := _refuse(call)) is not None:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import secrets
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rag.http import chat_completions
 from rag.values.request import Delta
 from routes.call import Call, json_response
 from routes.gateway import Response
 from routes.streams import EventFormat, answer_in_events, server_sent_event
-
-if TYPE_CHECKING:
-    from rag.values.answer import Answer
 
 MAX_BODY_BYTES = 1024 * 1024
 """Programs send the whole conversation each time; its old turns are dropped."""
@@ -29,14 +26,10 @@ def post_completion(call: Call) -> Response:
         answer = call.answer(chat.question)
         return json_response(HTTPStatus.OK, chat_completions.completion_body(answer, chat))
     chunks = chat_completions.ChatChunks(chat, f"chatcmpl-{secrets.token_urlsafe(16)}")
-
-    def end(answer: Answer, streamed: str) -> bytes:
-        return b"".join(map(server_sent_event, [*chunks.last(answer, streamed), "[DONE]"]))
-
     events = EventFormat(
         begin=server_sent_event(chunks.first()),
         encode=lambda event: server_sent_event(chunks.text(event.text)) if isinstance(event, Delta) else b"",
-        end=end,
+        end=lambda answer, streamed: b"".join(map(server_sent_event, [*chunks.last(answer, streamed), "[DONE]"])),
         failure=lambda failure: server_sent_event(failure.body),
     )
     return answer_in_events(call, chat.question, events)

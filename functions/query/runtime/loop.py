@@ -66,6 +66,7 @@ def serve(api: RuntimeApi, handler: Handler, invocation: PendingInvocation) -> N
     """Answer one event: as a stream if its stage reads that, else in JSON, as the managed runtime does."""
     response = api.respond(invocation.request_id)
     streams = reads_streams(invocation.event)
+    failure = None
     try:
         result = handler(invocation.event, _context(invocation, response if streams else None))
         if not streams:
@@ -78,12 +79,14 @@ def serve(api: RuntimeApi, handler: Handler, invocation: PendingInvocation) -> N
         raise  # the Runtime API itself failed
     except Exception as error:
         logger.exception("The handler failed")
-        if response.opened:
-            _end_response(response, error)
-        else:
+        if not response.opened:
             api.fail(f"invocation/{invocation.request_id}", error)
-        return
-    _end_response(response)
+            return
+        failure = error
+    try:
+        response.end(failure)
+    except RuntimeApiError as refused:  # the caller, or Lambda, did not wait
+        logger.warning("A response was not taken: %s", refused)
 
 
 def _context(invocation: PendingInvocation, response: StreamedResponse | None) -> InvocationContext:
@@ -102,30 +105,22 @@ def _context(invocation: PendingInvocation, response: StreamedResponse | None) -
     )
 
 
-def _end_response(response: StreamedResponse, error: Exception | None = None) -> None:
-    try:
-        response.end(error)
-    except RuntimeApiError as refused:  # the caller, or Lambda, did not wait
-        logger.warning("A response was not taken: %s", refused)
-
-
 def _run_snapshot_hooks(api: RuntimeApi) -> bool:
     """Run the hooks around the snapshot; return whether all succeeded."""
+    stage = "init"
     try:
         from snapshot_restore_py import get_after_restore, get_before_snapshot
 
         for hook, args, kwargs in reversed(get_before_snapshot()):
             hook(*args, **kwargs)
-    except BaseException as error:
-        logger.exception("A hook before the snapshot failed")
-        api.fail("init", error)
-        return False
-    api.restore_next()
-    try:
+        api.restore_next()
+        stage = "restore"
         for hook, args, kwargs in get_after_restore():
             hook(*args, **kwargs)
+    except RuntimeApiError:
+        raise  # the Runtime API itself failed
     except BaseException as error:
-        logger.exception("A hook after the restore failed")
-        api.fail("restore", error)
+        logger.exception("A snapshot hook failed in the stage %s", stage)
+        api.fail(stage, error)
         return False
     return True

@@ -32,8 +32,6 @@ from rag.http.requests import BodyTooLarge, UnsupportedMediaType
 
 RETRIEVAL_FAILED = "Pipeline error: Retrieval failed"
 LLM_FAILED = "Pipeline error: LLM request failed"
-NO_INDEX = "{no_index}"
-"""Stands for the endpoint's own sentence."""
 
 _ERROR, _UNAVAILABLE = HTTPStatus.INTERNAL_SERVER_ERROR, HTTPStatus.SERVICE_UNAVAILABLE
 FAILURES: tuple[tuple[type[Exception], HTTPStatus, str], ...] = (
@@ -43,7 +41,7 @@ FAILURES: tuple[tuple[type[Exception], HTTPStatus, str], ...] = (
     (UnknownChunk, HTTPStatus.NOT_FOUND, ""),
     (TooManyVotes, HTTPStatus.TOO_MANY_REQUESTS, ""),
     (BadRequest, HTTPStatus.BAD_REQUEST, ""),
-    (IndexMissing, _UNAVAILABLE, NO_INDEX),
+    (IndexMissing, _UNAVAILABLE, ""),
     (
         IndexMismatch,
         _UNAVAILABLE,
@@ -65,7 +63,7 @@ FAILURES: tuple[tuple[type[Exception], HTTPStatus, str], ...] = (
     (StoreUnavailable, _UNAVAILABLE, "Feedback cannot be kept now"),
     (Exception, _ERROR, "Pipeline error: Unexpected failure"),
 )
-"""The first matching class counts. Without a sentence the error has its own, written for the caller."""
+"""The first matching class counts. Without a sentence the error, or for IndexMissing the endpoint, has its own."""
 
 SERVICE_PATHS = frozenset({"/v1/query", "/v1/ingest"})
 """Paths below /v1 whose errors have this service's own shape, not OpenAI's."""
@@ -111,7 +109,7 @@ def explain(error: Exception, endpoint: Endpoint = QUERY) -> HttpFailure:
     status, sentence = next((status, sentence) for kind, status, sentence in FAILURES if isinstance(error, kind))
     if isinstance(error, BadRequest):
         sentence = error.sentence(endpoint.noun)
-    elif sentence == NO_INDEX:
+    elif isinstance(error, IndexMissing):
         sentence = endpoint.no_index
     code = error.code if isinstance(error, RagError | KnowledgeError) else RagError.code
     body: dict[str, Any] = {"error": sentence, "code": code}

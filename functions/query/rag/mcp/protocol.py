@@ -23,14 +23,8 @@ HANDSHAKE = ("2025-11-25", "2025-06-18")
 
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32700, -32600, -32601, -32602
 INTERNAL_ERROR, HEADER_MISMATCH, UNSUPPORTED_VERSION = -32603, -32020, -32022
-STATUS = {
-    PARSE_ERROR: HTTPStatus.BAD_REQUEST,
-    INVALID_REQUEST: HTTPStatus.BAD_REQUEST,
-    INVALID_PARAMS: HTTPStatus.BAD_REQUEST,
-    HEADER_MISMATCH: HTTPStatus.BAD_REQUEST,
-    UNSUPPORTED_VERSION: HTTPStatus.BAD_REQUEST,
-    METHOD_NOT_FOUND: HTTPStatus.NOT_FOUND,
-}
+STATUS = {METHOD_NOT_FOUND: HTTPStatus.NOT_FOUND, INTERNAL_ERROR: HTTPStatus.OK}
+"""HTTP's status of the error codes that are not 400."""
 
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
@@ -178,7 +172,7 @@ def _error_reply(number: object, error: McpError, *, modern: bool = True) -> Mcp
     if error.data is not None:
         body["data"] = error.data
     unread = error.code in (PARSE_ERROR, INVALID_REQUEST)
-    status = STATUS.get(error.code, HTTPStatus.OK) if modern or unread else HTTPStatus.OK
+    status = STATUS.get(error.code, HTTPStatus.BAD_REQUEST) if modern or unread else HTTPStatus.OK
     return McpReply({"jsonrpc": "2.0", "id": number, "error": body}, status)
 
 

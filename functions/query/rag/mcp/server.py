@@ -1,22 +1,21 @@
-"""The MCP server of the documents: tools to ask and to search, a prompt, and progress while an answer is written."""
+"""The MCP server of the documents: tools to ask and to search, resources to read, a prompt, and progress."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from itertools import count
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from knowledge.model.errors import KnowledgeError
-from rag.errors import RagError
+from knowledge.model.values import Chunk
+from rag.errors import RagError, UnknownChunk
 from rag.http.replies import citations_markdown, query_reply
 from rag.http.schema import CitationReply, ConfidenceReply, FilterScalar, OrNull, ReferenceReply, Reply, SourceReply
-from rag.mcp.protocol import INVALID_PARAMS, McpError, McpServer, Method, Params
-from rag.mcp.resources import SCHEME, TEMPLATES, DescribeError, list_documents, read_resource
+from rag.mcp.protocol import INTERNAL_ERROR, INVALID_PARAMS, McpError, McpServer, Method, Params
 from rag.text.sources import source_url
 from rag.values.question import FilterField, Overview, Question
 from rag.values.request import Delta, Event, Listen, Status
@@ -41,6 +40,25 @@ PROMPT_TEXT = (
     "Answer this question with the tool `ask`, from the documents alone. Name the sources that it cites and how sure "
     "it is. Where it is refused, say that the documents do not hold the answer.\n\nQuestion: {question}"
 )
+SCHEME, DOCUMENT = "chunk://", "document://"
+MARKDOWN = "text/markdown"
+MAX_CURSOR_DIGITS = 12
+TEMPLATES: list[dict[str, Any]] = [
+    {
+        "uriTemplate": f"{SCHEME}{{id}}",
+        "name": "chunk",
+        "title": "A passage of the documents",
+        "description": "The passage of that id, such as id_42, as citations and search results name it.",
+        "mimeType": MARKDOWN,
+    },
+    {
+        "uriTemplate": f"{DOCUMENT}{{id}}",
+        "name": "document",
+        "title": "A whole document",
+        "description": "The document whose first passage has that id, as resources/list names it.",
+        "mimeType": MARKDOWN,
+    },
+]
 NOTIFY_EVERY_S = 1.0
 """Least interval of notifications while a model writes."""
 _COMPARISON = {
@@ -52,6 +70,9 @@ _COMPARISON = {
     "additionalProperties": False,
 }
 _JSON_TYPES = {"str": "string", "int": "integer", "float": "number", "bool": "boolean"}
+
+type DescribeError = Callable[[Exception], str]
+"""Returns the sentence of an error for the caller."""
 
 type Notify = Callable[[dict[str, Any]], None]
 """Sends a notification to the client; an error that it raises ends the model's call."""
@@ -66,19 +87,15 @@ Filters = Annotated[
 ]
 
 
-class AskArguments(BaseModel):
+class AskArguments(BaseModel, strict=True, extra="forbid"):
     """What to ask."""
-
-    model_config = ConfigDict(strict=True, extra="forbid")
 
     question: Annotated[str, Field(description="The question, complete in itself, in plain words.")]
     filters: Filters = None
 
 
-class SearchArguments(BaseModel):
+class SearchArguments(BaseModel, strict=True, extra="forbid"):
     """What to search for."""
-
-    model_config = ConfigDict(strict=True, extra="forbid")
 
     query: Annotated[str, Field(description="Words or a question.")]
     k: Annotated[int, Field(ge=1, le=50, description="How many passages, 1 to 50.")] = 8
@@ -224,44 +241,33 @@ TOOLS: Mapping[str, _Tool] = {
 
 def _list_tools(overview: Overview | None) -> list[dict[str, Any]]:
     """Return the tools, each with a description of the documents and the fields that filter them."""
+    fields = (overview.fields if overview else None) or {}
+    filters = {
+        "type": "object",
+        "properties": {name: _field_schema(one) for name, one in fields.items()},
+        "maxProperties": 20,
+        "additionalProperties": not fields,
+    }
     tools = []
     for name, tool in TOOLS.items():
-        schema = _schema(tool.arguments, "validation")
-        filters = filters_schema(overview, str(tool.arguments.model_fields["filters"].description))
+        schema = tool.arguments.model_json_schema()
+        description = schema["properties"]["filters"]["description"]
+        schema["properties"]["filters"] = {
+            "description": description,
+            "anyOf": [filters, {"type": "null"}],
+            "default": None,
+        }
         tools.append(
             {
                 "name": name,
                 "title": tool.title,
                 "description": f"{tool.description} {describe_documents(overview)}",
-                "inputSchema": {**schema, "properties": {**schema["properties"], "filters": filters}},
-                "outputSchema": _schema(tool.reply, "serialization"),
+                "inputSchema": schema,
+                "outputSchema": tool.reply.model_json_schema(mode="serialization"),
                 "annotations": {"title": tool.title, **READ_ONLY},
             }
         )
     return tools
-
-
-@cache
-def _schema(model: type[BaseModel], mode: Literal["validation", "serialization"]) -> dict[str, Any]:
-    return model.model_json_schema(mode=mode)
-
-
-def filters_schema(overview: Overview | None, description: str) -> dict[str, Any]:
-    """Return the JSON Schema of ``filters``: each field, with all its values if they are few."""
-    fields = (overview.fields if overview else None) or {}
-    return {
-        "description": description,
-        "anyOf": [
-            {
-                "type": "object",
-                "properties": {name: _field_schema(one) for name, one in fields.items()},
-                "maxProperties": 20,
-                "additionalProperties": not fields,
-            },
-            {"type": "null"},
-        ],
-        "default": None,
-    }
 
 
 def _field_schema(field: FilterField) -> dict[str, Any]:
@@ -323,3 +329,51 @@ def _progress(params: Params, notify: Notify | None) -> Listen | None:
                 report(f"writing: {characters} characters")
 
     return listen
+
+
+def list_documents(library: Library, params: Params, describe_error: DescribeError) -> dict[str, Any]:
+    """Return a page of the documents; the cursor is the number of a chunk."""
+    cursor = params.get("cursor", "0")
+    if not isinstance(cursor, str) or not cursor.isdecimal() or len(cursor) > MAX_CURSOR_DIGITS:
+        raise McpError(INVALID_PARAMS, "cursor must be the nextCursor of an earlier page")
+    try:
+        page = library.service.document_page(int(cursor))
+    except (RagError, KnowledgeError) as error:
+        raise McpError(INTERNAL_ERROR, describe_error(error)) from error
+    following = {} if page.following is None else {"nextCursor": str(page.following)}
+    return {"resources": [_resource(chunk) for chunk in page.first_chunks], **following}
+
+
+def read_resource(library: Library, params: Params, describe_error: DescribeError) -> dict[str, Any]:
+    """Return a passage, or a whole document."""
+    uri = params.get("uri")
+    if not isinstance(uri, str) or not uri.startswith((SCHEME, DOCUMENT)):
+        wanted = f"{SCHEME}id_42, a passage, or {DOCUMENT}id_42, the document that begins with it"
+        data = {"uri": uri[:100]} if isinstance(uri, str) else None
+        raise McpError(INVALID_PARAMS, f"uri must be such as {wanted}", data)
+    service, name = library.service, uri.partition("://")[2]
+    try:
+        chunks = (service.chunk(name).chunk,) if uri.startswith(SCHEME) else service.document(name)
+    except UnknownChunk as error:
+        raise McpError(INVALID_PARAMS, describe_error(error), {"uri": uri[:100]}) from error
+    except (RagError, KnowledgeError) as error:
+        raise McpError(INTERNAL_ERROR, describe_error(error)) from error
+    first = chunks[0]
+    if uri.startswith(SCHEME):
+        text = f"{' > '.join(filter(None, (first.title, first.section)))}\n{source_url(first)}\n\n{first.text}"
+    else:
+        parts = ["\n\n".join(filter(None, (f"## {one.section}" if one.section else "", one.text))) for one in chunks]
+        text = "\n\n".join([f"# {first.title}\n{source_url(first)}", *parts])
+    return {"contents": [{"uri": uri, "mimeType": MARKDOWN, "text": text}]}
+
+
+def _resource(first: Chunk) -> dict[str, Any]:
+    name = f"{first.title} ({first.category})" if first.category else first.title
+    description = {"description": source_url(first)} if source_url(first) else {}
+    return {
+        "uri": f"{DOCUMENT}id_{first.number}",
+        "name": name,
+        "title": first.title,
+        **description,
+        "mimeType": MARKDOWN,
+    }
