@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -14,6 +15,7 @@ from rag.values.question import Question
 
 type RefusedParameters = Mapping[str, Callable[[Any], bool]]
 """For each parameter, whether a value of it would change the form of the result."""
+NONE_REFUSED: RefusedParameters = MappingProxyType({})
 
 OTHER_SITE = "Requests from the pages of other sites are not answered"
 
@@ -58,7 +60,7 @@ def parse_session(text: str) -> str:
 
 
 def parse_request[M: BaseModel](
-    model: type[M], body: str, *, refused: RefusedParameters | None = None, example: str = '"..."'
+    model: type[M], body: str, *, refused: RefusedParameters = NONE_REFUSED, example: str = '"..."'
 ) -> M:
     """Return the request in ``body``.
 
@@ -72,9 +74,9 @@ def parse_request[M: BaseModel](
     """
     fields = model.model_fields
     try:
-        values = json.loads(body, parse_constant=_reject_constant if refused is None else None)
+        values = json.loads(body, parse_constant=None if refused else _reject_constant)
         if isinstance(values, dict):
-            for name, is_refused in (refused or {}).items():
+            for name, is_refused in refused.items():
                 if is_refused(values.get(name)):
                     raise UnsupportedParameter(name)
         return model.model_validate(values)
