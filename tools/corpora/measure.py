@@ -73,26 +73,24 @@ _PATTERNS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class BuiltSite:
-    """The pages of a built site: HTML files by the path of their address, without slashes at its ends."""
+type BuiltSite = Mapping[str, Path]
+"""The HTML files of a built site by the path of their address, without slashes at its ends."""
 
-    files: dict[str, Path]
 
-    @classmethod
-    def from_folder(cls, folder: Path) -> BuiltSite:
-        """List all pages of the built site in ``folder``."""
-        files: dict[str, Path] = {}
-        for file in sorted(folder.rglob("*.html")):
-            path = file.relative_to(folder).as_posix()
-            for name in (path, path.removesuffix(".html"), path.removesuffix("index.html")):
-                files.setdefault(name.strip("/"), file)
-        return cls(files)
+def list_pages(folder: Path) -> BuiltSite:
+    """List all pages of the built site in ``folder``."""
+    files: dict[str, Path] = {}
+    for file in sorted(folder.rglob("*.html")):
+        path = file.relative_to(folder).as_posix()
+        for name in (path, path.removesuffix(".html"), path.removesuffix("index.html")):
+            files.setdefault(name.strip("/"), file)
+    return files
 
-    def find_page(self, url: str, base: str) -> Path | None:
-        """Return the file behind an address below ``base``, or None if the site lacks the page."""
-        path = urlsplit(url).path.removeprefix(urlsplit(base).path.rstrip("/"))
-        return self.files.get(unquote(path).strip("/"))
+
+def find_page(site: BuiltSite, url: str, base: str) -> Path | None:
+    """Return the file behind an address below ``base``, or None if the site lacks the page."""
+    path = urlsplit(url).path.removeprefix(urlsplit(base).path.rstrip("/"))
+    return site.get(unquote(path).strip("/"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +135,7 @@ class CorpusFigures:
 
 def measure(corpus: Corpus) -> CorpusFigures:
     """Read and cut ``corpus``, and return its figures."""
-    site = BuiltSite.from_folder(corpus.built) if corpus.built else None
+    site = list_pages(corpus.built) if corpus.built else None
     request = IngestRequest(
         paths=(str(corpus.folder),),
         base_url=corpus.base or (SITE if site else REPOSITORY),
@@ -180,7 +178,7 @@ def _compare(
         return
     for document in draw(documents, LINKS):
         if site is not None:
-            leads_to_page = site.find_page(document.url, corpus.base) is not None
+            leads_to_page = find_page(site, document.url, corpus.base) is not None
         else:
             leads_to_page = (corpus.folder / unquote(document.url.removeprefix(REPOSITORY)).lstrip("/")).is_file()
         figures.links.append((leads_to_page, document.url))
@@ -203,7 +201,7 @@ def _read_references(
         data = file.read_bytes()
         if site is None:
             reference = read_file(data, formats[document.doc_id])
-        elif page := site.find_page(document.url, corpus.base):
+        elif page := find_page(site, document.url, corpus.base):
             shown = read_page(page.read_bytes())
             # The generator's <title> comes first and contains the site's name.
             reference = ReferenceText(keep_source_words(data, shown), shown.titles[1:])

@@ -41,11 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def read_event(path: str) -> object:
-    """Return the event in the file ``path``: any JSON, as Lambda accepts it.
-
-    Raises:
-        ArgumentTypeError: it cannot be read, or is not JSON.
-    """
+    """Return the event in the file ``path``: any JSON, as Lambda accepts it."""
     try:
         return json.loads(Path(path).read_bytes())
     except OSError as exc:

@@ -67,12 +67,7 @@ def measure_questions(
 
 
 def check_questions(path: Path, fail_under: Sequence[str], *, profile: str | None, index: str) -> dict[str, float]:
-    """Ask the questions of an index that is not in use yet; return the figures by name.
-
-    Raises:
-        CommandFailed: a file cannot be read, every question failed, or a limit is not kept.
-        typer.BadParameter: a limit is invalid.
-    """
+    """Return the figures of an index that is not in use yet, by name; raises as ``measure_questions``."""
     limits = _parse_limits(fail_under)
     questions = read_questions(path)
     report = _report(service_without_store(profile=profile, index=index), questions, seed=0, fresh=False)

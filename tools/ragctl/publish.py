@@ -215,9 +215,6 @@ def _rehearse(settings: Settings, report: Mapping[str, Any]) -> str:
     """Return the place of the new version; on a server, it must first answer one of its headings.
 
     A version in a layer is rehearsed when its function starts.
-
-    Raises:
-        Exception: the version cannot answer.
     """
     from knowledge.engines.server.address import ServerAddress, is_server
 

@@ -107,11 +107,7 @@ def deployment(stack: str, config: Path) -> tuple[str, ...]:
 
 
 def before_update(stack: Stack, command: tuple[str, ...], run: Run) -> Update:
-    """Record the present deployment, to compare with.
-
-    Raises:
-        Failed, ClientError: it does not answer.
-    """
+    """Record the present deployment, to compare with."""
     index = stack.health()["index"]["version"]
     return Update(stack, command, run, stack.live_version(), _layers(stack), index)
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from corpora.measure import BuiltSite, find_leftovers, is_same_title, keep_source_words
+from corpora.measure import find_leftovers, find_page, is_same_title, keep_source_words, list_pages
 from corpora.reference import read_file, read_page
 
 
@@ -46,11 +46,11 @@ def test_markup_outside_of_code_is_left_over(path: str, text: str, kinds: list[s
 def test_a_built_page_is_found_by_address_and_has_the_words_of_its_source(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "index.html").write_text("<main><h1>Fees</h1>Pay Next</main>", encoding="utf-8")
-    site = BuiltSite.from_folder(tmp_path)
-    page = site.find_page("https://x.test/docs/a/", "https://x.test/docs")
+    site = list_pages(tmp_path)
+    page = find_page(site, "https://x.test/docs/a/", "https://x.test/docs")
 
     assert page == tmp_path / "a" / "index.html"
-    assert site.find_page("https://x.test/docs/b", "https://x.test/docs") is None
+    assert find_page(site, "https://x.test/docs/b", "https://x.test/docs") is None
     assert dict(keep_source_words(b"# Fees {#no}\n\nPay", read_page(page.read_bytes()))) == {"fees": 1, "pay": 1}
 
 
