@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count
 from typing import ClassVar, NamedTuple
 from urllib.parse import urldefrag
 
@@ -15,19 +14,7 @@ from knowledge.model.values import Hit
 from rag.answer.restrict_links import BARE_ADDRESS
 from rag.answer.tree import Cite, ClaimSpan, Inline, Link, Run, Styled, Text, Tree, map_leaves, map_runs, walk_run
 from rag.contract import BRACKETS, CLOSE, OPEN, NamedSource, ResolvedMark
-from rag.text.sources import (
-    ARROW,
-    TRAILING,
-    address_key,
-    heading,
-    make_label,
-    safe,
-    same_source,
-    source_name,
-    source_url,
-    source_urls,
-    title_name,
-)
+from rag.text import sources
 from rag.text.stems import content_stems
 
 # gpt-oss adds the lines that it read: "\u30101\u2020L1-L3\u3011".
@@ -122,7 +109,7 @@ class CitationForm(ABC):
 
     def cited_urls(self, hit: Hit) -> tuple[str, ...]:
         """Return the addresses that a citation of ``hit`` names."""
-        return source_urls(hit.chunk)
+        return sources.source_urls(hit.chunk)
 
 
 @dataclass(frozen=True)
@@ -142,7 +129,7 @@ class IdForm(CitationForm):
         return f"[{hit.chunk.id}]"
 
     def name_source(self, hit: Hit, mark: str) -> NamedSource:
-        return NamedSource((hit,), mark, heading(hit.chunk), hit.chunk.section)
+        return NamedSource((hit,), mark, sources.heading(hit.chunk), hit.chunk.section)
 
 
 @dataclass(frozen=True)
@@ -200,7 +187,7 @@ class TitleForm(CitationForm):
             title = hit.chunk.title if BARE_ADDRESS.search(label.title) else label.title
             same_title = [one for one in hits if self.source_key(one) == self.source_key(hit)]
             meant = tuple(one for one in same_title if not section or one.chunk.section == hit.chunk.section)
-            named.append(NamedSource(meant, make_label(title, section), label.title, section))
+            named.append(NamedSource(meant, sources.make_label(title, section), label.title, section))
             is_changed |= (title, section) != label
         return ResolvedMark(tuple(named), len(labels) - len(named), is_changed)
 
@@ -208,7 +195,7 @@ class TitleForm(CitationForm):
         return _title_key(hit)
 
     def mark_for(self, hit: Hit, place: int) -> str:
-        return make_label(hit.chunk.title, hit.chunk.section)
+        return sources.make_label(hit.chunk.title, hit.chunk.section)
 
     def name_source(self, hit: Hit, mark: str) -> NamedSource:
         return NamedSource((hit,), mark, _split_label(mark[1:-1]).title, hit.chunk.section)
@@ -260,7 +247,7 @@ class SourceForm(CitationForm):
         source = _SOURCE.match(mark)
         if source and (named := _find_source(source["name"], mark, hits)):
             return ResolvedMark((named,))
-        names = [match[0].rstrip(TRAILING) for match in _ADDRESS.finditer(mark)]
+        names = [match[0].rstrip(sources.TRAILING) for match in _ADDRESS.finditer(mark)]
         found = tuple(filter(None, (_find_source(name, f"(Source: {name})", hits) for name in names)))
         return ResolvedMark(found, not found, changed=True)
 
@@ -269,13 +256,13 @@ class SourceForm(CitationForm):
         return _find_source(link.href, link.href, hits) if is_page else None
 
     def source_key(self, hit: Hit) -> Hashable:
-        return source_name(hit.chunk)
+        return sources.source_name(hit.chunk)
 
     def mark_for(self, hit: Hit, place: int) -> str:
-        return f"(Source: {source_name(hit.chunk)})"
+        return f"(Source: {sources.source_name(hit.chunk)})"
 
     def cited_urls(self, hit: Hit) -> tuple[str, ...]:
-        return (url,) if (url := source_url(hit.chunk)) else ()
+        return (url,) if (url := sources.source_url(hit.chunk)) else ()
 
 
 def _name_hits(hits: tuple[Hit, ...], raw: str) -> NamedSource:
@@ -285,27 +272,22 @@ def _name_hits(hits: tuple[Hit, ...], raw: str) -> NamedSource:
 def _drop_repeated_marks(run: Run) -> Run:
     """Return ``run`` without the mark of a citation that stands right behind the same mark."""
     flat = [node for node in walk_run(run) if not isinstance(node, Styled | Link | ClaimSpan)]
-    repeated: set[int] = set()
+    shown = list(flat)
     between: list[int] = []
     last = ""
     for place, node in enumerate(flat):
         if isinstance(node, Cite):
-            repeated |= {*between, place} if node.raw and node.raw == last else set()
+            if node.raw and node.raw == last:
+                shown[place] = replace(node, raw="")
+                for blank in between:
+                    shown[blank] = Text("")
             last, between = node.raw or last, [] if node.raw else between
         elif isinstance(node, Text) and _BETWEEN.fullmatch(node.text):
             between.append(place)
         else:
             last = ""
-    if not repeated:
-        return run
-    places = count()
-
-    def drop(node: Inline) -> Inline:
-        if next(places) not in repeated:
-            return node
-        return replace(node, raw="") if isinstance(node, Cite) else Text("")
-
-    return map_leaves(run, drop)
+    leaves = iter(shown)
+    return run if shown == flat else map_leaves(run, lambda _: next(leaves))
 
 
 def _split_label(inside: str) -> _Label:
@@ -315,7 +297,7 @@ def _split_label(inside: str) -> _Label:
 
 def _title_key(hit: Hit) -> str:
     """Return the same key for titles that labels cannot tell apart."""
-    return safe(hit.chunk.title).casefold()
+    return sources.safe(hit.chunk.title).casefold()
 
 
 def _find_section(section: str, hits: list[Hit]) -> tuple[Hit, str]:
@@ -331,7 +313,7 @@ def _find_section(section: str, hits: list[Hit]) -> tuple[Hit, str]:
 
 def _section_words(section: str) -> str:
     """Return the words of ``section``; an arrow, or the sign that labels show for it, only separates them."""
-    return " ".join(safe(section).replace(ARROW, " ").split()).casefold()
+    return " ".join(sources.safe(section).replace(sources.ARROW, " ").split()).casefold()
 
 
 def dice(a: str, b: str) -> float:
@@ -340,10 +322,8 @@ def dice(a: str, b: str) -> float:
     Equal strings give 1, an empty string gives 0 (Dice, 1945; the matching rule of Waypoint's seed).
     """
     a, b = a.casefold().strip(), b.casefold().strip()
-    if not a or not b:
-        return 0.0
     if a == b:
-        return 1.0
+        return 1.0 if a else 0.0
     left, right = (Counter(text[i : i + 2] for i in range(len(text) - 1)) for text in (a, b))
     total = left.total() + right.total()
     return 2 * (left & right).total() / total if total else 0.0
@@ -351,20 +331,20 @@ def dice(a: str, b: str) -> float:
 
 def _find_source(name: str, raw: str, hits: Sequence[Hit]) -> NamedSource | None:
     """Return the source among ``hits`` that ``name`` names in the mark ``raw``; addresses are compared strictly."""
-    named = _hits_by_name(hits).get(same_source(name))
-    is_address = "://" in name
-    if named and (not is_address or address_key(name.strip("<> ")) == address_key(source_url(named[0].chunk))):
-        return _name_hits(named, raw)
-    return None
+    named = _hits_by_name(hits).get(sources.same_source(name))
+    if named is None:
+        return None
+    url = sources.source_url(named[0].chunk)
+    is_same = "://" not in name or sources.address_key(name.strip("<> ")) == sources.address_key(url)
+    return _name_hits(named, raw) if is_same else None
 
 
 def _hits_by_name(hits: Sequence[Hit]) -> Mapping[str, tuple[Hit, ...]]:
     """Return each source's hits by its name, its page's address, and its title where neither is that."""
-    sources: dict[str, tuple[Hit, ...]] = {}
-    pages: dict[str, tuple[Hit, ...]] = {}
-    titles: dict[str, tuple[Hit, ...]] = {}
+    names, pages, titles = (defaultdict[str, tuple[Hit, ...]](tuple) for _ in range(3))
     for hit in hits:
-        source = source_name(hit.chunk)
-        for group, name in ((sources, source), (pages, urldefrag(source).url), (titles, title_name(hit.chunk))):
-            group[same_source(name)] = (*group.get(same_source(name), ()), hit)
-    return {**titles, **pages, **sources}
+        name = sources.source_name(hit.chunk)
+        names[sources.same_source(name)] += (hit,)
+        pages[sources.same_source(urldefrag(name).url)] += (hit,)
+        titles[sources.same_source(sources.title_name(hit.chunk))] += (hit,)
+    return {**titles, **pages, **names}

@@ -50,7 +50,6 @@ def build_citations(
     """
     by_chunk = {one.hit.chunk.number: one for one in references}
     citations: dict[Hashable, Citation] = {}
-    supports: dict[Hashable, set[Support | None]] = {}
     for start, end, cite in rendered.marks:
         reference = by_chunk[cite.chunk]
         hit, source = reference.hit, form.source_key(reference.hit)
@@ -68,8 +67,10 @@ def build_citations(
         )
         if hit not in first.hits:
             citations[source] = replace(first, also=(*first.also, hit))
-        supports.setdefault(source, set()).add(reference.support)
-    return tuple(replace(one, support=_merge_supports(supports[source])) for source, one in citations.items())
+    for source, one in citations.items():
+        support = _merge_supports(by_chunk[hit.chunk.number].support for hit in one.hits)
+        citations[source] = replace(one, support=support)
+    return tuple(citations.values())
 
 
 def build_marks(rendered: RenderedMarkdown, references: Sequence[Reference]) -> tuple[ReferenceMark, ...]:

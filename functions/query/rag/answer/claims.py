@@ -93,7 +93,7 @@ def split_claims(
     number, name or code. A short first sentence ("Yes.") is checked together with the ``question``. In an answer
     without citations ``cite_by_overlap`` adds them.
     """
-    if any(isinstance(node, t.Cite) for node in t.walk(tree)):
+    if t.cited_chunks(tree):
         cite_by_overlap = None
     splitter = _ClaimSplitter(cite_by_overlap, is_name, is_courtesy)
     blocks = tuple(map(splitter.block, tree))

@@ -240,7 +240,7 @@ def _stable_part(block: t.Block, source: str, is_allowed: Callable[[str], bool])
         return None
     match block:
         case t.Paragraph() | t.Heading():
-            words = _stable_run(block.children, is_allowed, ended=source[-1:].isspace())
+            words = _without_partial_mark(_stable_run(block.children, is_allowed, ended=source[-1:].isspace()))
             return replace(block, children=words) if words else None
         case t.ListBlock() | t.ListItem() | t.BlockQuote():
             *blocks, last = block.children
@@ -275,7 +275,7 @@ def _stable_run(run: Sequence[t.Inline], is_allowed: Callable[[str], bool], *, e
         if is_unsure:
             return _whole_words(stable)
         stable.append(node)
-    return _without_partial_mark(t.trim_run(stable)) if ended else _whole_words(stable)
+    return tuple(stable) if ended else _whole_words(stable)
 
 
 def _whole_words(run: list[t.Inline]) -> t.Run:
@@ -283,16 +283,15 @@ def _whole_words(run: list[t.Inline]) -> t.Run:
     while run:
         node = run.pop()
         if isinstance(node, t.LineBreak):
-            return _without_partial_mark(t.trim_run(run))
-        if isinstance(node, t.Text):
-            ends = [match.start() for match in _BETWEEN_WORDS.finditer(node.text)]
-            if ends:
-                return _without_partial_mark(t.trim_run([*run, t.Text(node.text[: ends[-1]])]))
+            return tuple(run)
+        if isinstance(node, t.Text) and (ends := [match.start() for match in _BETWEEN_WORDS.finditer(node.text)]):
+            return (*run, t.Text(node.text[: ends[-1]]))
     return ()
 
 
 def _without_partial_mark(run: t.Run) -> t.Run:
     """Return ``run`` without the beginning of a mark at its end, and without text that a removed mark takes along."""
+    run = t.trim_run(run)
     last = run[-1] if run else None
     if not isinstance(last, t.Text):
         return run

@@ -1,7 +1,7 @@
 """The tree of an answer: frozen blocks and inline nodes, with functions that walk and change them.
 
-``rag.answer.parse`` makes a tree, functions from tree to tree change it, and ``rag.answer.render`` and
-``rag.answer.render`` render it. A node's parts are always its ``children``.
+``rag.answer.parse`` makes a tree, functions from tree to tree change it, and ``rag.answer.render`` renders it. A node's
+parts are always its ``children``.
 """
 
 from __future__ import annotations
