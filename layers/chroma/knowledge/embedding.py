@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from knowledge.model.errors import ModelMissing
 from knowledge.model.values import Matrix, TextEncoding, Vector
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from onnxruntime import InferenceSession
     from tokenizers import Tokenizer
 
@@ -59,18 +59,18 @@ class MiniLM:
     """
 
     def __init__(self, folder: Path | None = None, *, threads: int = 1, later: bool = False) -> None:
-        """Load the model.
+        """Load the model from ``folder`` (default ``DEFAULT_MODEL_DIR``), which ``python -m modelbuilder`` wrote.
 
-        Args:
-            folder: what ``python -m modelbuilder`` wrote; default ``DEFAULT_MODEL_DIR``.
-            threads: processors to use for one text, >= 1.
-            later: load it when the first text is read, which an ingest may not need to.
-
-        Raises:
-            ModelMissing: a file is absent, unreadable, or of another size than ``model.json`` says.
+        ``threads`` is the number of processors for one text, >= 1. With ``later`` the model is loaded when the first
+        text is read, which an ingest may not need to. ModelMissing: a file is absent, unreadable, or of another size
+        than ``model.json`` says.
         """
         self._folder = folder or DEFAULT_MODEL_DIR
         self._manifest = _read_manifest(self._folder)
+        self.model = self._manifest.model
+        """The model's name as manifests record it: ``"all-MiniLM-L6-v2"``."""
+        self.dimensions = self._manifest.dimensions
+        """Length of each vector: 384."""
         # Detects an absent or truncated file cheaply, at each start; ``verify`` reads them whole.
         for name, expected in self._manifest.sizes.items():
             try:
@@ -97,16 +97,6 @@ class MiniLM:
     @property
     def _tokenizer(self) -> Tokenizer:
         return self._loaded()[0]
-
-    @property
-    def model(self) -> str:
-        """The model's name as manifests record it: ``"all-MiniLM-L6-v2"``."""
-        return self._manifest.model
-
-    @property
-    def dimensions(self) -> int:
-        """Length of each vector: 384."""
-        return self._manifest.dimensions
 
     def embed(self, texts: Sequence[str]) -> Matrix:
         """Embed ``texts``: shape (len(texts), dimensions), float32, each row of unit length, input order.

@@ -13,10 +13,9 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from knowledge.cut.quotable import QuotableUnit
 
 START, END, LEAD_START, LEAD_END, KIND, FIRST_TOKEN, END_TOKEN, LEAD_FIRST_TOKEN, LEAD_END_TOKEN = range(9)

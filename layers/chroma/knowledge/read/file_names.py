@@ -49,9 +49,10 @@ def strip_format(path: str) -> str:
 INDEX_NAMES = frozenset({"index", "_index", "readme", "page"})
 """Files that stand for their folder, lower case, without suffix."""
 
-# Jekyll's date before a post's name, and the numbers that Nuxt Content, Docusaurus and people sort pages by.
-_DATED = re.compile(r"\d{4}-\d\d?-\d\d?[-_]")
-_NUMBERED = re.compile(r"\d{1,3}(?:\.|[-_ ]+)(?=[^\W\d])")
+# Jekyll's date before a post's name, and the numbers that Nuxt Content, Docusaurus and people sort pages by, such as
+# "1.getting-started" and "02-install".
+_DATED = re.compile(r"^\d{4}-\d\d?-\d\d?[-_]")
+_NUMBERED = re.compile(r"^\d{1,3}(?:\.|[-_ ]+)(?=[^\W\d])")
 
 _EXPORTED = re.compile(r"[ _-][0-9a-f]{32}(?:_all)?$")
 """The number that Notion exports a page or a table under: 8 of 8 tables of one export had it in their titles."""
@@ -69,15 +70,9 @@ def title_from_name(path: str) -> str:
     own = PurePosixPath(strip_format(path)).name
     named = place.parent.name if own.lower() in INDEX_NAMES and place.parent.name else own
     named = _EXPORTED.sub("", named) or named
-    name = strip_sort_number(_DATED.sub("", named, count=1) if _DATED.match(named) else named)
+    name = _NUMBERED.sub("", _DATED.sub("", named))
     name = name if " " in name.strip() else name.replace("-", " ").replace("_", " ")  # "Drag-and-drop files" is words
     return " ".join(name.split()) or named
-
-
-def strip_sort_number(name: str) -> str:
-    """Remove the sort number from a file's or folder's name: ``1.getting-started``, ``02-install``."""
-    match = _NUMBERED.match(name)
-    return name[match.end() :] if match else name
 
 
 def title_heading(text: str) -> str:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
 from knowledge.model.errors import IndexDamaged
-
-if TYPE_CHECKING:
-    from numpy.typing import DTypeLike, NDArray
 
 
 def load_array(path: Path, *, dtype: DTypeLike, shape: tuple[int | None, ...]) -> NDArray[Any]:

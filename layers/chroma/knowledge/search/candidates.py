@@ -5,20 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from knowledge.model.errors import IndexDamaged, SearchFailed
-from knowledge.model.values import VectorEngine, Where
+from knowledge.model.values import Matrix, Vector, VectorEngine, Where
 from knowledge.search.columns import Columns
 from knowledge.search.lexical import Lexical
 from knowledge.search.vectors import VectorStore
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from knowledge.model.values import Matrix, Vector
 
 CANDIDATES_PER_SIDE = 50
 

@@ -17,16 +17,14 @@ from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from knowledge.model.errors import IndexDamaged, SearchFailed
 from knowledge.model.values import Scalar, Where
 from knowledge.search.arrays import load_array, save_array
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 COLUMNS_FOLDER = "columns"
 FIELDS_NAME = "fields.json"

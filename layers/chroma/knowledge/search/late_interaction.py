@@ -38,7 +38,7 @@ DEPTH = 20
 """Candidates, the best by ``base``, that late interaction scores; ``k`` if that is more."""
 
 LETTERS = 64
-"""Chunks whose wording stays cached after claims were compared with them."""
+"""Chunks whose wording stays cached, some 5 MB: the best of a subject come again with every question about it."""
 
 BM25_WEIGHT, SPELT_WEIGHT = 0.05, 0.5
 """Weights of BM25 beside a cosine; the second if most of the index is not in Latin script, which the embedding model
@@ -73,7 +73,6 @@ class LateInteractionSearch:
         self._words = Words(data / LEXICAL_FOLDER, lexical, embedder.has)
         self._embedder = embedder
         self._calibration = calibration
-        # The best chunks of a subject come again with every question about it; 64 of them hold some 5 MB.
         self._letters = lru_cache(maxsize=LETTERS)(ChunkWording.of)
 
     @classmethod

@@ -11,18 +11,15 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from knowledge.model.errors import IndexDamaged
 from knowledge.search.arrays import load_array, save_array
 from knowledge.search.language import detect_language, is_latin, load_stop_words
 from knowledge.search.terms import COMPOUNDING, Terms, WordStatistics, stemmer_name
 from knowledge.search.words import count_words, load_words, save_words
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 LEXICAL_FOLDER = "lexical"
 

@@ -8,18 +8,13 @@ max_i min(idf_i, idf_j) / max idf_i * cos(q_i, d_j): a rare word that matches a 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from knowledge.cut.units import END, END_TOKEN, FIRST_TOKEN, KIND, START, UnitKind
-from knowledge.model.values import Chunk
+from knowledge.model.values import Chunk, Match
 from knowledge.search.support import MET
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from knowledge.model.values import Match
 
 LEAST_WEIGHT = 0.2
 """Least weight of a highlighted word. On SQuAD and COVID FAQ, 91 and 54 % of the words that the question has too reach

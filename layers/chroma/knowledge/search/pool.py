@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
+from knowledge.model.values import Matrix, Vector, View, Where
 from knowledge.search.candidates import CANDIDATES_PER_SIDE, HybridIndex, Signal
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from knowledge.model.values import Matrix, Vector, View, Where
-    from knowledge.search.tokens import CodeStore, WindowStore
+from knowledge.search.tokens import CodeStore, WindowStore
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from knowledge.model.values import EncodedQuestion, Evidence, View
+from knowledge.model.values import EncodedQuestion, Evidence, Vector, View
 from knowledge.search.signals import BEST_COSINE, FIRST_SCORE, LEXICAL_SHARE, Calibration
 from knowledge.search.tokens import ProjectedQuestion
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from knowledge.model.values import Vector
 
 LATE_WEIGHT = np.float32(3)
 _PARTS = 2 + LATE_WEIGHT

@@ -15,12 +15,16 @@ from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import pairwise
 from statistics import fmean
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from knowledge.cut.units import END, END_TOKEN, FIRST_TOKEN, KIND, START, UnitKind
-from knowledge.model.values import ChunkSupport, Claim, ClaimSupport
+from knowledge.model.values import Chunk, ChunkSupport, Claim, ClaimSupport, TokenEmbedder
+from knowledge.search.pool import StoredTokens
+from knowledge.search.terms import Terms, WordStatistics
+from knowledge.search.tokens import CodeStore, QuestionCodes
 from knowledge.search.verbatim import UnitWording, is_verbatim, nearest_unit, unit_wordings
 from knowledge.search.wording import (
     NOT,
@@ -33,14 +37,6 @@ from knowledge.search.wording import (
     other_spellings,
     parse_wording,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from knowledge.model.values import Chunk, TokenEmbedder
-    from knowledge.search.pool import StoredTokens
-    from knowledge.search.terms import Terms, WordStatistics
-    from knowledge.search.tokens import CodeStore, QuestionCodes
 
 WEIGHTS: Mapping[str, float] = {"together": 3.2, "weakest": 1.6, "names": 0.6, "differences": 0.8}
 INTERCEPT = -2.7
@@ -106,10 +102,6 @@ class ChunkWording:
         """Read a chunk; ``head`` is title and section, each with a line end."""
         read = parse_wording(head + text, terms)
         return cls(read, len(head), known_words(head + text, read), read.pairs(REACH))
-
-    def together(self, pair: Pair) -> bool:
-        """Whether the two stems stand together, in either order."""
-        return pair in self.pairs or pair[::-1] in self.pairs
 
 
 def known_words(text: str, read: Wording) -> frozenset[str]:
@@ -222,7 +214,7 @@ class ClaimComparison:
         """
         one, chunks = self._read[number], [self._chunks[place] for place in places]
         words, years = self._words_at(places), {self._years[place] for place in places}
-        apart = [pair for pair in one.pairs if not any(chunk.letters.together(pair) for chunk in chunks)]
+        apart = [pair for pair in one.pairs if all(c.letters.pairs.isdisjoint((pair, pair[::-1])) for c in chunks)]
         best, total = reduce(np.maximum, (chunk.best[one.heavy] for chunk in chunks)), sum(one.pairs.values())
         return {
             "together": 1 - sum(one.pairs[pair] for pair in apart) / total if total else 0.5,

@@ -12,18 +12,15 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from knowledge.model.errors import IndexDamaged
 from knowledge.search.arrays import load_array, save_array
 from knowledge.search.language import detect_language, is_latin, load_stop_words
 from knowledge.search.lexical import K1, B
 from knowledge.search.terms import Terms, WordStatistics, stemmer_name
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 HASHES_NAME, HOLDERS_NAME = "hashes.npy", "holders.npy"
 SAMPLE = 2000

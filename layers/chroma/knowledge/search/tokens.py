@@ -18,18 +18,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from knowledge.cut.units import COLUMNS
-from knowledge.model.values import EncodedQuestion, Match
+from knowledge.model.values import EncodedQuestion, Match, Matrix, TextEncoding, Vector
 from knowledge.search.arrays import Ragged, load_array, save_array
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from knowledge.model.values import Matrix, TextEncoding, Vector
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -9,16 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
+from knowledge.model.values import Matrix, Vector
 from knowledge.search.arrays import load_array, save_array
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from knowledge.model.values import Matrix, Vector
 
 VECTORS_NAME = "vectors.npy"
 SCALES_NAME = "vector_scales.npy"

@@ -12,15 +12,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import pairwise
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from knowledge.cut.units import END, KIND, LEAD_END, LEAD_START, START, UnitKind
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from knowledge.search.wording import Wording
+from knowledge.search.wording import Wording
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from knowledge.cut.scripts import MARKS, parts
-
-if TYPE_CHECKING:
-    from knowledge.search.terms import Terms
+from knowledge.search.terms import Terms
 
 _LETTER = rf"(?:[^\W\d_]|[{MARKS}])"
 _TOKEN = re.compile(rf"\d+(?:[.,:]\d+)*|{_LETTER}+(?:['’](?!s\b){_LETTER}+)?|[%°$€£¥]")

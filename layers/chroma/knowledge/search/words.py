@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,9 +19,7 @@ from knowledge.cut.scripts import MARKS, UNSPACED, is_unspaced, parts
 from knowledge.model.errors import IndexDamaged
 from knowledge.search.arrays import load_array, save_array
 from knowledge.search.language import COMMON_WORDS, ENGLISH
-
-if TYPE_CHECKING:
-    from knowledge.search.terms import WordStatistics
+from knowledge.search.terms import WordStatistics
 
 WORDS_NAME = "words.txt"
 WORD_COUNTS_NAME = "words.npy"
