@@ -313,20 +313,20 @@ class Pipeline:
     def _retrieve(self, prepared: PreparedQuestion, ledger: Ledger) -> PreparedQuestion:
         question = prepared.question
         found = ledger.time("retrieval", self.retrieve, prepared.query)
-        hits, trail = found.hits, (*prepared.query.trail, *found.trail)
+        refined = RefinedHits(found.hits, (*prepared.query.trail, *found.trail))
         for refine in self.refine:
-            refined = ledger.time("refine", refine, hits, question)
-            hits, trail = refined.hits, (*trail, *refined.trail)
-        decision = ledger.time("gate", self.gate, replace(found, hits=hits), question)
+            refined = refined.then(ledger.time("refine", refine, refined.hits, question))
+        decision = ledger.time("gate", self.gate, replace(found, hits=refined.hits), question)
         context = None
         if isinstance(decision, Proceed):
-            ordered = self._order(decision.hits, question, ledger)
-            decision, trail = replace(decision, hits=ordered.hits), (*trail, *ordered.trail)
+            refined = refined.then(self._order(decision.hits, question, ledger))
+            decision = replace(decision, hits=refined.hits)
             packed = ledger.time("pack", self.pack, decision.hits)
             asked = "\n".join((*(turn.asked for turn in prepared.history), question.text))
             context = replace(packed, evidence=found.evidence, doubtful=bool(decision.doubt), asker_text=asked)
-            trail = (*trail, decision.doubt) if decision.doubt else trail
-        query = replace(prepared.query, trail=trail)
+            if decision.doubt:
+                refined = refined.then(RefinedHits(refined.hits, (decision.doubt,)))
+        query = replace(prepared.query, trail=refined.trail)
         return replace(prepared, query=query, decision=decision, context=context, closest=found.hits[:CLOSEST])
 
     def _order(self, hits: tuple[Hit, ...], question: Question, ledger: Ledger) -> RefinedHits:
@@ -344,16 +344,16 @@ class Pipeline:
     def _remember(self, prepared: PreparedQuestion, answer: Answer, asker: str | None, ledger: Ledger) -> None:
         """Store the turn, the answer for the cache, and the record that a vote refers to."""
         rests_on = select_grounds(answer, prepared.context)
-        if (talk := self.conversation) and talk.memory and not prepared.reply:
+        is_remark = isinstance(prepared.decision, Decline) and prepared.decision.reply
+        if (talk := self.conversation) and talk.memory and not is_remark:
             ledger.optional("memory", partial(talk.remember, answer, prepared.query.text), None)
         whole = not answer.partial and {"check", "judge"}.isdisjoint(ledger.skipped)
         if self.cache and prepared.key and isinstance(prepared.decision, Proceed) and whole:
             best = max(hit.parts["dense"] for hit in prepared.decision.hits)
             ledger.optional("cache", partial(self.cache.keep, prepared, answer, rests_on, top_score=best), None)
         if log := self.feedback:
-            ledger.optional(
-                "feedback", partial(log.record, answer, rests_on, asker, prepared.key, prepared.cached), None
-            )
+            record = partial(log.record, answer, rests_on, asker, prepared.key, prepared.cached)
+            ledger.optional("feedback", record, None)
 
 
 def _model_wording(question: Question, asked: str, query: SearchQuery, history: tuple[Turn, ...]) -> str:

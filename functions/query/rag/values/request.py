@@ -35,11 +35,6 @@ class PreparedQuestion:
     closest: tuple[Hit, ...] = ()
     note: str = ""
 
-    @property
-    def reply(self) -> str:
-        """The reply that needs no search; ``""`` if there was a search."""
-        return self.decision.reply if isinstance(self.decision, Decline) else ""
-
 
 @dataclass(frozen=True, slots=True)
 class Status:

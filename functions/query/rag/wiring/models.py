@@ -131,13 +131,11 @@ def allow_local_time(settings: Settings, profile: ProfileSettings) -> Settings:
 
 def is_local(url: str) -> bool:
     """Return whether ``url`` is on this machine or a private network, judged by its host name or number alone."""
+    host = ""
     try:
         host = urlsplit(url).hostname or ""
-    except ValueError:  # no URL at all
-        return False
-    try:
         return ip_address(host).is_private
-    except ValueError:
+    except ValueError:  # a name, or no URL at all
         return f".{host}".endswith(LOCAL_NAMES)
 
 

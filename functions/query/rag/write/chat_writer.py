@@ -20,10 +20,6 @@ from rag.values.question import Question
 logger = logging.getLogger(__name__)
 
 
-def _today() -> date:
-    return datetime.now().astimezone().date()
-
-
 @dataclass(frozen=True, slots=True)
 class ChatWriter:
     """Sends two messages: the system prompt with ``{context}`` and ``{history}``, and the question.
@@ -38,7 +34,7 @@ class ChatWriter:
     system_prompt: str
     history_chars: int = 0
     words: Mapping[str, str] = field(default_factory=dict)
-    today: Callable[[], date] = _today
+    today: Callable[[], date] = lambda: datetime.now().astimezone().date()
     window: ContextWindow = field(default_factory=ContextWindow)
     new_mark: NewMark = new_mark
 

@@ -85,10 +85,7 @@ class StageDependencies:
     embed_ahead: Callable[[str], None] | None = None
 
     def build_conversation(self, settings: ProfileSettings) -> Conversation:
-        """Build the memory of sessions, if there is a store, and the rewriting of questions, if there is an LLM.
-
-        With 0 ``history_turns`` nothing is remembered.
-        """
+        """Build the memory of sessions, if there is a store, and the rewriting of questions, if there is an LLM."""
         reframe = None
         if self.chat:
             reframe = Reframe(
