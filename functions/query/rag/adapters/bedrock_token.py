@@ -2,20 +2,15 @@
 
 The token is a presigned call of ``CallWithBearerToken`` that is never sent
 (docs.aws.amazon.com/bedrock/latest/userguide/api-keys.md). AWS's package for it depends on botocore, which Lambda's
-runtime has and a layer would bring again; it does no more than ``signed_token``.
+runtime has and a layer would bring again; it does no more than ``role_token``.
 """
 
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING
 
 from rag.errors import LlmDenied
 
-if TYPE_CHECKING:
-    from botocore.credentials import ReadOnlyCredentials  # type: ignore[import-untyped]
-
-PREFIX = "bedrock-api-key-"
 HOST = "bedrock.amazonaws.com"
 VALID_S = 900
 """Ten minutes longer than a token is cached (``secrets.MAX_AGE_S``). botocore renews a role's credentials ten minutes
@@ -28,12 +23,14 @@ def endpoint() -> str:
 
 
 def role_token() -> str:
-    """Return a token of this process's current role.
+    """Return a token of this process's current role, valid for ``VALID_S`` seconds and no longer than its credentials.
 
     Raises:
-        LlmDenied: there are no credentials.
+        LlmDenied: there are no credentials, or no region.
     """
     import botocore.session  # type: ignore[import-untyped]
+    from botocore.auth import SigV4QueryAuth  # type: ignore[import-untyped]
+    from botocore.awsrequest import AWSRequest  # type: ignore[import-untyped]
     from botocore.exceptions import BotoCoreError  # type: ignore[import-untyped]
 
     try:
@@ -42,18 +39,10 @@ def role_token() -> str:
         raise LlmDenied(f"The credentials for Bedrock cannot be read: {type(exc).__name__}") from exc
     if credentials is None:
         raise LlmDenied("There are no AWS credentials to sign for Bedrock with (LLM_AUTH=aws)")
-    return signed_token(credentials.get_frozen_credentials(), _region())
-
-
-def signed_token(credentials: ReadOnlyCredentials, region: str) -> str:
-    """Return a token for ``region``, valid for ``VALID_S`` seconds and no longer than ``credentials``."""
-    from botocore.auth import SigV4QueryAuth  # type: ignore[import-untyped]
-    from botocore.awsrequest import AWSRequest  # type: ignore[import-untyped]
-
     request = AWSRequest("POST", f"https://{HOST}/", headers={"host": HOST}, params={"Action": "CallWithBearerToken"})
-    SigV4QueryAuth(credentials, "bedrock", region, expires=VALID_S).add_auth(request)
+    SigV4QueryAuth(credentials.get_frozen_credentials(), "bedrock", _region(), expires=VALID_S).add_auth(request)
     signed = f"{request.url.removeprefix('https://')}&Version=1"
-    return PREFIX + base64.b64encode(signed.encode()).decode()
+    return f"bedrock-api-key-{base64.b64encode(signed.encode()).decode()}"
 
 
 def _region() -> str:

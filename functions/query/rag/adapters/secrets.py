@@ -8,7 +8,7 @@ import logging
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from knowledge.model.errors import IndexUnreachable
 from rag.adapters.bedrock_token import role_token
@@ -34,41 +34,27 @@ ATTEMPTS = 2
 """All attempts together stay below a request's deadline. In a VPC without a way out, boto3's own timeouts (60 s, five
 attempts) would outlast the function, and callers would get the gateway's 504 instead of an answer."""
 
+LLM, EMBEDDER, INDEX = "LLM_API_KEY", "EMBED_API_KEY", "INDEX_TOKEN"
+"""The field of each key in a secret of JSON."""
+SERVICES = {LLM: "LLM", EMBEDDER: "embedder", INDEX: "index"}
 
-class SecretField(NamedTuple):
-    """The service that a key is for, and the key's field in a secret of JSON."""
-
-    service: str
-    name: str
-
-
-LLM = SecretField("LLM", "LLM_API_KEY")
-EMBEDDER = SecretField("embedder", "EMBED_API_KEY")
-INDEX = SecretField("index", "INDEX_TOKEN")
-
-
-class _CachedKey(NamedTuple):
-    text: str
-    refresh_at: float
-
-
-_cached_keys: dict[tuple[str, SecretField], _CachedKey] = {}
-"""By the secret's name ("" for the role's token) and its field."""
+_cached_keys: dict[tuple[str, str], tuple[str, float]] = {}
+"""Keys, and when to read them again (Unix seconds), by the secret's name ("" for the role's token) and its field."""
 
 
 def llm_key(settings: Settings) -> Callable[[], str]:
     """Return a function that gives the LLM's key: from the role, the named secret, or else the environment."""
     if settings.llm_auth == "aws":
-        return lambda: _read_cached("", LLM, role_token)
+        return partial(read_secret, "", LLM)
     if settings.llm_secret_name:
-        return lambda: read_secret(settings.llm_secret_name, LLM)
+        return partial(read_secret, settings.llm_secret_name, LLM)
     return settings.llm_api_key.get_secret_value
 
 
 def embedder_key(settings: Settings) -> Callable[[], str]:
     """Return a function that gives the embedder's key: from its own secret or variable, or else the LLM's key."""
     if settings.embed_secret_name:
-        return lambda: read_secret(settings.embed_secret_name, EMBEDDER)
+        return partial(read_secret, settings.embed_secret_name, EMBEDDER)
     if settings.embed_api_key.get_secret_value():
         return settings.embed_api_key.get_secret_value
     if settings.llm_auth == "aws":  # a token of the role is for Bedrock alone
@@ -112,41 +98,38 @@ def renew_secrets() -> None:
         _provider().client.close()  # closes its connections only; the next call opens others
 
 
-def read_secret(name: str, field: SecretField) -> str:
-    """Return the secret ``name``, or its ``field`` if it is a JSON object; at most ``MAX_AGE_S`` old.
+def read_secret(name: str, field: str) -> str:
+    """Return the secret ``name`` ("": the role's token), or its ``field`` if it is JSON; at most ``MAX_AGE_S`` old.
 
     The previous key is used while no new one can be read; Powertools' own cache drops an aged value.
 
     Raises:
-        LlmDenied: the secret was never read and cannot be read, or is not text.
+        LlmDenied: the key was never read and cannot be read, or is not text.
     """
-    return _read_cached(name, field, partial(_fetch, name, field))
-
-
-def _read_cached(name: str, field: SecretField, fetch: Callable[[], str]) -> str:
+    fetch = partial(_fetch, name, field) if name else role_token
     now = time.time()
-    cached = _cached_keys.get((name, field))
-    if cached and now < cached.refresh_at <= now + MAX_AGE_S:  # a clock that was set back would keep it for longer
-        return cached.text
+    text, refresh_at = _cached_keys.get((name, field), (None, 0.0))
+    if text is not None and now < refresh_at <= now + MAX_AGE_S:  # a clock that was set back would keep it for longer
+        return text
     try:
-        text = run_in_thread(fetch).result(REFRESH_S) if cached else fetch()
+        text = fetch() if text is None else run_in_thread(fetch).result(REFRESH_S)
         refresh_at = now + MAX_AGE_S
     except (LlmUnavailable, TimeoutError) as exc:
-        if cached is None:
+        if text is None:
             raise
         reason = str(exc) or "A new key is slow to come"
-        logger.warning("%s; the %s's key of before goes on being used", reason, field.service)
-        text, refresh_at = cached.text, now + RETRY_AFTER_S
-    _cached_keys[name, field] = _CachedKey(text, refresh_at)
+        logger.warning("%s; the %s's key of before goes on being used", reason, SERVICES[field])
+        refresh_at = now + RETRY_AFTER_S
+    _cached_keys[name, field] = text, refresh_at
     return text
 
 
-def _fetch(name: str, field: SecretField) -> str:
+def _fetch(name: str, field: str) -> str:
     # Late: only a function with a secret pays for boto3, on its first call or before its snapshot.
     from aws_lambda_powertools.utilities.parameters.exceptions import GetParameterError
     from botocore.exceptions import BotoCoreError
 
-    secret = f"The secret with the {field.service}'s key"
+    secret = f"The secret with the {SERVICES[field]}'s key"
     try:
         value = _provider().get(name, force_fetch=True)
     except (GetParameterError, BotoCoreError) as exc:
@@ -156,11 +139,11 @@ def _fetch(name: str, field: SecretField) -> str:
     if not value.lstrip().startswith("{"):
         return value
     try:
-        text = json.loads(value)[field.name]
+        text = json.loads(value)[field]
     except (ValueError, KeyError) as exc:
-        raise LlmDenied(f"{secret} is JSON without {field.name!r}") from exc
+        raise LlmDenied(f"{secret} is JSON without {field!r}") from exc
     if not isinstance(text, str):
-        raise LlmDenied(f"{field.name!r} in the secret with the {field.service}'s key is not text")
+        raise LlmDenied(f"{field!r} in the secret with the {SERVICES[field]}'s key is not text")
     return text
 
 
