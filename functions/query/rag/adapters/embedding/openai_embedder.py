@@ -8,20 +8,22 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rag.adapters.llm.openai_client import OpenAiServer
 from rag.adapters.model_config import EmbedConfig
 from rag.errors import EmbeddingFailed, EmbeddingUnavailable, LlmFailed, LlmUnavailable
+from rag.values.chat import Deadline
 
 if TYPE_CHECKING:
-    from openai import APIResponse, OpenAI, Timeout
+    from openai import OpenAI, Timeout
 
     from knowledge.model.values import Matrix
+    from rag.adapters.llm.openai_client import StreamedResponse
 
 BATCH_TEXTS = 256
 BATCH_CHARS = 100_000
@@ -156,21 +158,18 @@ class OpenAiEmbedder:
 
     def _embed_batch(self, texts: Sequence[str]) -> Matrix:
         limits, calls = self.config.limits, 0
-        give_up_at = self.server.clock() + limits.batch_s
-
-        def left_s() -> float:
-            return give_up_at - self.server.clock()
+        deadline = Deadline.after(limits.batch_s, self.server.clock)
 
         def attempt() -> Matrix:
             nonlocal calls
             calls += 1
             self.server.client()  # making it takes time that is not the call's
-            limit_s = min(limits.call_s, left_s())
-            body = self.server.call(lambda client, timeout: self._request(client, timeout, texts), limit_s=limit_s)
+            limit_s = min(limits.call_s, deadline.remaining())
+            body = self.server.call(partial(self._request, texts), limit_s=limit_s)
             return read_vectors(body, count=len(texts), dimensions=self._dimensions)
 
         try:
-            return self.server.retry(attempt, limits, left_s)
+            return self.server.retry(attempt, limits, deadline.remaining)
         except EmbeddingFailed:
             raise
         except (LlmUnavailable, LlmFailed) as exc:
@@ -179,9 +178,7 @@ class OpenAiEmbedder:
                 raise EmbeddingFailed(message) from exc
             raise EmbeddingUnavailable(message, retry_after=exc.retry_after) from exc
 
-    def _request(
-        self, client: OpenAI, timeout: Timeout, texts: Sequence[str]
-    ) -> AbstractContextManager[APIResponse[Any]]:
+    def _request(self, texts: Sequence[str], client: OpenAI, timeout: Timeout) -> StreamedResponse:
         from openai import omit
 
         config = self.config

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rag.adapters.llm.openai_client import OpenAiServer
 from rag.adapters.llm.openai_completion import (
     CHARS_PER_TOKEN,
-    Listener,
+    CUT,
+    INTERRUPTED,
     LongEnough,
     StreamedCompletion,
     read_completion,
@@ -36,7 +37,9 @@ from rag.errors import (
 from rag.values.chat import STOPPED, Completion, Deadline, LlmUse, Message, OnText
 
 if TYPE_CHECKING:
-    from openai import APIResponse, OpenAI, Timeout
+    from openai import OpenAI, Timeout
+
+    from rag.adapters.llm.openai_client import StreamedResponse
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
 TOKEN_BYTES = 1024
@@ -47,21 +50,45 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _ChatRequest:
-    """A request: its messages, the remaining ``models`` and the attempts so far."""
+    """A request: its messages, the remaining ``models``, the attempts so far and the time for its text.
+
+    ``has_begun``: a character was passed on, and no other call may begin the answer again. ``text_at``: the time of the
+    last text with more than white space.
+    """
 
     messages: Sequence[Message]
     deadline: Deadline
-    listener: Listener | None
+    on_text: OnText | None
     models: list[str]
     calls: int = 0
     attempts: int = 0
     failed: LlmFailed | None = None
     broke_off: str | None = None
+    has_begun: bool = False
+    text_at: float | None = None
 
-    @property
-    def has_begun(self) -> bool:
-        """Whether text was passed on: no other call may begin the answer again."""
-        return self.listener is not None and self.listener.anything
+    def pass_on(self, text: str) -> None:
+        """Call ``on_text``, which may raise."""
+        self.has_begun = self.has_begun or text != ""
+        try:
+            if self.on_text:
+                self.on_text(text)
+        finally:  # the time of ``on_text`` is no pause of the model
+            if text.strip():
+                self.text_at = self.deadline.clock()
+
+    def left_s(self) -> float | None:
+        """Return the seconds left until the next text or the end, None before the first text."""
+        if self.text_at is None:
+            return None
+        pause_s = self.text_at + self.deadline.between_s - self.deadline.clock()
+        return min(pause_s, self.deadline.remaining_in_stream())
+
+    def finish_reason(self, cause: Exception) -> str:
+        """Return the finish reason of a stream that the model did not end."""
+        if isinstance(cause, ClientGone):
+            return STOPPED
+        return INTERRUPTED if self.deadline.remaining_in_stream() > 0 else CUT
 
 
 class OpenAiChat:
@@ -111,8 +138,7 @@ class OpenAiChat:
             RequestRefused: the model refused the request, and the configuration ``is_strict``.
             ClientGone: ``on_text`` raised it before the first text.
         """
-        listener = Listener(on_text, deadline) if on_text else None
-        request = _ChatRequest(messages, deadline, listener, [*self._models[self._models.index(self.model) :]])
+        request = _ChatRequest(messages, deadline, on_text, [*self._models[self._models.index(self.model) :]])
         try:
             self.server.client()  # making it and reading the key take time that is not the call's
             completion = self.server.retry(
@@ -168,11 +194,11 @@ class OpenAiChat:
     def _ask(self, model: str, asked: _ChatRequest, *, limit_s: float) -> Completion:
         """Ask ``model`` once and wait for at most ``limit_s`` seconds in all.
 
-        With a listener the server is asked to stream, and the listener gets the text as it arrives, without reasoning;
-        ``limit_s`` then limits the time to the first text, and the listener the rest. A server that does not stream is
-        supported. A text beyond the longest possible one of ``max_tokens`` is cut.
+        If the request has ``on_text``, the server is asked to stream, and ``on_text`` gets the text as it arrives,
+        without reasoning; ``limit_s`` then limits the time to the first text, and the request the rest. A server that
+        does not stream is supported. A text beyond the longest possible one of ``max_tokens`` is cut.
         """
-        listener, refused = asked.listener, self._refused[model]
+        refused, streams = self._refused[model], asked.on_text is not None
         # OpenAI's GPT-5 and o-models answer 400 to ``max_tokens``, and to any temperature but their own. The newer name
         # counts reasoning towards the limit.
         is_reasoning_limited = "max_tokens" in refused
@@ -181,35 +207,36 @@ class OpenAiChat:
             "temperature": self._config.temperature,
             "max_completion_tokens" if is_reasoning_limited else "max_tokens": self._config.max_tokens,
             "reasoning_effort": "low" if must_be_brief else None,
-            "stream": listener and True,
-            "stream_options": listener and {"include_usage": True},
+            "stream": True if streams else None,
+            "stream_options": {"include_usage": True} if streams else None,
         }
 
-        def request(client: OpenAI, timeout: Timeout) -> AbstractContextManager[APIResponse[Any]]:
-            create: Any = client.chat.completions.with_streaming_response.create  # overloads need a constant stream
-            response: AbstractContextManager[APIResponse[Any]] = create(
+        def request(client: OpenAI, timeout: Timeout) -> StreamedResponse:
+            # Its overloads need a constant stream.
+            create: Callable[..., StreamedResponse] = client.chat.completions.with_streaming_response.create
+            return create(
                 model=model,
                 messages=[{"role": message.role, "content": message.content} for message in asked.messages],
                 timeout=timeout,
                 **{name: value for name, value in values.items() if value is not None and name not in refused},
             )
-            return response
 
         most = self._config.max_tokens and self._config.max_tokens * CHARS_PER_TOKEN
-        if listener is None:
+        if not streams:
             return read_completion(self.server.call(request, limit_s=limit_s), model=model, most=most)
         is_open = model in self._open_in_reasoning
-        streamed = StreamedCompletion(model, listener, most=most, opens_in_reasoning=is_open)
+        streamed = StreamedCompletion(model, asked.pass_on, most=most, opens_in_reasoning=is_open)
+        longest_pause_s = min(asked.deadline.between_s, asked.deadline.remaining_in_stream())
         try:
             with suppress(LongEnough):
                 self.server.stream(
-                    request, streamed.take, limit_s=limit_s, left_s=listener.left_s, pause_s=listener.longest_pause_s()
+                    request, streamed.take, limit_s=limit_s, left_s=asked.left_s, pause_s=longest_pause_s
                 )
             completion = streamed.completion()
             (self._open_in_reasoning.add if streamed.answer.drops else self._open_in_reasoning.discard)(model)
             return completion
         except (Transient, LlmFailed, ClientGone) as exc:
-            partial_completion = streamed.partial(exc)
+            partial_completion = streamed.partial(asked.finish_reason(exc))
             if partial_completion is None:
                 raise
             if not streamed.has_ended:  # some text is missing

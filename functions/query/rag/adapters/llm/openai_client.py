@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     import httpx2
     from openai import APIResponse, OpenAI, Timeout
 
-    type Request = Callable[[OpenAI, Timeout], AbstractContextManager[APIResponse[Any]]]
-    "Starts a streamed response, for example ``client.chat.completions.with_streaming_response.create``."
+    type StreamedResponse = AbstractContextManager[APIResponse[Any]]
+    "The result of a function such as ``client.chat.completions.with_streaming_response.create``."
+    type Request = Callable[[OpenAI, Timeout], StreamedResponse]
 
 MAX_ERROR_BYTES = 64 * 1024
 """Most bytes of an error's body, which the client reads as a whole."""

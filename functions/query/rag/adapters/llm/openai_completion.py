@@ -11,15 +11,11 @@ from typing import Any
 
 from rag.adapters.llm.answer_text import AnswerText
 from rag.adapters.llm.openai_errors import Transient
-from rag.errors import ClientGone, LlmFailed
-from rag.values.chat import STOPPED, Completion, Deadline, OnText, Usage
+from rag.errors import LlmFailed
+from rag.values.chat import Completion, OnText, Usage
 
-CUT = "length"
-"""Finish reason of a completion that max_tokens ended."""
-INTERRUPTED = "interrupted"
-"""Finish reason of a text that broke off, or ended incomplete for another reason."""
-WHOLE = "stop"
-"""Finish reason of a text that its model ended."""
+WHOLE, CUT, INTERRUPTED = "stop", "length", "interrupted"
+"""Finish reasons of a text that its model ended, that max_tokens or the deadline ended, and that ended otherwise."""
 
 _FINISH_REASONS = {
     **dict.fromkeys(("stop", "eos", "eos_token", "stop_sequence", "end_turn", "complete"), WHOLE),
@@ -149,58 +145,18 @@ class LongEnough(Exception):
     """The text has its greatest length, or has ended: the rest is not read."""
 
 
-class Listener:
-    """Passes text to ``on_text`` and computes the time left for the stream.
-
-    ``anything``: at least one character was passed on. ``text_at``: when the last text was that has more than white
-    space, even if ``on_text`` raised; None before it.
-    """
-
-    def __init__(self, on_text: OnText, deadline: Deadline) -> None:
-        self.anything = False
-        self.text_at: float | None = None
-        self._on_text = on_text
-        self._deadline = deadline
-
-    def __call__(self, text: str) -> None:
-        """Pass ``text`` on."""
-        self.anything = self.anything or text != ""
-        try:
-            self._on_text(text)
-        finally:  # the time of ``on_text`` is no pause of the model
-            if text.strip():
-                self.text_at = self._deadline.clock()
-
-    def left_s(self) -> float | None:
-        """Return the seconds left until the next text or the end, None before the first text."""
-        if self.text_at is None:
-            return None
-        pause_s = self.text_at + self._deadline.between_s - self._deadline.clock()
-        return min(pause_s, self._deadline.remaining_in_stream())
-
-    def longest_pause_s(self) -> float:
-        """Return the longest pause of the model after the first text, in seconds."""
-        return min(self._deadline.between_s, self._deadline.remaining_in_stream())
-
-    def finish_reason(self, cause: Exception) -> str:
-        """Return the finish reason of a stream that the model did not end."""
-        if isinstance(cause, ClientGone):
-            return STOPPED
-        return INTERRUPTED if self._deadline.remaining_in_stream() > 0 else CUT
-
-
 class StreamedCompletion:
     """The first choice of one streamed completion; ``model`` is the requested one, used if no event names one.
 
-    The ``listener`` gets the text of ``AnswerText``. A body that is one JSON object, of a server that does not stream,
+    ``on_text`` gets the text of ``AnswerText``. A body that is one JSON object, of a server that does not stream,
     or an HTML page, is read at its end. ``most`` is the greatest number of characters, reasoning included. With
     ``opens_in_reasoning`` the model is known to close a block of reasoning that it does not open: its text is passed
     on after that, or at the end. ``has_ended``: the model ended its text, which ``answer`` collects.
     """
 
-    def __init__(self, model: str, listener: Listener, *, most: int | None, opens_in_reasoning: bool) -> None:
+    def __init__(self, model: str, on_text: OnText, *, most: int | None, opens_in_reasoning: bool) -> None:
         self._model = self._served_name = model
-        self._listener = listener
+        self._on_text = on_text
         self._most = most
         self._opens_in_reasoning = opens_in_reasoning
         self._events = EventReader()
@@ -231,7 +187,7 @@ class StreamedCompletion:
             self._bytes += part
         events = [] if self._whole else self._events.take(part)
         if not events:
-            self._listener("")
+            self._on_text("")
         for name, data in events:
             self._read(name, data.strip())
 
@@ -244,7 +200,7 @@ class StreamedCompletion:
         """
         if self._whole:
             whole = read_completion(bytes(self._bytes), model=self._model, most=self._most)
-            self._listener(whole.text)
+            self._on_text(whole.text)
             return whole
         if self._whole is None:
             raise LlmFailed("Unreadable completion: nothing")
@@ -259,10 +215,10 @@ class StreamedCompletion:
             raise LlmFailed("Unreadable completion: no text")
         return completion
 
-    def partial(self, cause: Exception) -> Completion | None:
-        """Return the completion that ``cause`` ended, None if no text was passed on."""
-        completion = self._build(self._finish_reason if self.has_ended else self._listener.finish_reason(cause))
-        return completion if self._listener.text_at is not None and has_words(completion.text) else None
+    def partial(self, finish_reason: str) -> Completion | None:
+        """Return the completion so far, None if no text was passed on; a text that has ended has its own reason."""
+        completion = self._build(self._finish_reason if self.has_ended else finish_reason)
+        return completion if self._heard.strip() and has_words(completion.text) else None
 
     def _build(self, finish_reason: str | None) -> Completion:
         return Completion(
@@ -321,8 +277,8 @@ class StreamedCompletion:
         if self._drops < self.answer.drops:
             self._drops, self._shown, self._opens_in_reasoning = self.answer.drops, 0, False
         if self._opens_in_reasoning:
-            self._listener("")
+            self._on_text("")
             return
         new, self._shown = self.answer.text[self._shown :], len(self.answer.text)
         self._heard += new
-        self._listener(new)
+        self._on_text(new)

@@ -26,12 +26,6 @@ from rag.errors import (
 if TYPE_CHECKING:
     from openai import APIStatusError
 
-MODEL_GONE_CODES = frozenset({"model_not_found", "model_decommissioned"})
-"""Error codes (Groq, OpenAI) of a model that is not available, or no longer."""
-
-QUOTA_CODES = frozenset({"insufficient_quota"})
-"""Error codes of a 429 that a retry does not cure: the account is empty."""
-
 OPTIONAL_PARAMETERS = ("max_tokens", "max_completion_tokens", "temperature", "reasoning_effort", "stream_options")
 """Parameters that a request can drop or rename."""
 
@@ -39,9 +33,6 @@ _OPTIONAL_PARAMETER = re.compile(rf"(?<![a-z_])(?:{'|'.join(OPTIONAL_PARAMETERS)
 _CONTEXT_WINDOW = re.compile(r"context[ _]*(?:length|size|window)", re.IGNORECASE)
 """In the errors of OpenAI and Groq (code context_length_exceeded), llama.cpp (type exceed_context_size_error), vLLM
 ("maximum context length is"), Ollama and LM Studio ("context length")."""
-
-_PASSING_STATUSES = frozenset({408, 409, 429})
-_OPERATOR_STATUSES = frozenset({401, 402, 403})
 
 KEY_PART = 6
 _IDENTIFIER = re.compile(r"[\w.\[\]-]{1,64}", re.ASCII)
@@ -118,12 +109,14 @@ def classify_error(
     """
     fields = error if isinstance(error, Mapping) else {}
     code = str(fields.get("code"))
+    is_gone = code in {"model_not_found", "model_decommissioned"}  # Groq, OpenAI
     # Ollama's 404 for a missing model has a message without a code; a wrong address mostly has no message.
-    if (status in (400, 404) and code in MODEL_GONE_CODES) or (status == 404 and "message" in fields):
+    if (status in (400, 404) and is_gone) or (status == 404 and "message" in fields):
         return ModelNotFound
-    if status < 400 or status in _OPERATOR_STATUSES or status == 404 or (status == 429 and code in QUOTA_CODES):
+    is_account_empty = status == 429 and code == "insufficient_quota"
+    if status < 400 or status in (401, 402, 403, 404) or is_account_empty:
         return LlmDenied
-    if status in _PASSING_STATUSES or status >= 500 or (status == 413 and has_retry_after):
+    if status in (408, 409, 429) or status >= 500 or (status == 413 and has_retry_after):
         return Transient
     return RequestRefused
 
