@@ -16,7 +16,7 @@ import sqlite3
 import stat
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -199,7 +199,7 @@ def _select(connection: sqlite3.Connection, where: str, *values: str | float) ->
 
 
 def _put(connection: sqlite3.Connection, items: Iterable[TableItem]) -> None:
-    rows = [(item.key.pk, item.key.sk, _encode(item.attributes), item.expires_at) for item in items]
+    rows = [(item.key.pk, item.key.sk, _ENCODER.encode(item.attributes), item.expires_at) for item in items]
     connection.executemany("INSERT OR REPLACE INTO items VALUES (?, ?, ?, ?)", rows)
 
 
@@ -207,16 +207,11 @@ def _delete(connection: sqlite3.Connection, keys: Iterable[TableKey]) -> None:
     connection.executemany("DELETE FROM items WHERE pk = ? AND sk = ?", [(key.pk, key.sk) for key in keys])
 
 
+# Attributes are stored as JSON; bytes become {"base64": text}.
+_ENCODER = json.JSONEncoder(ensure_ascii=False, default=lambda value: {"base64": base64.b64encode(value).decode()})
 _DECODER = json.JSONDecoder(
     object_hook=lambda found: base64.b64decode(found["base64"]) if found.keys() == {"base64"} else found
 )
-
-
-def _encode(attributes: Mapping[str, Any]) -> str:
-    """Return ``attributes`` as JSON; bytes become ``{"base64": text}``."""
-    return json.dumps(
-        attributes, ensure_ascii=False, default=lambda value: {"base64": base64.b64encode(value).decode()}
-    )
 
 
 @lru_cache(MAX_CACHED_ITEMS)

@@ -52,19 +52,15 @@ def adjustments(
     ``vector`` is the question's unit vector, shape (dimensions,). Votes of another length (of another embedding model)
     do not count; their order does not matter, and the same vote twice counts once.
     """
-    cosines = _cosines({vote.vector for votes in votes_by_chunk.values() for vote in votes}, vector)
-    deltas = {chunk_id: _delta(votes, cosines, now) for chunk_id, votes in votes_by_chunk.items()}
-    return {chunk_id: delta for chunk_id, delta in deltas.items() if delta}
-
-
-def _cosines(stored: Iterable[bytes], vector: NDArray[np.float32]) -> Mapping[bytes, float]:
-    """Return the cosine of ``vector`` with each ``stored`` vector; empty ones and other lengths are left out."""
+    stored = {vote.vector for votes in votes_by_chunk.values() for vote in votes}
     comparable = [one for one in stored if len(one) == len(vector) and any(one)]
     if not comparable:
         return {}
     matrix = np.frombuffer(b"".join(comparable), np.int8).reshape(len(comparable), -1).astype(np.float32)
-    cosines = matrix @ vector / np.linalg.norm(matrix, axis=1)
-    return dict(zip(comparable, cosines.tolist(), strict=True))
+    similarities = matrix @ vector / np.linalg.norm(matrix, axis=1)
+    cosines = dict(zip(comparable, similarities.tolist(), strict=True))
+    deltas = {chunk_id: _delta(votes, cosines, now) for chunk_id, votes in votes_by_chunk.items()}
+    return {chunk_id: delta for chunk_id, delta in deltas.items() if delta}
 
 
 def _delta(votes: Iterable[Vote], cosines: Mapping[bytes, float], now: float) -> float:
