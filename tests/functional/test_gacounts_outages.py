@@ -119,7 +119,7 @@ def test_a_table_that_answers_late_is_used_as_soon_as_it_has(fresh: Start) -> No
     with empty_table(late) as table:
         api = fresh(**gacounts(None, TABLE_NAME="rag", TABLE_ENDPOINT=table.url, STORE_WAIT_S="0.1"))
         assert api.ask(COLORS).json["metadata"]["skipped"] == SKIPPED
-        api.app.service.stores.guard._question_s = 60.0  # this machine may be busy
+        api.app.service.stores.guard.question_s = 60.0  # this machine may be busy
         assert api.ask(COLORS).json["metadata"]["skipped"] == SKIPPED, "though there is time: it has not answered yet"
         assert len(table.calls) <= 2
         table.released.set()
@@ -140,7 +140,7 @@ def test_a_question_spends_on_all_its_stores_no_more_than_it_may(fresh: Start, t
     """By a clock that only the stores move."""
     api = fresh(**gacounts(tmp_path / "s.sqlite", STORE_WAIT_S="0.1"))
     guard, machine = api.app.service.stores.guard, Machine()
-    guard._clock, guard._wall, guard._run = machine.clock, machine.clock, machine.run
+    guard.clock, guard.wall, guard.run = machine.clock, machine.clock, machine.run
 
     machine.takes_s = 0.01
     assert api.ask(COLORS).json["metadata"]["skipped"] == []
@@ -162,7 +162,7 @@ def test_a_vote_waits_for_a_file_that_questions_gave_up(fresh: Start, tmp_path: 
     guard = api.app.service.stores.guard
     with closing(sqlite3.connect(place, isolation_level=None, check_same_thread=False)) as other:
         other.execute("BEGIN IMMEDIATE")  # readers may go on, writers wait
-        guard._question_s = 0.1
+        guard.question_s = 0.1
         asked = api.ask(TRAINING)
         assert not asked.json["refused"]
         assert {"memory", "feedback"} <= set(asked.json["metadata"]["skipped"])
@@ -192,7 +192,7 @@ def test_a_vote_waits_no_longer_than_a_request_may_take(fresh: Start, tmp_path: 
     place = tmp_path / "s.sqlite"
     api = fresh(**gacounts(place), REQUEST_DEADLINE_S="3")
     machine = Machine()
-    api.app.service.stores.guard._run = machine.run
+    api.app.service.stores.guard.run = machine.run
     assert api.vote("any-response", True).status == 404
     assert machine.limits == [3.0]
 
