@@ -292,24 +292,15 @@ def _cut(document: Document, *, recipe: int) -> Cut:
 
 def _make_chunk(document: Document, number: int, piece: TextPiece, index: int, count: int) -> Chunk:
     """Return piece ``index`` (from 0) of the ``count`` of ``document`` as a chunk with that number."""
-    # A section's own address, where the anchors of its site are known.
-    has_anchors = document.url and document.anchors and "#" not in document.url
+    shared = document.shared_fields()
+    if document.url and document.anchors and "#" not in document.url and piece.anchor:
+        shared["url"] = f"{document.url}#{quote(piece.anchor)}"  # a section's own, as the site makes anchors
     return Chunk(
+        **shared,
         number=number,
         text=piece.text,
-        title=document.title,
         section=piece.section,
-        doc_id=document.doc_id,
-        category=document.category,
-        source_org=document.source_org,
-        source_urls=document.source_urls,
-        source_type=document.source_type,
-        jurisdiction=document.jurisdiction,
-        last_updated=document.last_updated,
-        dated=document.dated,
         chunk_index=index,
         chunk_count=count,
         path=document.path,
-        url=f"{document.url}#{quote(piece.anchor)}" if has_anchors and piece.anchor else document.url,
-        extra=document.extra,
     )

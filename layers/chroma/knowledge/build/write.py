@@ -48,7 +48,7 @@ from knowledge.search.tokens import BITS
 from knowledge.search.vectors import write_vectors
 
 if TYPE_CHECKING:
-    from knowledge.model.values import Matrix
+    pass
 
 MOUNTS = "/mnt/"
 READ_FOR_S = 900.0
@@ -212,7 +212,11 @@ def _write_data(
         data.mkdir()
         update.write_chroma(chroma, chunks, embedded.vectors, collection)
     else:
-        _create_chroma(chroma, chunks, embedded.vectors, collection)
+        chroma.mkdir(parents=True)
+        with closing(Collection.create(chroma, collection)) as created:
+            created.add(chunks, embedded.vectors)
+        with closing(sqlite3.connect(chroma / SQLITE_NAME)) as database:
+            database.execute("VACUUM")  # the log that Chroma has worked off leaves the file up to twice as large
     write_texts(data, ((chunk.number, chunk.text) for chunk in chunks))
     write_vectors(data, embedded.vectors)
     write_columns(data / COLUMNS_FOLDER, map(to_metadata, chunks))
@@ -231,11 +235,3 @@ def _write_data(
     for path in (*data.rglob("*"), data, data.parent):
         flush(path)
     return {"lexical": lexical, "tokens": tokens, "calibration": calibration}
-
-
-def _create_chroma(chroma: Path, chunks: Sequence[Chunk], vectors: Matrix, collection: str) -> None:
-    chroma.mkdir(parents=True)
-    with closing(Collection.create(chroma, collection)) as created:
-        created.add(chunks, vectors)
-    with closing(sqlite3.connect(chroma / SQLITE_NAME)) as database:
-        database.execute("VACUUM")  # the log that Chroma has worked off leaves the file up to twice as large

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from dataclasses import dataclass, field, fields
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,22 +26,15 @@ KEYWORDS = "Keywords: "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Document:
-    """One source text and the fields of its front matter.
+class DocumentFields:
+    """The fields that a document shares with its chunks. Texts are ``""`` if the source does not have them.
 
-    ``doc_id`` is unique in an index. ``text`` is the body (Markdown, or plain text) without front matter.
-    ``path`` is relative to the ingested folder, with forward slashes. ``digest`` is the sha256 (hex) of
-    everything that the document's chunks depend on, metadata included. ``extra`` holds the other scalar
-    front-matter keys with their type (dates as ISO text). ``dated`` is its date as the number yyyymmdd, month and day
-    00 where unknown, 0 without any date. ``anchors`` names the algorithm that makes its headings' anchors in ``url``
-    (``knowledge.cut.anchors``), ``""`` if it is unknown.
+    ``doc_id`` is unique in an index. ``extra`` holds the other scalar front-matter keys with their type (dates as ISO
+    text). ``dated`` is the date as the number yyyymmdd, month and day 00 where unknown, 0 without any date.
     """
 
     doc_id: str
     title: str
-    text: str
-    digest: str
-    path: str
     category: str = ""
     source_org: str = ""
     source_urls: tuple[str, ...] = ()
@@ -50,8 +43,27 @@ class Document:
     last_updated: str = ""
     dated: int = 0
     url: str = ""
-    anchors: str = ""
     extra: Mapping[str, Scalar] = field(default_factory=dict)
+
+    def shared_fields(self) -> dict[str, Any]:
+        """Return these fields by name."""
+        return {one.name: getattr(self, one.name) for one in fields(DocumentFields)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document(DocumentFields):
+    """One source text and the fields of its front matter.
+
+    ``text`` is the body (Markdown, or plain text) without front matter. ``path`` is relative to the ingested folder,
+    with forward slashes. ``digest`` is the sha256 (hex) of everything that the document's chunks depend on, metadata
+    included. ``anchors`` names the algorithm that makes its headings' anchors in ``url`` (``knowledge.cut.anchors``),
+    ``""`` if it is unknown.
+    """
+
+    text: str
+    digest: str
+    path: str
+    anchors: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,32 +76,21 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chunk:
+class Chunk(DocumentFields):
     """A stored part of a document, the unit of search and citation.
 
     ``number`` is unique in the index, kept while ``text`` is unchanged, never reused; ``id`` is its
     public name. ``section`` is the heading path below the title (``"Permits > Strategic goods"``), ``""``
     above the first heading. ``chunk_index`` counts from 0 within the document, ``chunk_count`` is how many
-    chunks that document has. Text fields are ``""`` if the source does not have them; ``dated`` is the document's.
+    chunks that document has.
     """
 
     number: int
     text: str
-    title: str
     section: str = ""
-    doc_id: str
-    category: str = ""
-    source_org: str = ""
-    source_urls: tuple[str, ...] = ()
-    source_type: str = ""
-    jurisdiction: str = ""
-    last_updated: str = ""
-    dated: int = 0
     chunk_index: int
     chunk_count: int
     path: str = ""
-    url: str = ""
-    extra: Mapping[str, Scalar] = field(default_factory=dict)
 
     @property
     def id(self) -> str:

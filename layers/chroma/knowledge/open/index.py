@@ -8,7 +8,7 @@ import threading
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -92,6 +92,8 @@ def open_index(
 class EmbeddedIndex(ChromaIndex):
     """An index in a folder, opened by ``open_index``."""
 
+    lexical: Lexical
+
     def __init__(self, prepared: PreparedIndex, collection: Collection, embedder: Embedder) -> None:
         self.embedder = embedder
         self._prepared = prepared
@@ -99,11 +101,6 @@ class EmbeddedIndex(ChromaIndex):
 
     @abstractmethod
     def _sides(self) -> HybridIndex: ...
-
-    @property
-    def lexical(self) -> Lexical:
-        """BM25 over all chunks."""
-        return self._sides().lexical
 
     def candidates(
         self, text: str, vector: Vector, *, k: int = CANDIDATES_PER_SIDE, where: Where | None = None
@@ -140,9 +137,9 @@ class OwnIndex(EmbeddedIndex):
                     )
             data, rows = prepared.data, len(self._texts)
             self._columns = Columns(data / COLUMNS_FOLDER, rows=rows)
-            lexical = Lexical(data / LEXICAL_FOLDER, manifest.lexical)
+            self.lexical = Lexical(data / LEXICAL_FOLDER, manifest.lexical)
             vectors = VectorStore(data, rows=rows, dimensions=manifest.dimensions)
-            self._hybrid = HybridIndex(lexical, vectors, self._texts.numbers, collection, columns=self._columns)
+            self._hybrid = HybridIndex(self.lexical, vectors, self._texts.numbers, collection, columns=self._columns)
             if manifest.tokens is not None and isinstance(embedder, TokenEmbedder):
                 calibration = Calibration.load(manifest.calibration)
                 self._late_search = LateInteractionSearch.local(data, self._hybrid, embedder, calibration)
@@ -214,6 +211,10 @@ class ForeignIndex(EmbeddedIndex):
             return tuple(found[number] for number in wanted)
         except KeyError as exc:
             raise SearchFailed(f"The index has no chunk id_{exc}") from exc
+
+    @cached_property
+    def lexical(self) -> Lexical:  # type: ignore[override]
+        return self._sides().lexical
 
     def _chunk(self, record: ChromaRecord) -> Chunk:
         try:

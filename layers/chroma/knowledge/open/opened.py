@@ -39,12 +39,8 @@ class ChromaIndex(ABC):
     """Metadata field name -> "str", "int", "float", "bool" or "mixed"."""
     numbers: Sequence[int]
     """The numbers of all chunks, ascending."""
+    lexical: WordStatistics
     _late_search: LateInteractionSearch | None = None
-
-    @property
-    @abstractmethod
-    def lexical(self) -> WordStatistics:
-        """The word statistics of BM25."""
 
     @abstractmethod
     def nearest(self, vector: Vector, *, k: int, where: Where | None = None) -> tuple[Hit, ...]:
@@ -114,10 +110,9 @@ class ChromaIndex(ABC):
         return self._late_search.language_unlike(text) if self._late_search else ""
 
     def pieces(self, text: str) -> int:
-        """Return the number of word pieces of ``text``: the time of ``support`` grows with its claims' pieces.
+        """Return the number of word pieces of ``text``; IndexMismatch: the index has no token vectors.
 
-        Raises:
-            IndexMismatch: the index has no token vectors.
+        The time of ``support`` grows with the pieces of its claims.
         """
         return self._late().pieces(text)
 

@@ -31,7 +31,6 @@ from knowledge.search.vectors import Moments
 if TYPE_CHECKING:
     from knowledge.model.manifest import Manifest
     from knowledge.model.values import Vector
-    from knowledge.search.terms import WordStatistics
 
 
 def open_server_index(uri: str, *, embedder: Embedder, collection: str, token: Callable[[], str] = str) -> ServerIndex:
@@ -106,22 +105,17 @@ class ServerIndex(ChromaIndex):
         self._database = database
         self._scratch = scratch
         self._moments = Moments.load(facts, embedder.dimensions)
-        self._lexical: WordStatistics
         search: LexicalSearch
         if manifest.lexical.get("counted"):
-            self._lexical = counts = TermCounts(facts / LEXICAL_FOLDER, manifest.lexical)
+            self.lexical = counts = TermCounts(facts / LEXICAL_FOLDER, manifest.lexical)
             search = WordSearch(counts)
         else:
-            self._lexical = lexical = Lexical(facts / LEXICAL_FOLDER, manifest.lexical)
+            self.lexical = lexical = Lexical(facts / LEXICAL_FOLDER, manifest.lexical)
             search = TableSearch(lexical, Columns(facts / COLUMNS_FOLDER, rows=manifest.chunks))
         self._passages = ServerPassages(database, database.chunks(manifest.version), search, embedder.dimensions)
         if manifest.tokens is not None and isinstance(embedder, TokenEmbedder):
             calibration = Calibration.load(manifest.calibration)
-            self._late_search = LateInteractionSearch(self._passages, facts, self._lexical, embedder, calibration)
-
-    @property
-    def lexical(self) -> WordStatistics:
-        return self._lexical
+            self._late_search = LateInteractionSearch(self._passages, facts, self.lexical, embedder, calibration)
 
     def nearest(self, vector: Vector, *, k: int, where: Where | None = None) -> tuple[Hit, ...]:
         # The vectors are exact to a byte a dimension, and so are the cosines.
