@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEvent
 from aws_lambda_powertools.utilities.typing import LambdaContext
 from routes import gateway, mcp, openai, page, query
-from routes.call import Call, PathNotFound, json_response
+from routes.call import Call, json_response
 from routes.gateway import Response
 
 from rag.config.settings import Settings, load
-from rag.http.failures import CHAT, MCP, QUERY, QUESTION, RESPONSES, Endpoint, error_body_at
+from rag.http.failures import CHAT, MCP, PAGE, QUERY, QUESTION, RESPONSES, Endpoint, error_body_at
 from rag.values.chat import Deadline
 from rag.wiring.application import build_application
 from snapshot import register_hooks
@@ -24,7 +24,7 @@ from telemetry import metrics, request_telemetry
 
 DEADLINE_MARGIN_S = 0.5
 """Reserve of Lambda's remaining time for sending the response."""
-NO_SUCH_PATH = ("No such path", "not_found")
+_NO_SUCH_PATH = (HTTPStatus.NOT_FOUND, "No such path", "not_found")
 
 
 class Route(NamedTuple):
@@ -54,9 +54,9 @@ ROUTES = (
     Route("GET", "/v1/models", openai.get_models, CHAT),
     Route("GET", "/v1/models/<model>", openai.get_model, CHAT),
     Route("POST", "/mcp", mcp.post_message, MCP),
-    Route("GET", "/", page.get_page),
-    Route("GET", "/docs", page.get_docs),
-    Route("GET", "/openapi.json", page.get_openapi),
+    Route("GET", "/", page.get_page, PAGE),
+    Route("GET", "/docs", page.get_docs, PAGE),
+    Route("GET", "/openapi.json", page.get_openapi, PAGE),
 )
 
 settings = load(Settings)
@@ -96,23 +96,21 @@ def dispatch(call: Call) -> Response:
     path = call.event.path
     found = [(route, parameters) for route in ROUTES if (parameters := route.parameters(path)) is not None]
     for route, parameters in found:
-        if route.method == call.event.http_method:
-            return _run_route(route, replace(call, endpoint=route.endpoint), parameters)
+        if route.method != call.event.http_method:
+            continue
+        if route.endpoint is PAGE and settings.web == "off":
+            return _error_response(path, *_NO_SUCH_PATH)
+        call = replace(call, endpoint=route.endpoint)
+        try:
+            return route.handle(call, **parameters)
+        except Exception as error:  # noqa: BLE001 - the caller gets a sentence for every error
+            failure = call.report(error)
+            return json_response(failure.status, failure.body, **failure.headers)
     if not found:
-        return _error_response(path, HTTPStatus.NOT_FOUND, *NO_SUCH_PATH)
+        return _error_response(path, *_NO_SUCH_PATH)
     allowed = ", ".join(sorted(route.method for route, _ in found))
     sentence = f"Method not allowed; use {allowed}"
     return _error_response(path, HTTPStatus.METHOD_NOT_ALLOWED, sentence, "method_not_allowed", Allow=allowed)
-
-
-def _run_route(route: Route, call: Call, parameters: dict[str, str]) -> Response:
-    try:
-        return route.handle(call, **parameters)
-    except PathNotFound:
-        return _error_response(route.path, HTTPStatus.NOT_FOUND, *NO_SUCH_PATH)
-    except Exception as error:  # noqa: BLE001 - the caller gets a sentence for every error
-        failure = call.report(error)
-        return json_response(failure.status, failure.body, **failure.headers)
 
 
 def _error_response(path: str, status: HTTPStatus, sentence: str, code: str, **headers: str) -> Response:

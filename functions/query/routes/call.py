@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from pydantic import BaseModel
@@ -28,10 +28,6 @@ MAX_BODY_BYTES = 64 * 1024
 BOM = "\ufeff"
 """Some Windows programs begin UTF-8 with it; JSON does not allow it."""
 HEADERS = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
-
-
-class PathNotFound(LookupError):
-    """The path belongs to a route, but the service does not offer it."""
 
 
 class ResponseStream(Protocol):
@@ -66,8 +62,8 @@ class Call:
     event: APIGatewayProxyEvent
     service: Application
     deadline: Deadline
-    stream: ResponseStream | None = None
-    cors_headers: Mapping[str, str] = field(default_factory=dict)
+    stream: ResponseStream | None
+    cors_headers: Mapping[str, str]
     endpoint: Endpoint = QUERY
 
     def header(self, name: str) -> str:

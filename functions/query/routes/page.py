@@ -11,7 +11,7 @@ from html import escape
 from http import HTTPStatus
 from pathlib import Path
 
-from routes.call import HEADERS, Call, PathNotFound
+from routes.call import HEADERS, Call
 from routes.gateway import Response, text_response
 
 FUNCTION = Path(__file__).resolve().parents[1]
@@ -52,9 +52,8 @@ def get_docs(call: Call) -> Response:
     return _page_response(call, "docs.html")
 
 
-def get_openapi(call: Call) -> Response:
+def get_openapi(_: Call) -> Response:
     """Return the API's description."""
-    _require_page(call)
     headers = {**PAGE_HEADERS, "Content-Security-Policy": "default-src 'none'"}
     headers["Cache-Control"] = "max-age=300"  # the description changes only with a deployment
     text = next(path for path in OPENAPI if path.is_file()).read_text(encoding="utf-8")
@@ -80,7 +79,6 @@ def page_template(name: str, language: str, accent: str = "") -> tuple[str, str]
 
 
 def _page_response(call: Call, name: str) -> Response:
-    _require_page(call)
     settings = call.service.settings
     template, policy = page_template(name, settings.page_language, settings.page_accent)
     text = template.format(
@@ -92,8 +90,3 @@ def _page_response(call: Call, name: str) -> Response:
     )
     headers = {**PAGE_HEADERS, "Content-Security-Policy": policy}
     return text_response(HTTPStatus.OK, "text/html; charset=utf-8", text, headers)
-
-
-def _require_page(call: Call) -> None:
-    if call.service.settings.web == "off":
-        raise PathNotFound

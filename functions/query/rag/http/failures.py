@@ -90,7 +90,7 @@ QUERY = Endpoint()
 QUESTION = Endpoint(noun="Question", no_index="Run /v1/ingest first")
 CHAT = Endpoint("openai", "The last message of the user", question_param="messages")
 RESPONSES = Endpoint("openai", "The last message of the user", question_param="input")
-MCP = Endpoint("mcp")
+MCP, PAGE = Endpoint("mcp"), Endpoint("page")
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,8 +128,7 @@ def reference_reply(reference: Reference) -> ReferenceReply:
 
 def timings_ms(answer: Answer) -> dict[str, float]:
     """Return the answer's timings as ``{"retrievalMs": 1.23, ...}``; the four main ones are always there."""
-    main = dict.fromkeys(("retrieval", "generation", "citation", "total"), 0.0)
-    timings = {**main, **answer.timings}
+    timings = {**dict.fromkeys(("retrieval", "generation", "citation", "total"), 0.0), **answer.timings}
     return {f"{slot}Ms": round(value, 2) for slot, value in timings.items()}
 
 
