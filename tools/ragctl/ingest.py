@@ -213,7 +213,7 @@ def watch_files(paths: Sequence[Path], run: Callable[[], object], *, index: Path
 
 def document_filter(places: Sequence[Path], index: Path | None) -> Callable[[object, str], bool]:
     """Return a watch filter that accepts paths of documents; ``places`` must be resolved."""
-    from knowledge.read.selection import IGNORE_NAME
+    from knowledge.read.walk import IGNORE_NAME
 
     written = Path(os.path.realpath(index)) if index else None
 

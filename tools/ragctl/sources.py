@@ -32,8 +32,7 @@ from knowledge.read.decoding import decode
 from knowledge.read.documents import ReadResult, read
 from knowledge.read.file_names import strip_template_suffixes, suffix
 from knowledge.read.loading import CORPUS_SUFFIX, SUFFIXES, ConvertedText, EmptyFile, Loading, Reader, display_name
-from knowledge.read.selection import Selection
-from knowledge.read.walk import FoundFile
+from knowledge.read.walk import FoundFile, Selection
 from ragctl.console import progress
 from ragctl.ingest_request import IngestRequest, is_address, is_one_of
 from ragctl.options import count_cores

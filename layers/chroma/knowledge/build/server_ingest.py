@@ -42,8 +42,7 @@ from knowledge.open.server_index import ServerIndex
 from knowledge.search.arrays import save_array
 from knowledge.search.columns import COLUMNS_FOLDER, write_columns
 from knowledge.search.late_interaction import TOKENS_FOLDER
-from knowledge.search.lexical import LEXICAL_FOLDER, NUMBERS_NAME, write_lexical
-from knowledge.search.term_counts import SAMPLE, write_term_counts
+from knowledge.search.lexical import LEXICAL_FOLDER, NUMBERS_NAME, SAMPLE, write_lexical, write_term_counts
 from knowledge.search.tokens import BITS
 
 if TYPE_CHECKING:

@@ -23,9 +23,8 @@ from knowledge.search.arrays import load_array
 from knowledge.search.candidates import CANDIDATES_PER_SIDE, Candidates, Signal
 from knowledge.search.columns import COLUMNS_FOLDER, Columns
 from knowledge.search.late_interaction import LateInteractionSearch
-from knowledge.search.lexical import LEXICAL_FOLDER, NUMBERS_NAME, Lexical
+from knowledge.search.lexical import LEXICAL_FOLDER, NUMBERS_NAME, Lexical, TermCounts
 from knowledge.search.signals import Calibration
-from knowledge.search.term_counts import TermCounts
 from knowledge.search.vectors import Moments
 
 if TYPE_CHECKING:

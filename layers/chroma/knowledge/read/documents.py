@@ -33,8 +33,16 @@ from knowledge.read.loading import (
     load,
     load_lazily,
 )
-from knowledge.read.selection import EVERYTHING, Selection
-from knowledge.read.walk import EmptyFolder, FoundFile, IgnoredPath, SkippedPath, find_files, printable_name
+from knowledge.read.walk import (
+    EVERYTHING,
+    EmptyFolder,
+    FoundFile,
+    IgnoredPath,
+    Selection,
+    SkippedPath,
+    find_files,
+    printable_name,
+)
 
 type FileSlice = tuple[int, int]
 """The first byte of a text in its file, and its length in bytes."""

@@ -21,10 +21,9 @@ import numpy as np
 
 from knowledge.embedding import embed_text, question_text
 from knowledge.model.values import Chunk, Claim, ClaimSupport, Hit, SearchResult, TokenEmbedder, View, Where
-from knowledge.search.candidates import LEAST_STD, HybridIndex
+from knowledge.search.candidates import LEAST_STD, HybridIndex, LocalPassageSource, PassageSource, Pool
 from knowledge.search.lexical import LEXICAL_FOLDER
 from knowledge.search.passage import ChunkView, matched_words, score_units, unscored_units
-from knowledge.search.pool import LocalPassageSource, PassageSource, Pool
 from knowledge.search.ranking import TextScores, ViewWeights, rank
 from knowledge.search.signals import Calibration
 from knowledge.search.support import ChunkWording, ClaimComparison

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from knowledge.cut.units import END, END_TOKEN, FIRST_TOKEN, KIND, START, UnitKind
 from knowledge.model.values import Chunk, ChunkSupport, Claim, ClaimSupport, TokenEmbedder
-from knowledge.search.pool import StoredTokens
+from knowledge.search.candidates import StoredTokens
 from knowledge.search.terms import Terms, WordStatistics
 from knowledge.search.tokens import CodeStore, QuestionCodes
 from knowledge.search.verbatim import UnitWording, is_verbatim, nearest_unit, unit_wordings

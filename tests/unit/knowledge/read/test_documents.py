@@ -16,8 +16,7 @@ from knowledge.read import loading
 from knowledge.read.documents import ReadResult, read
 from knowledge.read.fields import Fields
 from knowledge.read.loading import ConvertedText, Loading
-from knowledge.read.selection import Selection
-from knowledge.read.walk import FoundFile
+from knowledge.read.walk import FoundFile, Selection
 
 SHARED_DATA = Path(__file__).parents[5] / "shared" / "data"
 

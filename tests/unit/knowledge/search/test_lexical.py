@@ -16,8 +16,16 @@ from hypothesis import strategies as st
 
 from knowledge.model.errors import IndexDamaged
 from knowledge.search.language import detect_language, language_shares, load_stop_words
-from knowledge.search.lexical import K1, B, Lexical, update_lexical, write_lexical
-from knowledge.search.term_counts import HOLDERS_NAME, TermCounts, write_term_counts
+from knowledge.search.lexical import (
+    HOLDERS_NAME,
+    K1,
+    B,
+    Lexical,
+    TermCounts,
+    update_lexical,
+    write_lexical,
+    write_term_counts,
+)
 from knowledge.search.terms import Terms
 from knowledge.search.words import WORDS_NAME, Words, load_words
 

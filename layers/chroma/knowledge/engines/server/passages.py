@@ -23,8 +23,7 @@ from knowledge.embedding import embed_text
 from knowledge.engines.server.database import RESULTS, Database
 from knowledge.engines.server.records import StoredChunk, token_stores
 from knowledge.model.errors import SearchFailed
-from knowledge.search.candidates import Signal, best_rows
-from knowledge.search.pool import Pool, StoredTokens
+from knowledge.search.candidates import Pool, Signal, StoredTokens, best_rows
 from knowledge.search.words import find_words
 
 if TYPE_CHECKING:
@@ -32,8 +31,7 @@ if TYPE_CHECKING:
 
     from knowledge.model.values import Matrix, Vector, View, Where
     from knowledge.search.columns import Columns
-    from knowledge.search.lexical import Lexical
-    from knowledge.search.term_counts import TermCounts
+    from knowledge.search.lexical import Lexical, TermCounts
 
 NEAREST = 100
 BEST = 50

@@ -22,7 +22,7 @@ from knowledge.engines.metadata import to_chunk, to_metadata
 from knowledge.model.errors import SearchFailed
 from knowledge.model.values import Chunk, Scalar
 from knowledge.search.arrays import Ragged
-from knowledge.search.pool import StoredTokens
+from knowledge.search.candidates import StoredTokens
 from knowledge.search.tokens import BITS, ChunkTokens, CodeStore, WindowStore
 from knowledge.search.vectors import quantise
 

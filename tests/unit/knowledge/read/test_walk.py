@@ -10,8 +10,7 @@ from made_files import write_files
 
 from knowledge.read import decoding
 from knowledge.read.documents import ReadResult, read
-from knowledge.read.selection import Selection
-from knowledge.read.walk import FoundFile, find_files
+from knowledge.read.walk import FoundFile, Selection, find_files
 
 
 def write(folder: Path, *names: str) -> Path:
