@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 from unicodedata import normalize
@@ -84,7 +83,7 @@ def _normalise(text: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decider:
-    """Asks ``chat`` by ``template``, within ``budget_s`` seconds of ``clock`` or the request's nearer deadline.
+    """Asks ``chat`` by ``template``, within ``budget_s`` seconds or the request's nearer deadline.
 
     Text from documents and users stands in the prompt between lines of a ``{fence}`` of ``new_mark``, which it cannot
     hold.
@@ -93,7 +92,6 @@ class Decider:
     chat: ChatModel
     template: str
     budget_s: float
-    clock: Callable[[], float] = time.monotonic
     new_mark: NewMark = new_mark
 
     def fence(self, *texts: str) -> Fence:
@@ -107,7 +105,7 @@ class Decider:
             LlmError: the model cannot be reached in time, or its completion is unreadable or incomplete.
         """
         messages = (Message("user", replace_surrogates(fill(self.template, {**values, "fence": fence.mark}))),)
-        limit = Deadline.after(min(self.budget_s, ledger.deadline.remaining()), self.clock)
+        limit = Deadline.after(min(self.budget_s, ledger.deadline.remaining()), ledger.deadline.clock)
         completion = ledger.complete(lambda: self.chat.complete(messages, deadline=limit))
         if completion.partial:
             raise LlmFailed("the completion is not whole")

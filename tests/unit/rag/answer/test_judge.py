@@ -30,7 +30,7 @@ NOT_FOUND = "*(not found in the sources)*"
 
 def judge(chat: FakeChat, **fields: object) -> Judge:
     options = {
-        "template": TEMPLATE, "budget_s": 2.0, "clock": FakeClock(), "new_mark": lambda *_: MARK, **fields,
+        "template": TEMPLATE, "budget_s": 2.0, "new_mark": lambda *_: MARK, **fields,
     }  # fmt: skip
     return Judge(chat=chat, **options)  # type: ignore[arg-type]
 

@@ -122,7 +122,6 @@ def reframe(chat: FakeChat, *, budget_s: float = 5.0, decline: str = DECLINE) ->
         budget_s=budget_s,
         history_chars=4000,
         language_unlike=unlike,
-        clock=FakeClock(),
         new_mark=lambda *_: MARK,
     )
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from fakes import MARK, FakeChat, FakeClock, make_hit, make_ledger
+from fakes import MARK, FakeChat, make_hit, make_ledger
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -87,7 +87,6 @@ def stage(chat: FakeChat, **fields: object) -> LlmRerank:
     options = {
         "template": TEMPLATE,
         "budget_s": 2.0,
-        "clock": FakeClock(),
         "spread": 0.05,
         "new_mark": lambda *_: MARK,
         **fields,
