@@ -243,11 +243,6 @@ def format_result(figure: Figure) -> str:
     return value if figure.hits is None else f"{figure.hits} of {figure.of} ({value})"
 
 
-def format_interval(figure: Figure) -> str:
-    """Return the 95 % interval, as "37 to 52 %", or "" for none."""
-    return format_range(figure.low, figure.high, figure.metric.unit)
-
-
 def change_rows(changes: Sequence[MetricChange]) -> list[tuple[str, ...]]:
     """Return a row of each change for people: name, old and new value, difference, its interval, verdict.
 
@@ -282,7 +277,7 @@ def stage_rows(judged: Sequence[JudgedQuestion]) -> list[tuple[str, str, str]]:
 
 
 def format_range(low: float | None, high: float | None, unit: Unit) -> str:
-    """Return two values with their unit once."""
+    """Return two values with their unit once, as "37 to 52 %"; "" without them."""
     if low is None or high is None:
         return ""
     first, last = format_value(low, unit).removesuffix(" chars"), format_value(high, unit).removesuffix(" chars")

@@ -15,7 +15,7 @@ from evaluate.figures import (
     MetricChange,
     change_rows,
     describe_fault,
-    format_interval,
+    format_range,
     format_result,
     format_value,
     reliability_bins,
@@ -180,7 +180,7 @@ def page(report: Report, changes: Sequence[MetricChange]) -> str:
         stages=stage_rows(report.judged),
         describe_fault=describe_fault,
         excerpt=excerpt,
-        format_interval=format_interval,
+        format_range=format_range,
         format_result=format_result,
         range_bar=range_bar,
     )

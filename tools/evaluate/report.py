@@ -19,7 +19,7 @@ from evaluate.figures import (
     MetricChange,
     change_rows,
     describe_fault,
-    format_interval,
+    format_range,
     format_result,
     reliability_bins,
     stage_rows,
@@ -177,7 +177,8 @@ def _figure_table(figures: Sequence[Figure]) -> Table:
         table.add_row(Text(group, style="bold"))
         for one in members:
             technical = Text(one.metric.technical, style="dim")
-            table.add_row(f"  {one.metric.plain}", format_result(one), format_interval(one), str(one.n), technical)
+            likely = format_range(one.low, one.high, one.metric.unit)
+            table.add_row(f"  {one.metric.plain}", format_result(one), likely, str(one.n), technical)
     return table
 
 

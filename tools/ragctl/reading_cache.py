@@ -136,16 +136,15 @@ def _dump_outcomes(outcomes: Outcomes, found: FoundFile) -> str | None:
     """Return ``outcomes`` as JSON, or None if another day or another try may have other outcomes."""
     parts: list[dict[str, Any]] = []
     for outcome in outcomes:
-        if isinstance(outcome, LoadedDocument):
-            if outcome.fields.draft or outcome.fields.expires or outcome.fields.publish:
+        match outcome:
+            case LoadedDocument(fields=Fields(draft=False, expires="", publish="")):
+                parts.append({"entry": {**asdict(outcome), "found": None}})
+            case ExcludedDocument(empty=True):
+                parts.append({"left_out": asdict(outcome)})
+            case Failure(lasting=True):
+                parts.append({"failure": asdict(outcome)})
+            case _:
                 return None
-            parts.append({"entry": {**asdict(outcome), "found": None}})
-        elif isinstance(outcome, ExcludedDocument) and outcome.empty:
-            parts.append({"left_out": asdict(outcome)})
-        elif isinstance(outcome, Failure) and outcome.lasting:
-            parts.append({"failure": asdict(outcome)})
-        else:
-            return None
     text = json.dumps(parts)
     return text if _parse_outcomes(text, found) == outcomes else None
 

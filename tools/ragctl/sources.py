@@ -115,21 +115,13 @@ def _convert(
     return ConvertedText(converted.text, converted.caveats)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FetchedPages:
-    """Fetched pages as ``files``, the failures, and the number of skipped addresses by reason.
-
-    ``lost`` are the paths of pages that are unavailable for now: the index keeps its version of them.
-    """
-
-    files: Sequence[FoundFile]
-    failed: Sequence[Failure]
-    lost: Set[str]
-    skipped: Mapping[str, int]
-
-
-def fetch_pages(request: IngestRequest, *, cache: Path) -> FetchedPages:
+def fetch_pages(
+    request: IngestRequest, *, cache: Path
+) -> tuple[list[FoundFile], list[Failure], Set[str], Mapping[str, int]]:
     """Fetch the pages behind the addresses of ``request`` into the folder ``cache``.
+
+    Returns the pages' files, the failures, the paths of pages that are unavailable for now (the index keeps its version
+    of them), and the number of skipped addresses by reason.
 
     Raises:
         SourceUnreadable: an address gives no page.
@@ -157,7 +149,7 @@ def fetch_pages(request: IngestRequest, *, cache: Path) -> FetchedPages:
         for page in crawled.pages:
             files.setdefault(page.url, FoundFile(page.file, cache, page.path, explicit=False, url=page.url))
     lost -= {found.path for found in files.values()}
-    return FetchedPages(files=list(files.values()), failed=failed, lost=lost, skipped=skipped)
+    return list(files.values()), failed, lost, skipped
 
 
 def read_sources(
@@ -172,7 +164,7 @@ def read_sources(
         SourceUnreadable: a path does not exist, or an address gives no page.
     """
     local = request.local_paths
-    pages = fetch_pages(request, cache=cache)
+    pages, failed, lost, skipped = fetch_pages(request, cache=cache)
     folders = {path: path if path.is_dir() else path.parent for path in local}
     base_urls = {path: request.find_base_url(str(path)) for path in local}
     sites = PageSites.find(folders, base_urls=base_urls, keep_suffix=request.keep_suffix)
@@ -187,18 +179,18 @@ def read_sources(
                 today=None if request.drafts else datetime.now(UTC).date(),
             ),
             selection=Selection(include=request.include, exclude=request.exclude, follow_links=request.follow_links),
-            fetched=pages.files,
+            fetched=pages,
             run=lambda function, files: readings.run(function, files, map_files),
             texts=texts,
             on_progress=on_progress,
         )
     complete = replace(
         reading,
-        failed=(*pages.failed, *reading.failed),
+        failed=(*failed, *reading.failed),
         warnings=(*_warn_of_skipped_suffixes(local, reading), *reading.warnings),
-        lost=reading.lost | pages.lost,
-        skipped={**reading.skipped, **pages.skipped},
-        site_title=documents.find_title(sites.sites.values(), [page.file for page in pages.files]),
+        lost=reading.lost | lost,
+        skipped={**reading.skipped, **skipped},
+        site_title=documents.find_title(sites.sites.values(), [page.file for page in pages]),
     )
     return complete, readings
 

@@ -71,19 +71,14 @@ class WsgiStream:
 
 @dataclass(frozen=True, slots=True)
 class LocalContext:
-    """Lambda's context object, with a deadline that falls. ``ends_at`` is on ``clock``, in seconds."""
+    """The part of Lambda's context that the function reads; the call ends at ``ends_at``, seconds on ``clock``."""
 
     aws_request_id: str
     ends_at: float
     clock: Callable[[], float]
     function_name: str = "query"
-    function_version: str = "$LATEST"
     memory_limit_in_mb: int = 1769
     invoked_function_arn: str = "arn:aws:lambda:eu-central-1:000000000000:function:query"
-    log_group_name: str = "/aws/lambda/query"
-    log_stream_name: str = "local"
-    identity: None = None
-    client_context: None = None
     response_stream: ResponseStream | None = None
 
     def get_remaining_time_in_millis(self) -> int:
