@@ -198,21 +198,20 @@ class _TreeEditor:
             self._removed = {claim.number for claim in removed} | leads
 
     def edit_run(self, run: tuple[t.Inline, ...]) -> tuple[t.Inline, ...]:
-        edited = t.merge_text(new for node in run for new in self._edit(node))
+        edited = t.merge_text(new for node in run if (new := self._edit(node)))
         return t.trim_run(edited) if self._removed else edited
 
-    def _edit(self, node: t.Inline) -> Iterator[t.Inline]:
+    def _edit(self, node: t.Inline) -> t.Inline | None:
         if not isinstance(node, t.ClaimSpan):
-            yield node
-            return
+            return node
         self._spans_left[node.number] -= 1
         is_last = not self._spans_left[node.number]
         if node.number in self._removed:
-            return
+            return None
         if node.number in self._unchecked and is_last and self._check.unsupported != "keep":
             node = replace(node, note=NOT_CHECKED)
         verdict = self._verdicts.get(node.number)
-        yield self._apply(node, verdict, is_last=is_last) if verdict else node
+        return self._apply(node, verdict, is_last=is_last) if verdict else node
 
     def _apply(self, span: t.ClaimSpan, verdict: ClaimVerdict, *, is_last: bool) -> t.ClaimSpan:
         def point_to_best(node: t.Inline) -> t.Inline:

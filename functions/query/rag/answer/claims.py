@@ -190,7 +190,9 @@ class _ClaimSplitter:
         self.intro = self.claims[-1]
         return t.merge_text(nodes)
 
-    def _claim(self, kind: ClaimKind, run: Sequence[t.Inline], lead: AnswerClaim | None) -> t.ClaimSpan:
+    def _claim(
+        self, kind: ClaimKind, run: Sequence[t.Inline], lead: AnswerClaim | None, header: str = ""
+    ) -> t.ClaimSpan:
         plain = _normalise_spaces(t.inline_text([node for node in run if not _is_source_link(node)]))
         if self.cite_by_overlap:
             cite = self.cite_by_overlap(t.inline_text([node for node in run if not isinstance(node, t.Link)]))
@@ -198,7 +200,7 @@ class _ClaimSplitter:
         claim = AnswerClaim(
             number=len(self.claims),
             kind=kind,
-            markdown=_normalise_spaces(render_inline(run)),
+            markdown=f"{header} {_normalise_spaces(render_inline(run))}".strip(),
             plain=plain,
             cites=find_cites(run),
             group=self.group,
@@ -253,9 +255,7 @@ class _ClaimSplitter:
             run += [*([t.Text(" ")] if run else []), *cell.children]
         if not any(map(str.isalnum, t.inline_text(run))):
             return row
-        span = self._claim("row", run, None)
-        claim = self.claims[span.number]
-        self.claims[span.number] = replace(claim, markdown=f"{header} {claim.markdown}".strip())
+        span = self._claim("row", run, None, header)
         *cells, last = row.children
         cells.append(replace(last, children=(*last.children, *span.children[len(run) :])))
         marked = (replace(cell, children=(t.ClaimSpan(cell.children, span.number),)) for cell in cells)

@@ -189,9 +189,9 @@ class WeightedConfidence:
         cited = _share(len(answer.citations), 3)
         length = _share(len(answer.text.split()), 30)
         score = round(100 * (0.4 * retrieval + 0.2 * coverage + 0.25 * cited + 0.15 * length), 1)
-        reasons = [_plural(len(answer.citations), "citation"), _plural(evidence.passed, "relevant chunk")]
-        level = _level(score, self.high, self.medium)
-        return Confidence(level, score, ", ".join([*reasons, f"best match {best:.0%}"]))
+        citations, chunks = _plural(len(answer.citations), "citation"), _plural(evidence.passed, "relevant chunk")
+        reason = f"{citations}, {chunks}, best match {best:.0%}"
+        return Confidence(_level(score, self.high, self.medium), score, reason)
 
 
 @dataclass(frozen=True, slots=True)

@@ -245,22 +245,19 @@ def map_runs(blocks: Iterable[Block], change: Callable[[Run], Run]) -> Tree:
 
     Blocks that become empty are left out, and so are table rows without words, except the head.
     """
-    return tuple(changed for block in blocks if (changed := _map_block(block, change)))
-
-
-def _map_block(block: Block, change: Callable[[Run], Run]) -> Block | None:
-    if not block.children:
-        return block
-    if isinstance(block, LeafBlock):
-        run = change(block.children)
-        if run is block.children:
-            return block
-        return replace(block, children=run) if run or isinstance(block, TableCell) else None
-    children = map_runs(block.children, change)
-    if isinstance(block, TableBlock):
-        head, *rows = children
-        children = (head, *(row for row in rows if any(iter_runs((row,)))))
-    return replace(block, children=children) if children else None  # type: ignore[arg-type]  # the same kinds as before
+    mapped: list[Block] = []
+    for block in blocks:
+        if not block.children:
+            mapped.append(block)
+        elif isinstance(block, LeafBlock):
+            run = change(block.children)
+            if run or isinstance(block, TableCell):
+                mapped.append(block if run is block.children else replace(block, children=run))
+        elif children := map_runs(block.children, change):
+            if isinstance(block, TableBlock):
+                children = tuple(row for row in children if row is children[0] or any(iter_runs((row,))))
+            mapped.append(replace(block, children=children))  # type: ignore[arg-type]  # the same kinds as before
+    return tuple(mapped)
 
 
 def map_leaves(run: Run, change: Callable[[Inline], Inline]) -> Run:
