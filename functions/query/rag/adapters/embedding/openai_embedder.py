@@ -64,7 +64,7 @@ def read_vectors(body: bytes, *, count: int, dimensions: int | None = None) -> M
     order = [item.get("index", place) for place, item in enumerate(items)]
     if not all(type(place) is int for place in order) or sorted(order) != list(range(count)):
         raise EmbeddingFailed(f"Unreadable embeddings: {len(items)} vectors for {count} texts, or not one for each")
-    rows = [_vector(item.get("embedding")) for _, item in sorted(zip(order, items, strict=True), key=lambda p: p[0])]
+    rows = [_vector(items[place].get("embedding")) for place in np.argsort(order)]
     if len({len(row) for row in rows}) != 1:
         raise EmbeddingFailed("Unreadable embeddings: vectors of different lengths")
     if dimensions not in (None, len(rows[0])):

@@ -1,6 +1,6 @@
 """The answer within a completion: without reasoning, control tokens, invented turns and endless repetitions.
 
-Servers remove these for models that they know. The forms are those of vLLM's reasoning parsers and of the models'
+Servers remove these for models that they know. The forms come from vLLM's reasoning parsers and from the models'
 chat templates. A text in pieces gives the same answer as the whole text, wherever it is split.
 """
 
@@ -86,7 +86,6 @@ _BLOCKS = {
     "<|begin_of_thought|>": "<|end_of_thought|>",
 }
 """Control tokens around reasoning other than tags: Gemma 4, Command A, Apertus and OpenThinker."""
-_BLOCK_ENDS = frozenset(_BLOCKS.values())
 
 _SPOKEN = re.compile(r"(analysis)(?=[A-Z])|(?i:here(?:'| i)s my thought process:)")
 """gpt-oss behind a server that drops its control tokens and keeps the words between them, and Granite."""
@@ -160,8 +159,7 @@ class AnswerText:
         mark = _MARK.search(self._pending)
         if mark and not mark.start():
             return self._follow(mark, whole=whole)
-        part = None if mark or whole else _PART_OF_MARK.search(self._pending)
-        after = mark or part
+        after = mark if mark or whole else _PART_OF_MARK.search(self._pending)
         self._add(self._consume(after.start() if after else len(self._pending)))
         return mark is not None
 
@@ -174,7 +172,7 @@ class AnswerText:
             self._add(self._consume(size))
         elif _HEADER.fullmatch(sign):
             return self._read_header(sign, size, whole=whole)
-        elif sign in _BLOCK_ENDS or (is_tag and "/" in sign):
+        elif sign in _BLOCKS.values() or (is_tag and "/" in sign):
             self._drop(size)
         elif is_tag or sign in _BLOCKS:
             self._hide(_BLOCKS.get(sign, f"{source[0]}/{source[1:]}"), size)

@@ -50,10 +50,10 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _ChatRequest:
-    """A request: its messages, the remaining ``models``, the attempts so far and the time for its text.
+    """A request with its messages, remaining ``models``, attempts and passed text.
 
-    ``has_begun``: a character was passed on, and no other call may begin the answer again. ``text_at``: the time of the
-    last text with more than white space.
+    ``has_begun``: a character was passed on, after which a call must not begin the answer again. ``text_at``: the time
+    of the last text with more than white space.
     """
 
     messages: Sequence[Message]
@@ -94,7 +94,7 @@ class _ChatRequest:
 class OpenAiChat:
     """A ``ChatModel`` on the ``openai`` client. One instance serves any number of threads.
 
-    ``model`` is the configured one until the server no longer has it. ``last_error`` is the status and the class of the
+    ``model`` is the configured one as long as the server offers it. ``last_error`` is the status and the class of the
     last error, None after a success; an answer that broke off is an error unless the listener stopped it.
     """
 
@@ -198,7 +198,7 @@ class OpenAiChat:
         without reasoning; ``limit_s`` then limits the time to the first text, and the request the rest. A server that
         does not stream is supported. A text beyond the longest possible one of ``max_tokens`` is cut.
         """
-        refused, streams = self._refused[model], asked.on_text is not None
+        refused, is_streamed = self._refused[model], asked.on_text is not None
         # OpenAI's GPT-5 and o-models answer 400 to ``max_tokens``, and to any temperature but their own. The newer name
         # counts reasoning towards the limit.
         is_reasoning_limited = "max_tokens" in refused
@@ -207,8 +207,8 @@ class OpenAiChat:
             "temperature": self._config.temperature,
             "max_completion_tokens" if is_reasoning_limited else "max_tokens": self._config.max_tokens,
             "reasoning_effort": "low" if must_be_brief else None,
-            "stream": True if streams else None,
-            "stream_options": {"include_usage": True} if streams else None,
+            "stream": True if is_streamed else None,
+            "stream_options": {"include_usage": True} if is_streamed else None,
         }
 
         def request(client: OpenAI, timeout: Timeout) -> StreamedResponse:
@@ -222,7 +222,7 @@ class OpenAiChat:
             )
 
         most = self._config.max_tokens and self._config.max_tokens * CHARS_PER_TOKEN
-        if not streams:
+        if not is_streamed:
             return read_completion(self.server.call(request, limit_s=limit_s), model=model, most=most)
         is_open = model in self._open_in_reasoning
         streamed = StreamedCompletion(model, asked.pass_on, most=most, opens_in_reasoning=is_open)

@@ -142,7 +142,7 @@ def retry_after_s(headers: Mapping[str, str], *, now: float) -> float | None:
 def redact(error: BaseException) -> None:
     """Remove the server's words from ``error`` and its causes.
 
-    The system's words stay, and those of a failed connection: no route, refused, a wrong certificate.
+    The system's words stay, for example on a failed connection: no route, refused, a wrong certificate.
     """
     from httpcore2 import ConnectError
 
