@@ -1,0 +1,324 @@
+"""rag.ask.filters: conditions of requests and of rules as Chroma's where."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from fakes import FakeIndex
+from hypothesis import given
+from hypothesis import strategies as st
+
+from knowledge.model.errors import IndexMissing
+from knowledge.model.values import View, Where
+from rag.ask.filters import FILTER_WEIGHT, RequestFilter, RuleFilter, RuleTable, and_where, or_where, parse_rules
+from rag.errors import ConfigurationError, InvalidParameter
+from rag.values.question import Question, SearchQuery
+
+FIELDS = {"year": "int", "weight": "float", "region": "str", "public": "bool", "odd": "mixed"}
+QUERY = SearchQuery(text="q", top_k=10)
+
+
+def where(filters: Mapping[str, object], fields: Mapping[str, str] = FIELDS) -> object:
+    return RequestFilter(lambda: fields)(QUERY, Question(text="q", filters=filters)).where
+
+
+def refused(filters: Mapping[str, object], fields: Mapping[str, str] = FIELDS) -> str:
+    with pytest.raises(InvalidParameter) as caught:
+        where(filters, fields)
+    assert caught.value.code == "invalid_parameter"
+    return caught.value.sentence()
+
+
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        ({"public": False}, {"public": {"$eq": False}}),
+        ({"year": 2024.0}, {"year": {"$eq": 2024}}),
+        ({"weight": 7}, {"weight": {"$eq": 7.0}}),
+        ({"region": ["SG", "MY"]}, {"region": {"$in": ["SG", "MY"]}}),
+        ({"year": {"$gte": 2024}}, {"year": {"$gte": 2024}}),
+        ({"weight": {"$lt": 30}}, {"weight": {"$lt": 30.0}}),
+        ({"odd": "a"}, {"odd": {"$eq": "a"}}),
+        ({"jurisdiction": "SG"}, {"jurisdiction": {"$eq": "SG"}}),  # no document has one: nothing is found
+        ({"chunk_index": {"$gte": 2}}, {"chunk_index": {"$gte": 2}}),
+        (
+            {"region": "SG", "year": {"$gte": 2020}},
+            {"$and": [{"region": {"$eq": "SG"}}, {"year": {"$gte": 2020}}]},
+        ),
+    ],
+)
+def test_conditions(filters: Mapping[str, object], expected: object) -> None:
+    assert str(where(filters)) == str(expected)  # 2024 is no 2024.0
+
+
+@pytest.mark.parametrize(
+    ("operator", "value", "expected"),
+    [("$gte", 7.5, 8), ("$gt", 7.5, 7), ("$lte", 7.5, 7), ("$lt", 7.5, 8)],
+)
+def test_a_fraction_is_compared_with_whole_numbers_as_in_arithmetic(operator: str, value: float, expected: int) -> None:
+    # Chroma 1.5.9 would cut 7.5 to 7 and then find 7 for "$gte 7.5".
+    assert where({"year": {operator: value}}) == {"year": {operator: expected}}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "named"),
+    [
+        ({"$gte": 5.2}, {"$ne": 5}),
+        ({"$lt": 5.2}, {"$eq": 5}),
+        ({"$gt": 5.2}, None),
+        ({"$lte": -5.2}, {"$ne": -5}),
+        ({"$eq": 5.5}, {"$ne": 5}),
+        ({"$ne": 5.5}, {"$eq": 5}),
+        ({"$in": [5.5, 6.5, 6.0]}, {"$nin": [5]}),
+        ({"$in": [6.0, 7.0]}, None),
+    ],
+)
+def test_the_whole_number_that_chroma_takes_for_a_fraction_is_named(
+    wanted: dict[str, object], named: dict[str, object] | None
+) -> None:
+    asked = wanted.get("$eq", wanted.get("$in", wanted))
+    clause: object = {"weight": wanted}
+    if named is not None:
+        clause = {"$or" if "$eq" in named else "$and": [clause, {"weight": named}]}
+    found = where({"weight": asked})
+    assert str(found) == str(clause)  # the number named is an int
+    assert where({"weight": asked, "region": "SG"}) == and_where(found, {"region": {"$eq": "SG"}})  # type: ignore[arg-type]
+
+
+def test_no_filters_no_where_and_no_look_at_the_index() -> None:
+    def broken() -> Mapping[str, str]:
+        raise IndexMissing("none")
+
+    assert RequestFilter(broken)(QUERY, Question(text="q")) is QUERY
+    with pytest.raises(IndexMissing):
+        RequestFilter(broken)(QUERY, Question(text="q", filters={"year": 1}))
+
+
+def test_an_earlier_where_and_trail_stay() -> None:
+    query = SearchQuery(text="q", top_k=10, where={"region": {"$eq": "SG"}}, trail=("expanded GST",))
+    filtered = RequestFilter(lambda: FIELDS)(query, Question(text="q", filters={"year": 2024}))
+    assert filtered.where == {"$and": [{"year": {"$eq": 2024}}, {"region": {"$eq": "SG"}}]}
+    assert filtered.trail == ("expanded GST", "filtered by the request's own filters: year")
+
+
+@pytest.mark.parametrize(
+    ("filters", "told"),
+    [
+        (
+            {"colour": "red"},
+            "unknown field 'colour'; this index knows: category, chunk_count, chunk_index, dated, doc_id,"
+            " jurisdiction, last_updated, odd, path, public, region, section, source_org, source_type, source_urls,"
+            " title, url, weight, year",
+        ),
+        ({"region": 7}, "filters.region has a value of the wrong type; the field holds text"),
+        ({"year": 2024.5}, "filters.year has a value of the wrong type; the field holds whole numbers"),
+        ({"year": {"$ne": 7.5}}, "filters.year has a value of the wrong type; the field holds whole numbers"),
+        ({"year": True}, "filters.year has a value of the wrong type; the field holds whole numbers"),
+        ({"public": 1}, "filters.public has a value of the wrong type; the field holds true or false"),
+        ({"public": {"$gte": 1}}, "filters.public: $gte compares numbers; the field holds true or false"),
+        ({"year": {"$gte": "2024"}}, "filters.year: $gte compares numbers"),
+        ({"year": {"$in": [1]}}, "filters.year must be"),
+        ({"year": {"$gte": 1, "$lte": 2}}, "filters.year must be"),
+        ({"odd": [1, "a"]}, "filters.odd must be"),
+        ({"$and": 1}, "field name"),
+        ({"a\ud800": 1}, "field name"),
+        ({"f" * 65: 1}, "field name"),
+    ],
+)
+def test_what_is_not_accepted_is_named(filters: Mapping[str, object], told: str) -> None:
+    sentence = refused(filters)
+    assert told in sentence
+    assert "filters" in sentence
+
+
+@pytest.mark.parametrize("field", ["year", "weight"])
+@pytest.mark.parametrize("value", [2**63, -(2**63) - 1, float("inf")])
+def test_numbers_that_no_index_can_hold(field: str, value: float) -> None:
+    assert "64 bits" in refused({field: value})
+    assert "64 bits" in refused({field: [value]})
+    assert "64 bits" in refused({field: {"$lte": value}})
+
+
+@pytest.mark.parametrize("value", [2**63 - 1, -(2**63)])
+def test_the_ends_of_64_bits(value: int) -> None:
+    assert where({"year": value}) == {"year": {"$eq": value}}
+
+
+def test_lone_surrogates_do_not_reach_the_index() -> None:
+    assert where({"region": ["a\ud800", "b"]}) == {"region": {"$in": ["a\ufffd", "b"]}}
+
+
+def test_an_index_that_does_not_know_its_fields_takes_any() -> None:
+    assert where({"whatever": 7.5}, {}) == {"whatever": {"$eq": 7.5}}
+
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5)
+WANTED = (
+    SCALARS
+    | st.lists(SCALARS, max_size=3)
+    | st.dictionaries(st.sampled_from(["$gte", "$lte", "$gt", "$lt", "$ne", "$in", "x"]), SCALARS, max_size=2)
+)
+
+
+@given(st.dictionaries(st.sampled_from(list(FIELDS)) | st.text(max_size=3), WANTED, max_size=4), st.booleans())
+def test_any_filter_gives_a_where_or_an_invalid_parameter(filters: dict[str, object], known: bool) -> None:
+    try:
+        where(filters, FIELDS if known else {})
+    except InvalidParameter as error:
+        error.sentence().encode("utf-8")
+
+
+SAMPLE = parse_rules((Path(__file__).parents[4] / "samples" / "gacounts" / "filters.json").read_text("utf-8"))
+RULE_FIELDS = {"category": "str", "priority": "int", "sourceEnvironment": "str"}
+
+
+def rule_where(question: str, fields: dict[str, str] = RULE_FIELDS, table: RuleTable = SAMPLE) -> object:
+    matched = table.match(question, fields)
+    return or_where(matched) if matched else None
+
+
+GA_COUNTS = {"category": {"$in": ["documentation", "ga_counts_app"]}}
+POLICIES = {"$and": [{"category": {"$in": ["abo_policies"]}}, {"priority": {"$gte": 7}}]}
+BRAND = {"category": {"$eq": "brand_guidelines"}}
+TRAINING = {"category": {"$in": ["ets_training", "leadership_dev"]}}
+PRODUCTION = {"sourceEnvironment": {"$eq": "production"}}
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("How do I report in GaCounts?", GA_COUNTS),
+        ("GA counts: deadline?", GA_COUNTS),
+        ("ga-counts login", GA_COUNTS),
+        ("What is the travel policy?", POLICIES),
+        ("All POLICIES on leave", POLICIES),
+        ("Where are the logos?", BRAND),
+        ("brand's colours", BRAND),
+        ("Which trainings are there?", TRAINING),
+        ("Is there GaCounts training?", {"$or": [GA_COUNTS, TRAINING]}),
+        ("What is the GaCounts policy?", {"$or": [GA_COUNTS, POLICIES]}),
+        ("Where is the policy on training with our logo?", {"$or": [POLICIES, BRAND, TRAINING]}),
+        ("Who is the dean?", PRODUCTION),
+        ("Georgia has many counts", PRODUCTION),
+        ("policyholders and logotypes", PRODUCTION),
+        ("", PRODUCTION),
+    ],
+)
+def test_the_seeds_table(question: str, expected: object) -> None:
+    assert rule_where(question) == expected
+
+
+def test_a_rule_whose_field_the_index_does_not_know_is_passed_over() -> None:
+    assert rule_where("What is the travel policy?", {"category": "str", "sourceEnvironment": "str"}) == PRODUCTION
+    assert rule_where("policy on the logo", {"category": "str"}) == BRAND
+    assert rule_where("What is the travel policy?", {"title": "str"}) is None
+    assert rule_where("What is the travel policy?", {}) is None
+
+
+def test_a_rule_whose_value_the_field_cannot_meet_is_passed_over() -> None:
+    assert rule_where("policy", {**RULE_FIELDS, "priority": "str"}) == PRODUCTION
+    assert rule_where("policy", {**RULE_FIELDS, "priority": "bool"}) == PRODUCTION
+    assert rule_where("policy", {**RULE_FIELDS, "priority": "float"}) == POLICIES
+    assert rule_where("policy", {**RULE_FIELDS, "priority": "mixed"}) == POLICIES
+
+
+def test_of_several_defaults_the_highest_priority_counts() -> None:
+    table = parse_rules('[{"where": {"f": 1}}, {"where": {"f": 2}, "priority": 5}]')
+    assert rule_where("anything", {"f": "int"}, table) == {"f": {"$eq": 2}}
+
+
+def test_a_rule_speaks() -> None:
+    (match,) = SAMPLE.match("the policy", RULE_FIELDS)
+    assert (str(match.rule), match.keyword) == ("category in abo_policies and priority >= 7", "policy")
+    (default,) = SAMPLE.match("hello", RULE_FIELDS)
+    assert (str(default.rule), default.keyword) == ("sourceEnvironment = production", None)
+
+
+def test_words_end_in_plurals() -> None:
+    table = parse_rules('[{"keywords": ["annual policy", "tax", "box office"], "where": {"f": true}}]')
+    texts = ("annual policies", "taxes", "box offices", "annually policy", "boxes office")
+    assert [rule_where(text, {"f": "bool"}, table) is not None for text in texts] == [True, True, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("body", "place"),
+    [
+        ("{}", "a JSON list of rules"),
+        ("[", "a JSON list of rules"),
+        ("[1]", "rule 1"),
+        ('[{"keywords": ["a"]}]', "rule 1, where"),
+        ('[{"where": {"f": 1}}, {"where": {}}]', "rule 2, where"),
+        ('[{"keywords": ["?"], "where": {"f": 1}}]', "a keyword is a word"),
+        ('[{"where": {"f": [1, "a"]}}]', "where.f must be"),
+        ('[{"where": {"f": {"$gte": "7"}}}]', "compares numbers"),
+        ('[{"where": {"f": {"$regex": "x"}}}]', "where.f must be"),
+        ('[{"where": {"$and": [1]}}]', "a field name starts"),
+        ('[{"where": {"f": 1}, "priority": "high"}]', "rule 1, priority"),
+        ('[{"where": {"f": 1}, "x": 1}]', "rule 1, x"),
+    ],
+)
+def test_a_table_that_is_none_is_refused(body: str, place: str) -> None:
+    with pytest.raises(ConfigurationError, match="The filter rules file") as caught:
+        parse_rules(body)
+    assert place in str(caught.value)
+
+
+TABLE = parse_rules(
+    '[{"keywords": ["policy"], "where": {"category": ["abo"], "priority": {"$gte": 7}}},'
+    ' {"where": {"category": "docs"}, "priority": -1}]'
+)
+DETECTED = {"$and": [{"category": {"$in": ["abo"]}}, {"priority": {"$gte": 7}}]}
+
+
+def filtered(text: str, fields: dict[str, str] = RULE_FIELDS, *, wall: bool = False, **request: object) -> SearchQuery:
+    index = FakeIndex(fields=fields)
+    question = Question(text=text, filters=request)
+    query = SearchQuery(text=text, top_k=8)
+    for stage in (RuleFilter(lambda: TABLE, index.fields, wall=wall), RequestFilter(index.fields)):
+        query = stage(query, question)
+    return query
+
+
+def view(text: str, where: Where) -> tuple[View]:
+    return (View(text, FILTER_WEIGHT, where),)
+
+
+def test_the_rule_is_a_view_and_the_requests_own_filter_a_wall() -> None:
+    query = filtered("the travel policy", priority=9)
+    assert query.views == view("the travel policy", DETECTED)
+    assert query.where == {"priority": {"$eq": 9}}
+    assert query.trail[0] == "prefers, by the word 'policy': category in abo and priority >= 7"
+
+
+def test_as_a_wall_it_stands_beside_the_requests_own() -> None:
+    query = filtered("the travel policy", wall=True, priority=9)
+    assert query.views == ()
+    assert query.where == {"$and": [{"priority": {"$eq": 9}}, *DETECTED["$and"]]}
+    assert query.trail[0] == "filtered by the word 'policy': category in abo and priority >= 7"
+
+
+def test_all_the_rules_that_match_are_named() -> None:
+    table = parse_rules('[{"keywords": ["x"], "where": {"f": 1}}, {"keywords": ["y"], "where": {"f": 2}}]')
+    query = RuleFilter(lambda: table, lambda: {"f": "int"})(
+        SearchQuery(text="x or y", top_k=8), Question(text="x or y")
+    )
+    assert query.views == view("x or y", {"$or": [{"f": {"$eq": 1}}, {"f": {"$eq": 2}}]})
+    assert query.trail == ("prefers, by the word 'x': f = 1, or by the word 'y': f = 2",)
+
+
+def test_the_rewritten_question_counts() -> None:
+    stage = RuleFilter(lambda: TABLE, lambda: RULE_FIELDS)
+    query = stage(SearchQuery(text="the travel policy", top_k=8), Question(text="and that?"))
+    assert query.views == view("the travel policy", DETECTED)
+
+
+def test_no_rule_on_an_index_that_does_not_know_the_field() -> None:
+    assert filtered("the travel policy", {}) == SearchQuery(text="the travel policy", top_k=8)
+
+
+def test_a_missing_index_is_an_error_unless_there_are_no_rules() -> None:
+    index = FakeIndex(broken=IndexMissing("none"))
+    query, question = SearchQuery(text="policy", top_k=8), Question(text="policy")
+    with pytest.raises(IndexMissing):
+        RuleFilter(lambda: TABLE, index.fields)(query, question)
+    assert RuleFilter(RuleTable, index.fields)(query, question) == query
