@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import SplitResult, quote, unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from knowledge.model.values import Chunk
 
@@ -125,15 +125,12 @@ def address_key(address: str) -> str | None:
     if scheme == "mailto":
         return f"mailto:{unquote(parts.path).casefold()}{query}"
     if scheme in {"http", "https"} or (not scheme and address.startswith("//")):
-        return f"//{_host(parts)}{rest.removesuffix('/')}{query}" if parts.netloc else None
+        user, at, host = parts.netloc.rpartition("@")
+        host = host.lower().removesuffix(_DEFAULT_PORTS.get(scheme, ":80"))
+        return f"//{user}{at}{host}{rest.removesuffix('/')}{query}" if parts.netloc else None
     if scheme or ":" in parts.path.partition("/")[0]:
         return None
     return f"{rest}{query}" if rest or query else f"#{parts.fragment}"
-
-
-def _host(parts: SplitResult) -> str:
-    user, at, host = parts.netloc.rpartition("@")
-    return f"{user}{at}{host.lower().removesuffix(_DEFAULT_PORTS.get(parts.scheme, ':80'))}"
 
 
 def _drop_needless_escapes(text: str) -> str:

@@ -163,12 +163,10 @@ def _quote(passages: Sequence[Passage], units: Units, span: Span, run: Span) -> 
     at, heading = entry_heading(text) if opens else (0, "")
     if heading:
         quoted = text[at:end]
-    elif lead_end <= lead_start:
-        quoted = _outdent(text, start, end)
-    elif text[lead_end:start].strip():
+    elif lead_end > lead_start and text[lead_end:start].strip():
         quoted = f"{_outdent(text, lead_start, lead_end)}\n{_outdent(text, start, end)}"
     else:
-        quoted = _outdent(text, lead_start, end)
+        quoted = _outdent(text, lead_start if lead_end > lead_start else start, end)
     return Quote(place, quoted, marked)
 
 
