@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from rag.errors import LlmError
-from rag.values.chat import Completion, Deadline, LlmUse
+from rag.values.chat import Completion, Deadline, LlmUse, Usage
 from rag.values.request import Event, Listen
 
 logger = logging.getLogger(__name__)
@@ -77,7 +77,14 @@ class Ledger:
         except LlmError as exc:
             self.llm += exc.spent
             raise
-        self.llm += LlmUse.from_completion(completion)
+        usage = completion.usage or Usage(0, 0, 0)
+        self.llm += LlmUse(
+            calls=completion.calls,
+            retries=completion.retries,
+            prompt_tokens=usage.prompt_tokens,
+            completion_tokens=usage.completion_tokens,
+            denied=completion.denied,
+        )
         return completion
 
 

@@ -91,18 +91,6 @@ class LlmUse:
     completion_tokens: int = 0
     denied: int = 0
 
-    @classmethod
-    def from_completion(cls, completion: Completion) -> LlmUse:
-        """Return the usage of one completion, failed calls included."""
-        usage = completion.usage or Usage(0, 0, 0)
-        return cls(
-            calls=completion.calls,
-            retries=completion.retries,
-            prompt_tokens=usage.prompt_tokens,
-            completion_tokens=usage.completion_tokens,
-            denied=completion.denied,
-        )
-
     def __add__(self, other: LlmUse) -> LlmUse:
         return LlmUse(**{field.name: getattr(self, field.name) + getattr(other, field.name) for field in fields(self)})
 
