@@ -52,11 +52,7 @@ def background() -> list[str]:
 
 
 def background_scores(index: ChromaIndex) -> list[float]:
-    """Return the joined score of each background question in ``index`` now.
-
-    Raises:
-        IndexMismatch: it has no bar.
-    """
+    """Return the joined score of each background question in ``index`` now; IndexMismatch: it has no bar."""
     if not index.late or index.manifest is None or index.manifest.calibration is None:
         raise IndexMismatch(
             "The index has no bar of its own: it was made elsewhere, or with a remote embedding model. "

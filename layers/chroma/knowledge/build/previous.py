@@ -55,11 +55,7 @@ class OldIndex:
 
 
 def old_index(target: Path) -> OldIndex:
-    """Look at the index in the folder ``target``, if there is one.
-
-    Raises:
-        IndexMismatch: it is a Chroma folder that was made elsewhere.
-    """
+    """Look at the index in ``target``, if there is one; IndexMismatch: it is a Chroma folder made elsewhere."""
     try:
         text = (target / MANIFEST_NAME).read_bytes()
     except FileNotFoundError:

@@ -40,11 +40,7 @@ def has_moved(chunks: Sequence[Chunk], texts: Collection[str]) -> bool:
 
 
 def check_removals(removed: Sequence[str], *, total: int, max_share: float) -> None:
-    """Refuse to remove the documents with these paths if they are more than ``max_share`` (0..1) of the ``total``.
-
-    Raises:
-        RemovalsRefused: they are more.
-    """
+    """Raise RemovalsRefused if the documents with these paths are more than ``max_share`` (0..1) of the ``total``."""
     if len(removed) > max_share * total:
         named = ", ".join(removed[:SHOWN_REMOVALS]) + (", ..." if len(removed) > SHOWN_REMOVALS else "")
         raise RemovalsRefused(

@@ -105,7 +105,7 @@ class IndexHandle:
         finally:
             with self._lock:
                 slot.leases -= 1
-                unused = slot.retired and not slot.leases
+                unused = slot is not self._slot and not slot.leases
             if unused:
                 slot.index.close()
 
@@ -166,8 +166,6 @@ class IndexHandle:
             before, self._slot = self._slot, slot
             self._tried = self._tried or slot is not None
             unused = before is not None and not before.leases
-            if before is not None:
-                before.retired = True
         if before is not None and unused:
             before.index.close()
 
@@ -178,7 +176,6 @@ class _Slot:
 
     index: ChromaIndex
     leases: int = 0
-    retired: bool = False
 
 
 def watch(uri: str | Path, version: Callable[[], str] = str) -> Callable[[], object]:

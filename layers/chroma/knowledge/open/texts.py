@@ -25,11 +25,7 @@ TABLE_NAME = "texts.npy"
 
 
 def write_texts(folder: Path, texts: Iterable[tuple[int, str]]) -> None:
-    """Write ``(number, text)`` pairs, numbers strictly ascending, as a store in ``folder``.
-
-    Raises:
-        ValueError: the numbers do not ascend.
-    """
+    """Write ``(number, text)`` pairs as a store in ``folder``; ValueError: the numbers do not strictly ascend."""
     numbers: list[int] = []
     ends: list[int] = []
     end = 0
@@ -67,11 +63,7 @@ class TextStore:
         return len(self.numbers)
 
     def get(self, number: int) -> str:
-        """Return the text of chunk ``number``.
-
-        Raises:
-            KeyError: there is no such chunk.
-        """
+        """Return the text of chunk ``number``; KeyError: there is no such chunk."""
         row = self.row(number)
         if row is None:
             raise KeyError(number)

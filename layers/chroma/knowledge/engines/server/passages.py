@@ -169,11 +169,7 @@ class ServerPassages:
         return token_stores(self.chunks(numbers), self.dimensions)
 
     def chunks(self, numbers: Sequence[int]) -> list[StoredChunk]:
-        """Return the chunks of ``numbers``, in that order.
-
-        Raises:
-            SearchFailed: there is no such chunk, or the query failed.
-        """
+        """Return the chunks of ``numbers``, in that order. SearchFailed: one does not exist, or the query failed."""
         with self._lock:
             known = {number: self._fetched[number] for number in numbers if number in self._fetched}
         missing = [number for number in dict.fromkeys(numbers) if number not in known]

@@ -62,11 +62,7 @@ def to_record(chunk: Chunk, vector: Vector, tokens: ChunkTokens | None) -> dict[
 
 
 def from_record(record_id: str, metadata: Mapping[str, object] | None, document: str | None) -> StoredChunk:
-    """Return the chunk of a record.
-
-    Raises:
-        SearchFailed: the record is not one of ours, or not whole.
-    """
+    """Return the chunk of a record. SearchFailed: the record is not one of ours, or not whole."""
     fields = dict(metadata or {})
     try:
         number = int(record_id.removeprefix("id_"))
@@ -80,11 +76,7 @@ def from_record(record_id: str, metadata: Mapping[str, object] | None, document:
 
 
 def token_stores(chunks: Sequence[StoredChunk], dimensions: int) -> StoredTokens:
-    """Return the token vectors of ``chunks``, in their order.
-
-    Raises:
-        SearchFailed: a chunk has none.
-    """
+    """Return the token vectors of ``chunks``, in their order. SearchFailed: a chunk has none."""
     tokens = [chunk.tokens for chunk in chunks if chunk.tokens is not None]
     if len(tokens) != len(chunks):
         raise SearchFailed("The index on Chroma's server has no token vectors. Run: ragctl ingest PATH")
