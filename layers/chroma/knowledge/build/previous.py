@@ -19,7 +19,7 @@ import numpy as np
 
 from knowledge.build.labels import LABELS
 from knowledge.build.plan import IndexSettings, Plan, PreviousChunks, embed_key
-from knowledge.build.reading import ChunkReadings, is_still_fitted, load_tokens, texts_of
+from knowledge.build.reading import ChunkReadings, keeps_projection, load_tokens, texts_of
 from knowledge.embedding import embed_text
 from knowledge.engines.collection import SQLITE_NAME, Collection
 from knowledge.engines.metadata import to_chunk, to_metadata
@@ -132,9 +132,9 @@ def plan_update(target: Path, before: Manifest, previous: PreviousChunks, planne
     """
     old = {chunk.number: chunk for chunks in previous.chunks.values() for chunk in chunks}
     update = IndexUpdate(before=before, data=target / before.data, old=old)
-    fits = before.tokens is None or is_still_fitted(int(str(before.tokens["fitted_on"])), len(planned.chunks))
+    is_fitted = keeps_projection(before, len(planned.chunks))
     is_small = update.count_changed(planned.chunks) <= UPDATE_SHARE * before.chunks
-    return update if fits and is_small and not before.lexical.get("compounds") else None
+    return update if is_fitted and is_small and not before.lexical.get("compounds") else None
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

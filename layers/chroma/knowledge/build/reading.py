@@ -25,6 +25,7 @@ from knowledge.search.arrays import Ragged, save_array, save_ragged
 from knowledge.search.tokens import ChunkTokens, Projection
 
 if TYPE_CHECKING:
+    from knowledge.model.manifest import Manifest
     from knowledge.model.values import Chunk, TextEncoding, TokenEmbedder, Vector
 
 FIT_CHUNKS = 512
@@ -193,6 +194,11 @@ def load_tokens(folder: Path, *, rows: int, dimensions: int) -> tuple[Projection
         )
         for row in range(rows)
     ]
+
+
+def keeps_projection(manifest: Manifest, chunks: int) -> bool:
+    """Return whether an index of ``chunks`` keeps the projection of the one with this ``manifest``, if it has one."""
+    return manifest.tokens is None or is_still_fitted(int(str(manifest.tokens["fitted_on"])), chunks)
 
 
 def is_still_fitted(fitted_on: int, chunks: int) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from knowledge.build.plan import IndexSettings, Plan
-from knowledge.build.reading import is_still_fitted
+from knowledge.build.reading import keeps_projection
 from knowledge.build.removals import check_removals, is_below, keep_emptied
 from knowledge.engines.collection import normalise
 from knowledge.engines.server.database import RESULTS, Database
@@ -112,7 +112,11 @@ class SourceChanges:
             SourceUnreadable: two documents have the same doc_id.
         """
         before = base.sources if base is not None else {}
-        reusable = base is not None and _is_reusable(base.manifest, settings, len(documents))
+        reusable = (
+            base is not None
+            and IndexSettings.of(base.manifest) == settings
+            and keeps_projection(base.manifest, len(documents))  # on a server documents, not chunks, fit it
+        )
         sources, shared_titles = _list_sources(documents)
         there = {source.doc_id for source in sources}
         if len(there) != len(sources):
@@ -181,10 +185,3 @@ def _keep_unread(
     kept = [source for source in others if is_below(source.path, lost)]
     of_emptied, failures = keep_emptied(emptied, (source for source in others if source not in kept), {}, ())
     return [*kept, *of_emptied], failures
-
-
-def _is_reusable(manifest: Manifest, settings: IndexSettings, documents: int) -> bool:
-    """Return whether chunks are cut and read as they would be now; here documents, not chunks, fit the projection."""
-    return IndexSettings.of(manifest) == settings and (
-        manifest.tokens is None or is_still_fitted(int(str(manifest.tokens["fitted_on"])), documents)
-    )

@@ -107,12 +107,6 @@ class EmbeddedIndex(ChromaIndex):
     ) -> Candidates:
         return self._sides().candidates(text, vector, k=k, where=where)
 
-    def check_reachable(self) -> None:
-        """Do nothing: it has no server."""
-
-    def disconnect(self) -> None:
-        """Do nothing: it has no connections."""
-
     def close(self) -> None:
         self._collection.close()
         self._prepared.close()

@@ -11,11 +11,7 @@ from knowledge.model.manifest import MANIFEST_NAME, NO_PROVENANCE, Manifest, Pro
 
 
 def folder_of(uri: str | Path) -> Path:
-    """Return the local folder that ``uri`` (a path or a ``file://`` URI) names.
-
-    Raises:
-        IndexMissing: it is a URI of another kind.
-    """
+    """Return the local folder that ``uri`` (a path or ``file://`` URI) names; IndexMissing: it is another URI."""
     if is_server(uri):
         raise IndexMissing(f"This needs an index in a folder, and {uri} is on Chroma's server")
     if isinstance(uri, Path) or "://" not in uri:
@@ -27,11 +23,7 @@ def folder_of(uri: str | Path) -> Path:
 
 
 def manifest_bytes(folder: Path) -> bytes | None:
-    """Return the bytes of the manifest in ``folder``, None when there is none.
-
-    Raises:
-        IndexDamaged: it cannot be read.
-    """
+    """Return the bytes of the manifest in ``folder``, None when there is none; IndexDamaged: it cannot be read."""
     try:
         return (folder / MANIFEST_NAME).read_bytes()
     except (FileNotFoundError, NotADirectoryError):

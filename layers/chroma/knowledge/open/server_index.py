@@ -76,11 +76,7 @@ def current_version(uri: str, *, collection: str, token: Callable[[], str] = str
 
 
 def server_model(uri: str, *, collection: str, token: Callable[[], str] = str) -> tuple[str, int]:
-    """Return the name and dimensions of the embedding model of an index on a server, without opening it.
-
-    Raises:
-        IndexMissing, IndexUnreachable: as ``open_server_index``.
-    """
+    """Return the name and dimensions of an index's embedding model, unopened; it raises as ``open_server_index``."""
     address = ServerAddress.parse(uri)
     with closing(Connection(address, token)) as connection:
         database = Database(connection, collection)

@@ -104,7 +104,6 @@ class WordSearch:
         return selection | ({"where": dict(where)} if where else {})
 
     def score(self, text: str, chunks: Sequence[StoredChunk]) -> Signal:
-        """See ``TableSearch``."""
         texts = [embed_text(chunk.chunk.title, chunk.chunk.text) for chunk in chunks]
         return Signal(self.counts.scores(text, texts), *self.counts.moments(text))
 
@@ -132,7 +131,6 @@ class ServerPassages:
         self._lock = threading.Lock()
 
     def pool(self, asked: Mapping[str, Vector], views: Sequence[View], where: Where | None) -> Pool:
-        """See ``PassageSource``."""
         filters = [
             {"$and": [dict(where), dict(view.where)]} if where and view.where else where or view.where or None
             for view in views
@@ -165,7 +163,6 @@ class ServerPassages:
         return [found[number] for number in sorted(found)]
 
     def tokens(self, numbers: Sequence[int]) -> StoredTokens:
-        """See ``PassageSource``."""
         return token_stores(self.chunks(numbers), self.dimensions)
 
     def chunks(self, numbers: Sequence[int]) -> list[StoredChunk]:
