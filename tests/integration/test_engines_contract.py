@@ -332,4 +332,4 @@ def test_a_rare_word_is_found_by_the_server_that_the_vectors_miss(counted: Serve
     best = int(np.argmax(found.bm25.values))
     assert counted.fetch([found.numbers[best]])[0].doc_id == "d37"
     assert found.dense.values[best] < 0
-    assert len(found) == 4
+    assert len(found.numbers) == 4

@@ -117,7 +117,7 @@ def test_a_rare_word_is_found_that_the_vectors_miss(index: EmbeddedIndex) -> Non
     assert found.bm25.values[best] > 0
     assert found.dense.values[best] < 0
     assert np.count_nonzero(found.bm25.values) == 1
-    assert len(found) == 4
+    assert len(found.numbers) == 4
 
 
 def test_chunks_are_fetched_in_the_order_asked_for(index: EmbeddedIndex) -> None:
@@ -128,7 +128,7 @@ def test_chunks_are_fetched_in_the_order_asked_for(index: EmbeddedIndex) -> None
 
 
 def test_a_filter_that_admits_nothing_finds_nothing(index: EmbeddedIndex) -> None:
-    assert len(ask(index, "tariff rule", where={"category": "none"})) == 0
+    assert len(ask(index, "tariff rule", where={"category": "none"}).numbers) == 0
 
 
 def test_threads_get_what_one_gets(index: EmbeddedIndex) -> None:
@@ -243,7 +243,7 @@ def test_a_folder_made_elsewhere_gives_the_candidates_of_our_own_index(
             wanted, got = getattr(expected, side), getattr(found, side)
             assert sorted(got.values)[-7:] == pytest.approx(sorted(wanted.values)[-7:], abs=BYTE_A_NUMBER)
             assert (got.mean, got.std) == pytest.approx((wanted.mean, wanted.std), abs=1e-4)
-            assert len(got.values) == len(found)
+            assert len(got.values) == len(found.numbers)
 
     assert theirs.lexical is not None
     assert theirs.lexical.scores("number59").argmax() == 59
@@ -278,7 +278,7 @@ def test_what_is_made_for_a_foreign_folder_goes_with_the_index_and_leaves_it_as_
     before = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
     index = open_index(place, embedder=EMBEDDER, scratch=scratch)
 
-    assert len(ask(index, "rule")) == 2
+    assert len(ask(index, "rule").numbers) == 2
     index.close()
 
     assert list(scratch.iterdir()) == []
@@ -306,7 +306,7 @@ from fakes_embedding import HashingEmbedder
 from knowledge.open.index import open_index
 embedder = HashingEmbedder()
 index = open_index(sys.argv[1], embedder=embedder)
-assert len(index.candidates("tariff rule", embedder.embed(["tariff rule"])[0]))
+assert len(index.candidates("tariff rule", embedder.embed(["tariff rule"])[0]).numbers)
 print(sorted({"bm25s", "scipy", "numba", "jax"} & set(sys.modules)))
 """
 

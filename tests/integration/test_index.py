@@ -235,7 +235,7 @@ for path in folder.rglob("*"):
     if path.is_file():
         path.write_bytes(b"")  # what was mapped and is cut short ends a process with SIGBUS
 (vector,) = embedder.embed(["Document 19 tariff number19"])
-print(index.nearest(vector, k=1)[0].chunk.text, len(index.candidates("tariff", vector)))
+print(index.nearest(vector, k=1)[0].chunk.text, len(index.candidates("tariff", vector).numbers))
 """
 
 

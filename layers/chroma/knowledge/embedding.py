@@ -37,6 +37,8 @@ HOW_TO_GET_IT = (
 
 READINGS = 16
 """A question, its views and the sentences of its answer, beside other questions."""
+_ENDS = " .?!\u2026\u3002\uff0e\uff1f\uff01\u061f"
+"""Full stop, question and exclamation marks and the ellipsis, with those of Chinese, Japanese and Arabic."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,10 +223,6 @@ def _read_manifest(folder: Path) -> _Manifest:
         raise ModelMissing(f"No embedding model in {folder}. {HOW_TO_GET_IT}") from exc
     except (OSError, ValueError, KeyError, TypeError) as exc:
         raise ModelMissing(f"{path}: not readable as the model's description ({exc!r}). {HOW_TO_GET_IT}") from exc
-
-
-_ENDS = " .?!\u2026\u3002\uff0e\uff1f\uff01\u061f"
-"""Full stop, question and exclamation marks and the ellipsis, with those of Chinese, Japanese and Arabic."""
 
 
 def question_text(text: str) -> str:

@@ -1,6 +1,6 @@
 """The check of claims: each claim of an answer against the passages that it cites, and all others of the context.
 
-A claim is supported if a cited passage has its words (``knowledge.search.verbatim``). It is unsupported, "not found in
+A claim is supported if a cited passage has its words (``knowledge.search.wording``). It is unsupported, "not found in
 the sources", if one of its numbers or names is missing from the passages and the question, or if hardly a word is in
 common with them (``knowledge.search.support``). Otherwise it is partial: in other words than the sources. A claim that
 another passage supports is cited to that one. An unsupported claim is marked, removed or kept, as UNSUPPORTED says.

@@ -23,6 +23,7 @@ MAX_CHARS = 1600
 OVERLAP_CHARS = 200
 _CHAPTER_LEVEL = 2  # headings up to this level, and names, always cut; deeper ones only what is too long
 _TEXT = re.compile(r"[^\s*_=-]")  # a ruler alone is no text
+_HEADING = re.compile(r"^##[ \t]+(.*?)[ \t#]*$", re.MULTILINE)
 
 
 def is_markdown(path: str) -> bool:
@@ -185,9 +186,6 @@ def _pieces(packer: Packer, section: _Section, path: tuple[str, ...], carried: s
 def _end(section: _Section) -> int:
     """Return the end of a section with all sections below it, if none of them begins a piece."""
     return _end(section.below[-1]) if not section.cuts and section.below else section.end
-
-
-_HEADING = re.compile(r"^##[ \t]+(.*?)[ \t#]*$", re.MULTILINE)
 
 
 def split_seed(text: str, *, max_chars: int, overlap: int) -> tuple[TextPiece, ...]:

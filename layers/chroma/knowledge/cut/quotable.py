@@ -39,6 +39,9 @@ _TEMPLATE = re.compile(r"\{%.*?%\}|\{\{.*?\}\}|\{[:#.][^{}]*\}", re.DOTALL)  # a
 _CONTAINER = re.compile(r"^[ \t>]*(?::{2,}|/{3,}|!{3})[ \t]*[\w-]*[ \t]*(?:\{[^{}\n]*\})?[ \t]*$", re.MULTILINE)
 _IMAGE = re.compile(r"!\[(?:\\.|[^\[\]\\])*\](?:\([^()]*\)|\[[^\[\]]*\])?")
 _LINK = re.compile(r"\[\s*\](?:\([^()]*\)|\[[^\[\]]*\])?")
+LEAD_CHARS = 300
+"""The lead of the text below a longer item or line is its last sentence alone."""
+_GOES_ON = re.compile(r"0*(?:[2-9]|1\d)\d*[.)]")  # an ordered list that begins at 2 or later
 
 
 def has_words(text: str, span: Span) -> bool:
@@ -145,13 +148,6 @@ def split_lines_at_gaps(text: str, starts: Sequence[int], end: int) -> Iterator[
 def is_short(sentence: str) -> bool:
     """Whether it is too short to stand alone; see ``SHORT_BYTES``."""
     return len(sentence) < SHORT_BYTES and len(sentence.encode(errors="replace")) < SHORT_BYTES
-
-
-LEAD_CHARS = 300
-"""The lead of the text below a longer item or line is its last sentence alone."""
-
-
-_GOES_ON = re.compile(r"0*(?:[2-9]|1\d)\d*[.)]")  # an ordered list that begins at 2 or later
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,6 @@ FRONT_MATTER_FIELDS = ("date", "updated", "modified", "last_modified", "publishe
 # front matter of real sites dates are of these forms, as YAML and TOML give them: 24 of 24 in docs_jekyll and
 # docs_nuxt_content.
 _DATE = re.compile(r"(?<!\d)((?:19[7-9]|20\d)\d)(?:([-_./]?)(\d\d?)(?:\2(\d\d?))?)?(?!\d)")
-
-
 # A day, and perhaps a time and a zone: "2016-2-6", "2016-02-06 9:32:10 -0800", "2016-02-06T19:32:10.5 Z". On
 # digital.gov's site all 536 times are written with a space before the zone, 36 with an hour of one digit.
 _MOMENT = re.compile(

@@ -9,6 +9,27 @@ from pathlib import Path
 
 READ_TRIES = 3
 """Attempts to read a file that changes meanwhile."""
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16: its mark begins with theirs
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_CONTROLS = bytes(code for code in range(32) if chr(code) not in "\t\n\f\r\x1b") + b"\x7f"
+_HIGH = bytes(range(128, 256))
+MAX_CONTROL_SHARE = 0.02
+"""Share of control characters above which bytes are not a text (random bytes have .12)."""
+MAX_HIGH_SHARE = 0.3
+"""Share of bytes >= 128 above which bytes that are not UTF-8 are not Latin-1 either (French has .05, Cyrillic .8)."""
+MIN_COHERENCE = 0.3
+"""Least coherence with a language's letters, by charset-normalizer: Russian and Arabic lines have .36 to .5, a text of
+20 letters in a wrongly detected encoding has none."""
+_RARE = ["mac_cyrillic", "mac_greek", "mac_latin2", "mac_iceland", "mac_turkish", "cp1125"]
+_SAMPLE_BYTES = 1 << 16
+_EAST_ASIAN = frozenset({"big5", "big5hkscs", "cp932", "cp949", "cp950", "euc_jis_2004", "euc_jp", "euc_kr", "gb18030"})
+"""charset-normalizer gives them no coherence; they count if they fit without a flaw. Below ``MAX_HIGH_SHARE`` nothing
+is guessed: in a table with few words "Köln" in Windows-1252 is taken for Big5."""
 
 
 def file_bytes(path: Path) -> bytes:
@@ -33,29 +54,6 @@ def file_bytes(path: Path) -> bytes:
 
 def _without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK)  # opening a pipe would wait for its writer for ever
-
-
-_BOMS = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16: its mark begins with theirs
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
-_CONTROLS = bytes(code for code in range(32) if chr(code) not in "\t\n\f\r\x1b") + b"\x7f"
-_HIGH = bytes(range(128, 256))
-MAX_CONTROL_SHARE = 0.02
-"""Share of control characters above which bytes are not a text (random bytes have .12)."""
-MAX_HIGH_SHARE = 0.3
-"""Share of bytes >= 128 above which bytes that are not UTF-8 are not Latin-1 either (French has .05, Cyrillic .8)."""
-MIN_COHERENCE = 0.3
-"""Least coherence with a language's letters, by charset-normalizer: Russian and Arabic lines have .36 to .5, a text of
-20 letters in a wrongly detected encoding has none."""
-_RARE = ["mac_cyrillic", "mac_greek", "mac_latin2", "mac_iceland", "mac_turkish", "cp1125"]
-_SAMPLE_BYTES = 1 << 16
-_EAST_ASIAN = frozenset({"big5", "big5hkscs", "cp932", "cp949", "cp950", "euc_jis_2004", "euc_jp", "euc_kr", "gb18030"})
-"""charset-normalizer gives them no coherence; they count if they fit without a flaw. Below ``MAX_HIGH_SHARE`` nothing
-is guessed: in a table with few words "Köln" in Windows-1252 is taken for Big5."""
 
 
 def decode(data: bytes) -> tuple[str, str]:

@@ -211,8 +211,7 @@ class _Outcomes:
 
     def __init__(self, texts: TextFile) -> None:
         self._texts = texts
-        self._places: list[FileSlice] = []
-        """Of the texts of the documents among the files."""
+        self._places: list[FileSlice] = []  # of the texts of the documents among the files
         self.skipped: Counter[str] = Counter()
         self.emptied: dict[str, Failure] = {}
         self._left_out: Counter[str] = Counter()

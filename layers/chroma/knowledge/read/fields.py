@@ -43,6 +43,9 @@ _MAX_INT = 2**63  # Chroma's integers are 64 bits
 _SLASHED_DATE = re.compile(r"(\d{4})[/.](\d{1,2})[/.](\d{1,2})")
 _ENTITY = re.compile(r"&#?\w+;")
 _URL_COMMA = re.compile(r",\s+|,(?=https?://)|\n")
+_WORD = re.compile(r"\w+")
+_BLANK = re.compile(r"[ \t]*\n")
+_MAX_HEADING_CHARS = 2000  # in which a heading at the beginning ends
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,11 +209,6 @@ def is_web_url(url: str) -> bool:
 def _iso(text: str) -> str:
     match = _SLASHED_DATE.fullmatch(text)
     return f"{match[1]}-{int(match[2]):02}-{int(match[3]):02}" if match else text
-
-
-_WORD = re.compile(r"\w+")
-_BLANK = re.compile(r"[ \t]*\n")
-_MAX_HEADING_CHARS = 2000  # in which a heading at the beginning ends
 
 
 def add_preamble(fields: Fields, body: str) -> str:

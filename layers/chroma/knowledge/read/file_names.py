@@ -13,6 +13,19 @@ TEMPLATE_SUFFIXES = frozenset({".erb", ".liquid", ".njk", ".j2", ".tmpl", ".in"}
 
 _DATA = frozenset({".csv", ".tsv"})  # a template of these holds a program and no text
 _PAGE = ".html"  # Middleman's page.html.md is Markdown that becomes page.html
+INDEX_NAMES = frozenset({"index", "_index", "readme", "page"})
+"""Files that stand for their folder, lower case, without suffix."""
+
+# Jekyll's date before a post's name, and the numbers that Nuxt Content, Docusaurus and people sort pages by, such as
+# "1.getting-started" and "02-install".
+_DATED = re.compile(r"^\d{4}-\d\d?-\d\d?[-_]")
+_NUMBERED = re.compile(r"^\d{1,3}(?:\.|[-_ ]+)(?=[^\W\d])")
+
+_EXPORTED = re.compile(r"[ _-][0-9a-f]{32}(?:_all)?$")
+"""The number that Notion exports a page or a table under: 8 of 8 tables of one export had it in their titles."""
+
+MOST_ALIKE = 2
+"""Headings of the title's level, itself with them, where the title begins the text and is not of level 1."""
 
 
 def suffix(name: str) -> str:
@@ -44,21 +57,6 @@ def strip_format(path: str) -> str:
     """Remove all suffixes of formats from a path: ``a/page`` of ``a/page.html.md.erb``."""
     plain = PurePosixPath(strip_template_suffixes(path)).with_suffix("")
     return (plain.with_suffix("") if plain.suffix.lower() == _PAGE else plain).as_posix()
-
-
-INDEX_NAMES = frozenset({"index", "_index", "readme", "page"})
-"""Files that stand for their folder, lower case, without suffix."""
-
-# Jekyll's date before a post's name, and the numbers that Nuxt Content, Docusaurus and people sort pages by, such as
-# "1.getting-started" and "02-install".
-_DATED = re.compile(r"^\d{4}-\d\d?-\d\d?[-_]")
-_NUMBERED = re.compile(r"^\d{1,3}(?:\.|[-_ ]+)(?=[^\W\d])")
-
-_EXPORTED = re.compile(r"[ _-][0-9a-f]{32}(?:_all)?$")
-"""The number that Notion exports a page or a table under: 8 of 8 tables of one export had it in their titles."""
-
-MOST_ALIKE = 2
-"""Headings of the title's level, itself with them, where the title begins the text and is not of level 1."""
 
 
 def title_from_name(path: str) -> str:

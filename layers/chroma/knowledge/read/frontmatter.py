@@ -25,6 +25,16 @@ MAX_ALIASES = 16
 
 _TOP_LEVEL = re.compile(r"^(?=[\w.-]+[ ]*:(?:[ ]|$))", re.MULTILINE)
 _ONE_LINE = re.compile(r"([\w.-]+)[ ]*:[ ]+([^\s\[{&*!|>#].*?)\s*")
+MAX_BLOCK_CHARS = 64 * 1024
+_YAML = re.compile(r"\s*^---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_TOML = re.compile(r"\s*^\+\+\+[ \t]*\n(.*?)^\+\+\+[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_JSON = re.compile(r"\s*(?=\{\s*\"[\w.-]+\"\s*:)")
+_LINE_END = re.compile(r"[ \t]*(?:\n|\Z)")
+_UNCLOSED = re.compile(r"\s*^(---[ \t]*\n[\w.-]+[ \t]*:(?:[ \t]|\n)|\+\+\+[ \t]*\n[\w.-]+[ \t]*=)", re.MULTILINE)
+_PROSE = re.compile(r"^(?![\w.-]+[ \t]*:|[-#\s\]}]|\Z)", re.MULTILINE)  # no entry, and no line that continues one
+_KEY = re.compile(r"[\w.-]+")
+
+type Split = tuple[Mapping[Any, Any], str, str]
 
 
 def load_yaml(text: str) -> tuple[object, Sequence[str]]:
@@ -111,18 +121,6 @@ class _Constructor(SafeConstructor):
 _Constructor.add_constructor("tag:yaml.org,2002:int", _Constructor.whole_number)
 _Constructor.add_constructor("tag:yaml.org,2002:timestamp", _Constructor.timestamp)
 _Constructor.add_multi_constructor("", _Constructor.untagged)
-
-
-MAX_BLOCK_CHARS = 64 * 1024
-_YAML = re.compile(r"\s*^---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
-_TOML = re.compile(r"\s*^\+\+\+[ \t]*\n(.*?)^\+\+\+[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
-_JSON = re.compile(r"\s*(?=\{\s*\"[\w.-]+\"\s*:)")
-_LINE_END = re.compile(r"[ \t]*(?:\n|\Z)")
-_UNCLOSED = re.compile(r"\s*^(---[ \t]*\n[\w.-]+[ \t]*:(?:[ \t]|\n)|\+\+\+[ \t]*\n[\w.-]+[ \t]*=)", re.MULTILINE)
-_PROSE = re.compile(r"^(?![\w.-]+[ \t]*:|[-#\s\]}]|\Z)", re.MULTILINE)  # no entry, and no line that continues one
-_KEY = re.compile(r"[\w.-]+")
-
-type Split = tuple[Mapping[Any, Any], str, str]
 
 
 def split_front_matter(text: str) -> Split:

@@ -16,9 +16,7 @@ def load_array(path: Path, *, dtype: DTypeLike, shape: tuple[int | None, ...]) -
     """Map the array in ``path``, read-only; the file stays mapped as long as the array lives.
 
     ``None`` in ``shape`` stands for any length, ``np.unsignedinteger`` for unsigned numbers of any size.
-
-    Raises:
-        IndexDamaged: it cannot be read, or is of another kind or shape.
+    IndexDamaged: it cannot be read, or is of another kind or shape.
     """
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)

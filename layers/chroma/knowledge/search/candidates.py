@@ -59,9 +59,6 @@ class Candidates:
     bm25: Signal
     vectors: Matrix
 
-    def __len__(self) -> int:
-        return len(self.numbers)
-
 
 def chunk_number(chunk_id: str) -> int:
     """Return the chunk number of an id in one of our own collections."""

@@ -91,10 +91,7 @@ class LateInteractionSearch:
 
         ``fetch`` returns the chunks of the given numbers, in that order.
         In a conversation it is ranked with the turns before it and without, since a question may depend on them or not.
-        The ranking with more evidence counts.
-
-        Raises:
-            SearchFailed: the filter is malformed, or Chroma failed.
+        The ranking with more evidence counts. SearchFailed: the filter is malformed, or Chroma failed.
         """
         views = [replace(view, text=question_text(view.text)) for view in views]
         respelt = self._words.correct_spelling(views[0].text)

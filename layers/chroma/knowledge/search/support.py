@@ -25,17 +25,20 @@ from knowledge.model.values import Chunk, ChunkSupport, Claim, ClaimSupport, Tok
 from knowledge.search.candidates import StoredTokens
 from knowledge.search.terms import Terms, WordStatistics
 from knowledge.search.tokens import CodeStore, QuestionCodes
-from knowledge.search.verbatim import UnitWording, is_verbatim, nearest_unit, unit_wordings
 from knowledge.search.wording import (
     NOT,
     REACH,
     Pair,
+    UnitWording,
     Wording,
     find_names,
     find_numbers,
     find_results,
+    is_verbatim,
+    nearest_unit,
     other_spellings,
     parse_wording,
+    unit_wordings,
 )
 
 WEIGHTS: Mapping[str, float] = {"together": 3.2, "weakest": 1.6, "names": 0.6, "differences": 0.8}

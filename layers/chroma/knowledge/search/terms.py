@@ -23,8 +23,6 @@ that are most alike in length the most frequent ones .947; pieces of six letters
 SHORTEST_PART = 4
 REMEMBERED = 1 << 14
 """Words whose parts stay cached."""
-
-
 _LETTER = r"\b[a-z](?:\+{1,2}|#)(?![\w+#])|(?<!\w['’.])\b[a-zα-ω]\b(?!['’.]\w)"
 _WORD = re.compile(rf"[\w{MARKS}]{{2,}}|\b\d\b|{_LETTER}|[{UNSPACED}]")
 """A word of two characters or more, a single digit or letter, or a character of a script without blanks.

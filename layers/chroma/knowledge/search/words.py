@@ -47,20 +47,17 @@ _CODE = re.compile(r"[^\W\d_]+(?:[-./]?\d+)+")
 _DIGIT = re.compile(r"\d")
 _APART = re.compile(r"[-./]")
 
-type WordSpan = tuple[int, int]
-"""The first character of a word in a text, and the one behind it."""
-
 
 @lru_cache(maxsize=REMEMBERED_TEXTS)
-def find_words(text: str) -> Sequence[tuple[WordSpan, str]]:
-    """Return the words of ``text`` with their places, codes as one, pieces of scripts without blanks one by one.
+def find_words(text: str) -> Sequence[tuple[tuple[int, int], str]]:
+    """Return the words of ``text`` with their first and end character: codes as one, pieces of scripts one by one.
 
     Contractions and single letters are left out.
     """
     return [(place, _normalise_word(word)) for place, word in _written_words(text)]
 
 
-def _written_words(text: str) -> Iterator[tuple[WordSpan, str]]:
+def _written_words(text: str) -> Iterator[tuple[tuple[int, int], str]]:
     for group in _GROUP.finditer(text):
         if _CODE.fullmatch(group[0]):
             yield group.span(), group[0]
@@ -138,7 +135,7 @@ class Words:
             may_be = len(lacking) >= LACKING and len(lacking) > (1 - KNOWN) * len(words)
         return may_be and 2 * sum(bool(self._nearly(word)) for word in lacking) < len(lacking)
 
-    def find_unknown(self, text: str) -> tuple[WordSpan, ...]:
+    def find_unknown(self, text: str) -> tuple[tuple[int, int], ...]:
         """Return the places of words of three letters or more that the index has in no similar spelling."""
         words = [(at, word) for at, word in find_words(text) if len(word) >= SHORTEST and not is_unspaced(word)]
         return tuple(place for place, word in words if not self._has(word) and not self._nearly(word))

@@ -1,4 +1,4 @@
-"""knowledge.search.verbatim and wording: what was taken from one place word for word, numbers and names."""
+"""knowledge.search.wording: what was taken from one place word for word, numbers and names."""
 
 import numpy as np
 import pytest
@@ -6,8 +6,16 @@ import pytest
 from knowledge.cut.units import COLUMNS, END, KIND, LEAD_END, LEAD_START, START, UnitKind
 from knowledge.search.language import load_stop_words
 from knowledge.search.terms import Terms
-from knowledge.search.verbatim import is_verbatim, nearest_unit, unit_wordings
-from knowledge.search.wording import find_names, find_numbers, find_results, other_spellings, parse_wording
+from knowledge.search.wording import (
+    find_names,
+    find_numbers,
+    find_results,
+    is_verbatim,
+    nearest_unit,
+    other_spellings,
+    parse_wording,
+    unit_wordings,
+)
 
 TERMS = Terms(load_stop_words("English"))
 HEAD = "Booking changes\nFees\n"
