@@ -46,6 +46,15 @@ MEDIA = ("image", "audio", "video", "font")
 _NO_SITE = documents.Site(root="")
 
 
+def find_sites(paths: Iterable[Path]) -> dict[Path, documents.Site]:
+    """Return the site that each of ``paths`` belongs to; a path is a folder, or a file in one."""
+    sites = {}
+    for path in paths:
+        with suppress(OSError):  # reading a folder that cannot be opened reports why
+            sites[path] = documents.find_site(path if path.is_dir() else path.parent)
+    return sites
+
+
 @dataclass(frozen=True, slots=True)
 class PageSites:
     """The ``SiteRules`` of ``knowledge.read.loading``, from the sites that the given folders belong to.
@@ -57,17 +66,6 @@ class PageSites:
     base_urls: Mapping[Path, str]
     sites: Mapping[Path, documents.Site]
     keep_suffix: bool = False
-
-    @classmethod
-    def find(
-        cls, folders: Mapping[Path, Path], *, base_urls: Mapping[Path, str] | None = None, keep_suffix: bool = False
-    ) -> PageSites:
-        """Find the sites of ``folders``: each given path with the folder that it is, or is in."""
-        sites = {}
-        for given, folder in folders.items():
-            with suppress(OSError):  # reading a folder that cannot be opened reports why
-                sites[given] = documents.find_site(folder)
-        return cls(base_urls or {}, sites, keep_suffix)
 
     def as_read(self, text: str, found: FoundFile, meta: Mapping[Any, Any]) -> str:
         """See ``SiteRules``."""
@@ -165,9 +163,8 @@ def read_sources(
     """
     local = request.local_paths
     pages, failed, lost, skipped = fetch_pages(request, cache=cache)
-    folders = {path: path if path.is_dir() else path.parent for path in local}
     base_urls = {path: request.find_base_url(str(path)) for path in local}
-    sites = PageSites.find(folders, base_urls=base_urls, keep_suffix=request.keep_suffix)
+    sites = PageSites(base_urls, find_sites(local), request.keep_suffix)
     readings = ReadingCache(readings_path, repr((request.formats, sites)))
     with progress("Reading") as on_progress:
         reading = read(

@@ -15,7 +15,7 @@ from ragctl.ingest import document_filter
 from ragctl.ingest_job import describe_languages
 from ragctl.ingest_request import IngestRequest, split_base
 from ragctl.reading_cache import ReadingCache, TracedReading
-from ragctl.sources import PageSites, readers
+from ragctl.sources import PageSites, find_sites, readers
 
 
 def test_the_same_folder_written_otherwise_has_the_options_of_last_time(
@@ -126,7 +126,7 @@ def test_several_languages(shares: dict[str, float], named: str | None) -> None:
 
 def read(docs: Path, kept: Path, options: str = "") -> tuple[list[str], list[str]]:
     """The names of the files that were read, and all texts."""
-    sites = PageSites.find({docs: docs})
+    sites = PageSites({}, find_sites([docs]))
     files = [FoundFile(path, docs, path.name, explicit=False) for path in sorted(docs.glob("*.md"))]
     names: list[str] = []
 
