@@ -52,7 +52,8 @@ def request_telemetry(context: LambdaContext, correlation_id: str | None) -> Ite
 
     Powertools' decorators keep both for the whole process, which would mix the requests of several threads.
     """
-    token = _REQUEST.set(_new_metrics())
+    values = _new_metrics()
+    token = _REQUEST.set(values)
     logger.thread_safe_append_keys(
         cold_start=not _WARM.is_set(),
         function_name=context.function_name,
@@ -67,14 +68,14 @@ def request_telemetry(context: LambdaContext, correlation_id: str | None) -> Ite
             _new_metrics().add_cold_start_metric(context)
         yield
     finally:
-        _write(_request_metrics())
+        _write(values)
         logger.thread_safe_clear_keys()
         _REQUEST.reset(token)
 
 
 def add_metric(name: str, unit: MetricUnit, value: float) -> None:
     """Add a metric of this request; outside of ``request_telemetry`` it is lost."""
-    _request_metrics().add_metric(name, unit, value)
+    (_REQUEST.get() or _new_metrics()).add_metric(name, unit, value)
 
 
 def observe(answer: Answer, *, protocol: str, first_text_ms: float | None = None) -> None:
@@ -151,10 +152,6 @@ def _count(name: str, **dimensions: str) -> None:
 def _new_metrics(**dimensions: str) -> EphemeralMetrics:
     every = {**metrics.default_dimensions, **dimensions}
     return EphemeralMetrics(service=SERVICE, namespace=metrics.namespace, default_dimensions=every)
-
-
-def _request_metrics() -> EphemeralMetrics:
-    return _REQUEST.get() or _new_metrics()
 
 
 def _write(values: EphemeralMetrics) -> None:
