@@ -74,7 +74,10 @@ def _clause(name: str, wanted: object, known: Mapping[str, str]) -> Where:
         values = [_scalar(name, value, kind) for value in wanted]
         if not values or len({type(value) for value in values}) != 1:
             raise InvalidParameter(f"filters.{name} must be {_ACCEPTED}")
-        return _list_clause(name, values, kind)
+        clause = {name: {"$in": values}}
+        # Chroma confuses these whole numbers with one of the fractions.
+        cut = {math.trunc(value) for value in values if _is_fraction(value)} - set(values)
+        return {"$and": [clause, {name: {"$nin": sorted(cut)}}]} if cut and kind in _WIDE else clause
     return _comparison_clause(name, "$eq", _scalar(name, wanted, kind), kind)
 
 
@@ -107,13 +110,6 @@ def _comparison_clause(name: str, sign: str, value: str | float, kind: str) -> W
     if compare(cut, value):
         return {"$or": [clause, {name: {"$eq": cut}}]}
     return {"$and": [clause, {name: {"$ne": cut}}]}
-
-
-def _list_clause(name: str, values: Sequence[str | float], kind: str) -> Where:
-    """Return "any of ``values``", without the whole numbers that Chroma confuses with one of them."""
-    clause = {name: {"$in": list(values)}}
-    cut = {math.trunc(value) for value in values if _is_fraction(value)} - set(values)
-    return {"$and": [clause, {name: {"$nin": sorted(cut)}}]} if cut and kind in _WIDE else clause
 
 
 def _scalar(name: str, value: object, kind: str) -> str | int | float | bool:

@@ -28,16 +28,15 @@ class Coverage:
     threshold: float
 
     def __call__(self, found: SearchResult, question: Question) -> Proceed | Decline:
-        hits = found.hits
         threshold = self.threshold if question.threshold is None else question.threshold
         count = min(self.count, question.top_k or self.count)
         if question.filters:
-            count = min(count, max(1, len(hits)))
-        passed = sum(hit.parts["dense"] >= threshold for hit in hits)
+            count = min(count, max(1, len(found.hits)))
+        passed = sum(hit.parts["dense"] >= threshold for hit in found.hits)
         if passed < count:
             covering = "1 chunk covers" if passed == 1 else f"{passed} chunks cover"
             return Decline(f"{covering} the question (cosine >= {threshold:g}), {count} needed")
-        return Proceed(hits, passed, found.evidence)  # a chunk below the threshold may hold the answer's very words
+        return Proceed(found.hits, passed, found.evidence)  # a chunk below it may hold the very words
 
 
 @dataclass(frozen=True, slots=True)
