@@ -1,8 +1,8 @@
 """The table of a chunk's quotable units: their places in its text and in its tokens.
 
 One row a unit, uint16: characters ``START`` to ``END``; those of its lead (``LEAD_START`` to ``LEAD_END``, equal where
-it has none); its ``KIND``; its tokens from ``FIRST_TOKEN`` to ``END_TOKEN``, and its
-lead's. Tokens count from the first one of the title on, as in ``Match.similarities``.
+it has none); its ``KIND``; its tokens from ``FIRST_TOKEN`` to ``END_TOKEN``, and its lead's. Tokens count from the
+first one of the title on, as in ``Match.similarities``.
 """
 
 from __future__ import annotations

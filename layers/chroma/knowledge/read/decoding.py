@@ -35,9 +35,7 @@ is guessed: in a table with few words "Köln" in Windows-1252 is taken for Big5.
 def file_bytes(path: Path) -> bytes:
     """Return the content of the file at one moment, whoever writes to it meanwhile.
 
-    Raises:
-        OSError: it cannot be read, or was being written all the time.
-        ValueError: it is a pipe or a device.
+    OSError: it cannot be read, or was being written all the time. ValueError: it is a pipe or a device.
     """
     for _ in range(READ_TRIES):
         with open(path, "rb", opener=_without_waiting) as file:

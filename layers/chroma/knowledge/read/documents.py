@@ -178,9 +178,7 @@ def read(
     A document's ``doc_id`` is its own (``doc_id`` or ``id``), else its path without suffix: with the given folder's
     name in front if two folders would give the same, and with its suffix if that is still taken.
 
-    Raises:
-        SourceUnreadable: one of ``paths`` does not exist.
-        IndexNotWritten: ``texts`` takes no more.
+    SourceUnreadable: one of ``paths`` does not exist. IndexNotWritten: ``texts`` takes no more.
     """
     files: list[FoundFile] = []
     outcomes = _Outcomes(TextFile(texts))

@@ -17,8 +17,6 @@ from markdown_it.utils import EnvType
 MAX_HEADING_CHARS = 200
 """A longer "heading" is a paragraph that somebody put a ruler under (``text\\n---``): it is read as text."""
 
-_MAX_HEADING_SOURCE_CHARS = 10 * MAX_HEADING_CHARS  # with the addresses of links; reading inline markup is slow
-
 _BLOCKS = MarkdownIt("commonmark").enable("table")
 _BLOCKS.core.ruler.enableOnly(["normalize", "block"])
 _INLINE = MarkdownIt("commonmark")
@@ -79,7 +77,8 @@ def _leaf(token: Token, following: Sequence[Token], env: EnvType) -> Block:
     first, end = _lines(token)
     if token.type == "heading_open":
         source = following[0].content
-        title, named = _plain(source, env) if len(source) <= _MAX_HEADING_SOURCE_CHARS else (source, False)
+        # With the addresses of links it may be longer; reading inline markup is slow.
+        title, named = _plain(source, env) if len(source) <= 10 * MAX_HEADING_CHARS else (source, False)
         if len(title) <= MAX_HEADING_CHARS:
             return Block("heading", first, end, level=int(token.tag[1]), title=title, named=named)
         return Block("paragraph", first, end)

@@ -89,9 +89,9 @@ class LateInteractionSearch:
     ) -> SearchResult:
         """Return the ``k`` best chunks for the question ``views[0]``, with its other views, within ``where``.
 
-        ``fetch`` returns the chunks of the given numbers, in that order.
-        In a conversation it is ranked with the turns before it and without, since a question may depend on them or not.
-        The ranking with more evidence counts. SearchFailed: the filter is malformed, or Chroma failed.
+        ``fetch`` returns the chunks of the given numbers, in that order. In a conversation a question is ranked with
+        the turns before it and without, as it may depend on them: the ranking with more evidence counts. SearchFailed:
+        the filter is malformed, or Chroma failed.
         """
         views = [replace(view, text=question_text(view.text)) for view in views]
         respelt = self._words.correct_spelling(views[0].text)

@@ -62,11 +62,8 @@ def matched_words(
 ) -> tuple[Span, ...]:
     """Return the words of a chunk's text that match the question's tokens.
 
-    Args:
-        match: the chunk's match, with the title's tokens first.
-        asked: idf of the question's tokens, shape (m,).
-        held: idf of the text's tokens without the title's, shape (tokens,).
-        spans: characters of the text's tokens, shape (tokens, 2).
+    ``asked`` is the idf of the question's tokens, shape (m,), ``held`` that of the text's n tokens without the title's,
+    shape (n,); ``spans`` are the characters of these, shape (n, 2).
     """
     met = match.similarities[:, match.title_tokens :]
     if met.shape[1] != len(spans) or not met.size:

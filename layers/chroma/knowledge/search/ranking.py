@@ -15,8 +15,7 @@ from knowledge.search.tokens import ProjectedQuestion
 
 LATE_WEIGHT = np.float32(3)
 _PARTS = 2 + LATE_WEIGHT
-"""``base`` has two cosines: with it a score is a mean cosine (``knowledge.search.late_interaction`` has the
-formula)."""
+"""``base`` has two cosines: divided by this a score is a mean cosine, as in ``knowledge.search.late_interaction``."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -2,8 +2,7 @@
 
 Each signal is standardised by its mean and standard deviation over background questions to the same index
 (``knowledge.build.calibrate``). A logistic regression joins them: the score is the log odds that the index answers the
-question.
-``tools/research/refusal.py`` fitted the weights; docs/evidence/retrieval.md says how the signals were chosen.
+question. ``tools/research/refusal.py`` fitted the weights; docs/evidence/retrieval.md says how the signals were chosen.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from knowledge.cut.units import END, END_TOKEN, FIRST_TOKEN, KIND, START, UnitKi
 from knowledge.model.values import Chunk, ChunkSupport, Claim, ClaimSupport, TokenEmbedder
 from knowledge.search.candidates import StoredTokens
 from knowledge.search.terms import Terms, WordStatistics
-from knowledge.search.tokens import CodeStore, QuestionCodes
+from knowledge.search.tokens import QuestionCodes
 from knowledge.search.wording import (
     NOT,
     REACH,
@@ -74,8 +74,7 @@ class ParsedClaim:
 
     ``tokens`` are its own among those of all claims, ``idf`` theirs, ``heavy`` the places of the heavier half. Each
     pair of neighbouring stems has the lower idf of the two in ``pairs``: a common word beside a rare one is not rare.
-    ``names`` and ``numbers`` are those that the question does not have, without the results of
-    calculations that are shown.
+    ``names`` and ``numbers`` are those that the question does not have, without results of calculations that are shown.
     """
 
     wording: Wording
@@ -168,11 +167,12 @@ class ClaimComparison:
             for claim, bounds in zip(claims, pairwise(cuts), strict=True)
         ]
         met = codes.interact(questions.ask(joined, reading), stored.rows)
-        wordings = [letters(f"{chunk.title}\n{chunk.section}\n", chunk.text, lexical.terms) for chunk in chunks]
-        self._chunks = [
-            ComparedChunk(wording, best, met.of(place)[codes.order.row(row)], _units(codes, row))
-            for place, (best, row, wording) in enumerate(zip(met.best(), stored.rows.tolist(), wordings, strict=True))
-        ]
+        self._chunks: list[ComparedChunk] = []
+        for place, (chunk, best, row) in enumerate(zip(chunks, met.best(), stored.rows.tolist(), strict=True)):
+            wording = letters(f"{chunk.title}\n{chunk.section}\n", chunk.text, lexical.terms)
+            table = codes.units.row(row).astype(np.int64)
+            table = table[table[:, END_TOKEN] > table[:, FIRST_TOKEN]]  # the units that have a token
+            self._chunks.append(ComparedChunk(wording, best, met.of(place)[codes.order.row(row)], table))
 
     def support(self) -> tuple[ClaimSupport, ...]:
         """Return the support of all chunks for each claim."""
@@ -292,9 +292,3 @@ def _differences(one: ParsedClaim, places: Sequence[UnitWording], years: Set[str
     )
     negated = NOT in unit.keys and NOT not in one.wording.stems
     return len(numbers - unit.around.union(unit.keys)) + negated
-
-
-def _units(codes: CodeStore, row: int) -> NDArray[np.int64]:
-    """Return the row's units that have a token."""
-    table = codes.units.row(row).astype(np.int64)
-    return table[table[:, END_TOKEN] > table[:, FIRST_TOKEN]]

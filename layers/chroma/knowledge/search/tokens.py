@@ -27,6 +27,21 @@ from knowledge.cut.units import COLUMNS
 from knowledge.model.values import EncodedQuestion, Match, Matrix, TextEncoding, Vector
 from knowledge.search.arrays import Ragged, load_array, save_array
 
+WINDOWS_NAME = "windows"
+SCALES_NAME = "window_scales"
+
+WINDOW_TOKENS = 40
+STEPS = 7
+"""On either side of 0, of the largest number of a window: half a byte."""
+BITS = 96
+CODES_NAME = "codes"
+ORDER_NAME = "token_order"
+TITLES_NAME = "title_tokens.npy"
+UNITS_NAME = "units"
+PIECES_NAME = "pieces"
+PROJECTION_NAME = "projection.npy"
+IDF_NAME = "idf.npy"
+
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ChunkTokens:
@@ -44,14 +59,6 @@ class ChunkTokens:
     order: NDArray[np.uint16]
     title_tokens: int
     units: NDArray[np.uint16]
-
-
-WINDOWS_NAME = "windows"
-SCALES_NAME = "window_scales"
-
-WINDOW_TOKENS = 40
-STEPS = 7
-"""On either side of 0, of the largest number of a window: half a byte."""
 
 
 def window_vectors(tokens: NDArray[np.float32]) -> Matrix:
@@ -98,16 +105,6 @@ class WindowStore:
         steps = (values >> 4).astype(np.float32) @ vector[:half] + (values & 15).astype(np.float32) @ vector[half:]
         cosines = (steps - 8 * vector.sum()) * scales
         return np.clip(np.maximum.reduceat(cosines, starts), -1, 1)
-
-
-BITS = 96
-CODES_NAME = "codes"
-ORDER_NAME = "token_order"
-TITLES_NAME = "title_tokens.npy"
-UNITS_NAME = "units"
-PIECES_NAME = "pieces"
-PROJECTION_NAME = "projection.npy"
-IDF_NAME = "idf.npy"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
