@@ -1,6 +1,6 @@
 """The search for files to read in folders: in a fixed order, each once, none outside the given folders.
 
-Left out are what the user's gitignore rules exclude, and folders that programs generate.
+The user's gitignore rules, and folders that programs generate, are left out.
 """
 
 from __future__ import annotations

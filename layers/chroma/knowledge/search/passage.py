@@ -48,7 +48,7 @@ def unscored_units(table: NDArray[np.uint16]) -> tuple[Span, ...]:
 
 
 def score_units(match: Match, weights: NDArray[np.float32]) -> tuple[Span, ...]:
-    """Return the units of a chunk with their scores; ``weights`` are those of the question's tokens, shape (m,)."""
+    """Return the units of a chunk with their scores; ``weights`` belong to the question's tokens, shape (m,)."""
     spans = []
     for row in match.units.astype(np.int64):
         if row[KIND] != UnitKind.HEADING:

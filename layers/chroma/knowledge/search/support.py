@@ -115,8 +115,8 @@ def known_words(text: str, read: Wording) -> frozenset[str]:
 class ComparedChunk:
     """A chunk beside the m tokens of all claims.
 
-    ``best`` is the cosine of each token's best match in it, shape (m,); ``met`` are those of its tokens in their order,
-    (tokens, m); ``table`` has its u units.
+    ``best`` is the cosine of each token's best match in it, shape (m,); ``met`` has the cosines of all of its
+    tokens in their order, shape (tokens, m); ``table`` has its u units.
     """
 
     letters: ChunkWording
