@@ -72,8 +72,8 @@ def test_the_first_question_of_no_environment_parses_a_bundle_or_opens_a_connect
         made = before_a_snapshot(table.url)
         assert (parsed, table.connections) == ([str(trusted / "server.pem")], 0)
         for restored in range(1, ENVIRONMENTS + 1):
-            made.renew()
             table.calls.clear()
+            made.renew()
             with made.guard.question():
                 assert made.memory.recall("s" * 22, limit=5) == ()
                 assert made.cache.get("key") is None
