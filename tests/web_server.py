@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from documents.crawl.client import World
+from documents.crawl.client import SystemAccess
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
@@ -203,9 +203,9 @@ class FakeMachine:
         self._time = 0.0
 
     @property
-    def world(self) -> World:
+    def system(self) -> SystemAccess:
         """What to hand to a crawl."""
-        return World(clock=self._clock, sleep=self._sleep, now=lambda: NOW)
+        return SystemAccess(clock=self._clock, sleep=self._sleep, now=lambda: NOW)
 
     def _clock(self) -> float:
         self._time += self.tick_s

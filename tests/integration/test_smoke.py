@@ -15,12 +15,12 @@ from moto import mock_aws
 from smoke import lifecycle
 from smoke.__main__ import main
 from smoke.api_checks import API_CHECKS
-from smoke.aws_checks import AFTER, BEFORE
+from smoke.aws_checks import AFTER_API, BEFORE_API
 from smoke.stack import Failed, Patience, Result, Stack, open_stack, run_checks
 
 pytestmark = pytest.mark.slow
 
-NAMES = [check.name for check in (*BEFORE, *API_CHECKS, *AFTER)]
+NAMES = [check.name for check in (*BEFORE_API, *API_CHECKS, *AFTER_API)]
 IMPATIENT = Patience(seconds=0)
 SAMCONFIG = f"""version = 0.1
 [default.global.parameters]
@@ -126,7 +126,7 @@ def test_a_request_that_is_throttled_is_sent_again(world: World) -> None:
 def test_without_snapstart_by_choice_nothing_is_missed(world: World) -> None:
     world.account.change("lambda.GetFunctionConfiguration", lambda found: found.update(SnapStart={"ApplyOn": "None"}))
     stack = replace(world.stack(), parameters={"SnapStart": "off"})
-    assert [result.status for result in run_checks(BEFORE, stack)] == ["ok", "skipped"]
+    assert [result.status for result in run_checks(BEFORE_API, stack)] == ["ok", "skipped"]
 
 
 def lambda_says(**fields: Any) -> Callable[[World], None]:
@@ -197,7 +197,9 @@ def test_each_check_fails_when_its_subject_is_wrong(
     world: World, name: str, break_it: Callable[[World], None], seen: str
 ) -> None:
     break_it(world)
-    [result] = run_checks([check for check in (*BEFORE, *API_CHECKS, *AFTER) if check.name == name], world.stack())
+    [result] = run_checks(
+        [check for check in (*BEFORE_API, *API_CHECKS, *AFTER_API) if check.name == name], world.stack()
+    )
     assert (result.status, bool(result.look)) == ("failed", True)
     assert seen in result.seen
 
@@ -214,7 +216,7 @@ def test_the_namespace_is_the_function_s_own(world: World) -> None:
     variables = {"RAG_PROFILE": "waypoint", "POWERTOOLS_METRICS_NAMESPACE": "RagService/smoked"}
     world.account.change("lambda.GetFunctionConfiguration", lambda f: f["Environment"].update(Variables=variables))
     assert world.stack().api.ask("Which permits are there?").status == 200
-    [*_, result] = run_checks(AFTER, world.stack())
+    [*_, result] = run_checks(AFTER_API, world.stack())
     assert result.seen == "TotalMs in RagService/smoked has no value after 0 s"
 
 
@@ -230,7 +232,7 @@ def test_what_comes_late_is_waited_for(world: World) -> None:
             world.account.log_restore(world.group, "1", 700)
 
     patient = Patience(seconds=300, pause_s=10, clock=lambda: now[0], sleep=sleep)
-    [result] = run_checks(AFTER[:1], replace(world.stack(), patience=patient))
+    [result] = run_checks(AFTER_API[:1], replace(world.stack(), patience=patient))
     assert (result.status, slept) == ("ok", [10, 10, 10])
 
 
@@ -238,7 +240,9 @@ def test_efs_and_a_stack_without_a_table_skip_what_they_have_not(world: World) -
     lambda_says(FileSystemConfigs=[{"Arn": "", "LocalMountPath": "/mnt/index"}])(world)
     stack = world.stack()
     outputs = {name: value for name, value in stack.outputs.items() if name != "TableName"}
-    checks = [c for c in (*BEFORE, *API_CHECKS, *AFTER) if c.name in ("SnapStart on", "feedback", AFTER[0].name)]
+    checks = [
+        c for c in (*BEFORE_API, *API_CHECKS, *AFTER_API) if c.name in ("SnapStart on", "feedback", AFTER_API[0].name)
+    ]
     results = run_checks(checks, replace(stack, outputs=outputs))
     assert [result.status for result in results] == ["skipped"] * 3
 

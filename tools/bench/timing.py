@@ -1,4 +1,4 @@
-"""Times of retrieval, whole answers and the claim check in this process, measured in turns."""
+"""Benchmarks of retrieval, whole answers and the claim check, in this process."""
 
 from __future__ import annotations
 
@@ -72,9 +72,10 @@ def measure_retrieval(index_folder: Path, questions: Sequence[str]) -> str:
 
 
 def measure_answers(folder: Path) -> str:
-    """Return the table of retrieval and whole answers beside embedding the question, for the index in ``folder``.
+    """Return the table of retrieval and answers beside embedding the question, for the 10,000 chunks in ``folder``.
 
-    The questions are about random sections of the index, in the words of their headings.
+    The calls take turns, question by question. The questions are about random sections of the index, in the words of
+    their headings.
     """
     service = build_application(load(Settings, {"INDEX_URI": str(folder)}))
     pipeline = service.pipeline

@@ -1,6 +1,7 @@
-"""Statistics of questions and their 95 % intervals. Rows are float arrays of shape (n, 2), one row a question.
+"""Statistics of questions and their 95 % intervals.
 
-numpy is imported late: ``ragctl --help`` names the metrics and needs none of it.
+Rows are float arrays of shape (n, 2), one row a question; each statistic says which two values it takes. numpy is
+imported late: ``ragctl --help`` names the metrics and needs none of it.
 """
 
 from __future__ import annotations

@@ -28,13 +28,13 @@ from rag.wiring.tables import Tables
 FOLDER = Path(".index/evaluations")
 DIGEST_CHARS = 16
 FORMAT = 1
-"""The version of ``RunResult`` in the file."""
+"""Raise it when ``RunResult`` changes: older results are then asked again."""
 _IRRELEVANT_SETTINGS = {"index_uri", "store_path", "store_wait_s", "table_name", "table_endpoint", "prompts_dir"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
-    """The service's result for a question, independent of the labels.
+    """The service's result for a question, without its labels: corrected ones ask nothing again.
 
     ``reply`` is the body of ``POST /api/query``; empty if ``failed`` holds an error's code. ``found`` are the names
     (in lower case) of each passage of the search, best first; ``cited`` the names of each cited passage. ``llm`` counts

@@ -74,7 +74,7 @@ def _calibrate(
     from knowledge.build.calibrate import background_scores
     from knowledge.build.labels import labels_of, with_labels
     from knowledge.build.write import write_labels
-    from knowledge.search.signals import QUANTILE, Calibration
+    from knowledge.search.signals import BAR_QUANTILE, Calibration
     from rag.wiring.application import build_application
 
     folder = None if dry_run else require_folder(settings, instead=INSTEAD)
@@ -100,7 +100,7 @@ def _calibrate(
     if changed != manifest and folder is not None:
         changed = write_labels(folder, wanted, version=manifest.version)
     after = Calibration.load(changed.calibration)
-    bar, measured = after.bar if after else known.bar, float(np.quantile(background, QUANTILE))
+    bar, measured = after.bar if after else known.bar, float(np.quantile(background, BAR_QUANTILE))
     report = {
         "index": settings.index_place,
         "version": changed.version,

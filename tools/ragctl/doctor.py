@@ -266,7 +266,7 @@ def doctor(
     index: IndexDir = None,
     as_json: Json = False,
 ) -> int:
-    """Check Python, packages, model, index, LLM and port; exit status 1 if a check fails."""
+    """Check Python, packages, model, index, store, LLM and port; exit status 1 if a check fails."""
     settings = read_settings(index=index, profile=profile)
     results = list(run_checks(settings, port=port))
     ok = all(result["ok"] for result in results)

@@ -1,5 +1,7 @@
 """Write ``remarks.npy``: vectors of labelled utterances, by which the service tells remarks from questions.
 
+A remark is a greeting, thanks, "who are you?" and the like.
+
 ``python -m research.remarks CLINC.json HWU``. CLINC.json is ``data/data_full.json`` of github.com/clinc/oos-eval
 (Larson et al., 2019, CC BY 3.0). HWU is a checkout of github.com/xliuhw/NLU-Evaluation-Data (Liu et al., 2019, CC BY
 4.0), of which the annotated test sets are read. No utterance is part of this repository.

@@ -1,6 +1,6 @@
 """Fit the weights of ``knowledge.search.support``, which tell supported statements from others.
 
-``python -m research.support DATA [LABELLED.jsonl ...]``: ``DATA`` is the folder of ../shared/data.
+``python -m research.support DATA [LABELLED.jsonl ...]``: ``DATA`` is the folder ``../shared/data``.
 ``.index/support`` keeps the indexes.
 
 The statements come from a folder in BEIR's layout, or of Markdown pages: true ones with their passage, the same with a
@@ -37,7 +37,7 @@ INDEXES = Path(".index/support")
 TAKEN, WRITTEN, REPLY = "taken from the passage", "written by people", "reply of a language model"
 AS_IT_IS, ELSEWHERE = "as it is", "another, similar passage"
 SAMPLE = 300
-"""Statements of a source that has no answers by people, or more than ten times as many."""
+"""Statements drawn from a source without answers by people, or with more than ten times as many."""
 FITTED = "clapnq_dev"
 LABELLED_WEIGHT, ALTERED_SHARE = 200, 0.35
 """The weight of a labelled set, and the share of altered statements in the weight of its false ones."""

@@ -15,7 +15,7 @@ import boto3  # type: ignore[import-untyped]
 from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
 
 from smoke.api_checks import API_CHECKS
-from smoke.aws_checks import AFTER, BEFORE
+from smoke.aws_checks import AFTER_API, BEFORE_API
 from smoke.lifecycle import DELETION_CHECKS, STAYS, UPDATE_CHECKS, Run, before_deletion, before_update, deployment
 from smoke.stack import OFF_TOPIC, Aws, Failed, Patience, Result, Stack, open_stack, run_checks
 
@@ -85,7 +85,7 @@ def _run_checks(stack: Stack, options: argparse.Namespace, run: Run, config: Pat
     if options.update:
         update = before_update(stack, (*deployment(stack.name, config), *region), run)
         yield from run_checks(UPDATE_CHECKS, update)
-    yield from run_checks((*BEFORE, *API_CHECKS, *AFTER), stack)
+    yield from run_checks((*BEFORE_API, *API_CHECKS, *AFTER_API), stack)
 
 
 def _parse_options(arguments: Sequence[str] | None) -> argparse.Namespace:

@@ -41,7 +41,7 @@ def snapstart_on(stack: Stack) -> str:
 def restore_logged(stack: Stack) -> str:
     """The log has the restore times of the version since it was published.
 
-    A version that has just been published has restored at least once: to answer the checks before this one.
+    A version that was just published has restored at least once, because the API checks called it.
     """
     live = stack.configuration()
     _skip_without_snapshots(stack, live)
@@ -78,11 +78,11 @@ def metrics_visible(stack: Stack) -> str:
     return f"{METRIC} in {namespace} has {count:.0f} values"
 
 
-BEFORE = (
+BEFORE_API = (
     Check("version active", version_active, "the stack's events; `aws lambda get-function-configuration`"),
     Check("SnapStart on", snapstart_on, "the init of this version in the function's log; SnapStart in the template"),
 )
-AFTER = (
+AFTER_API = (
     Check("restore time in the log", restore_logged, "LoggingConfig (JSON, SystemLogLevel INFO); call it once cold"),
     Check("metrics visible", metrics_visible, "lines with `_aws` in the function's log; a longer --wait"),
 )

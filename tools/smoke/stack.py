@@ -1,4 +1,4 @@
-"""A deployed stack and its API, the checks of it, and the time that they wait."""
+"""What the smoke checks share: the deployed stack and its API, how a check runs, and how long it waits."""
 
 from __future__ import annotations
 

@@ -32,12 +32,12 @@ _HEADING = re.compile(r"(={1,6}|#{1,6})\s+(\S.*)$")
 _DELIMITER = re.compile(r"(-{4,}|\.{4,}|={4,}|\*{4,}|_{4,}|\+{4,}|/{4,}|--|```\w*)\s*$")
 _TABLE = re.compile(r"([|!,:])={3,}\s*$")
 _BLOCK_ATTRIBUTES = re.compile(r"\[(\[[^\[\]]*\]|[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*)\]\s*$")
-_BREAKS_OFF = re.compile(
+_ENDS_PARAGRAPH = re.compile(
     r"\[[a-z]+,[^\[\]]*\]$"
 )  # ends a paragraph, as in Asciidoctor: nine times in Couchbase's pages
 _ANCHOR = re.compile(r"\[\[([\w:.-]+)|^[^,]*#([\w:.-]+)|\bid=\"?([\w:.-]+)")
 # Rulers and comments; include, ifdef, toc, video: nothing to read.
-_SILENT = re.compile(r"'''|<<<|//(?!/)|(?!image)[a-z]+::[^\s\[\]]*\[.*\]\s*$")
+_IGNORED_LINE = re.compile(r"'''|<<<|//(?!/)|(?!image)[a-z]+::[^\s\[\]]*\[.*\]\s*$")
 _CONDITION = re.compile(r"(?:ifn?def|ifeval)::[^\[]*\[(.+)\]\s*$|endif::")
 _ITEM = re.compile(r"\s*(\*{1,5}|-|\.{1,5}|\d+\.|<(?:\d+|\.)>)\s+(\S.*)$")
 _TERM = re.compile(r"\s*((?!//)\S.*?)(:{2,4}|;;)(?:\s+(.*))?$")
@@ -124,11 +124,11 @@ class _BlockReader:
         elif condition := _CONDITION.match(line):
             if condition[1]:
                 self._read_text_line(condition[1])
-        elif _SILENT.match(line):
+        elif _IGNORED_LINE.match(line):
             pass
         elif (heading := _HEADING.match(line)) and not self._paragraph:
             self._add_heading(heading[1], heading[2])
-        elif (_BREAKS_OFF if self._paragraph else _BLOCK_ATTRIBUTES).match(line):
+        elif (_ENDS_PARAGRAPH if self._paragraph else _BLOCK_ATTRIBUTES).match(line):
             self._end_paragraph()
             self._style = f"{self._style},{line[1:-1]}" if self._style else line[1:-1]
         elif (title := _TITLE.match(line)) and not self._paragraph and not _ITEM.match(line):
@@ -200,7 +200,7 @@ class _BlockReader:
         self._add(shown if item or quoted is None else _quote([shown], quoted), item=bool(item))
 
     def _add(self, block: str, *, item: bool = False) -> None:
-        """Return add a block, within the open list item if it is attached to it."""
+        """Add a block, within the open list item if it is attached to it."""
         if not item and not self._attached:
             self._end_lists()
         self._awaits_body = False

@@ -21,7 +21,7 @@ MAX_XML_BYTES = 64 * 1024 * 1024
 """Of all parts that are XML, which lxml holds in memory as trees."""
 
 _ROW_EMU = 300_000  # 8 mm: shapes that begin within it stand side by side
-_FURNITURE = (PP_PLACEHOLDER.SLIDE_NUMBER, PP_PLACEHOLDER.DATE, PP_PLACEHOLDER.FOOTER, PP_PLACEHOLDER.HEADER)
+_HEADERS_AND_FOOTERS = (PP_PLACEHOLDER.SLIDE_NUMBER, PP_PLACEHOLDER.DATE, PP_PLACEHOLDER.FOOTER, PP_PLACEHOLDER.HEADER)
 _BODIES = (PP_PLACEHOLDER.BODY, PP_PLACEHOLDER.OBJECT)
 _MAX_SHAPE_DEPTH = 20
 _P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
@@ -41,7 +41,7 @@ def convert(data: bytes) -> Converted:
     slides = list(enumerate(Presentation(io.BytesIO(data)).slides, 1))
     equations = Equations()
     for _, slide in slides:
-        _lay_open(slide._element, equations)
+        _expose_shapes(slide._element, equations)
     hidden = [str(number) for number, slide in slides if slide._element.get("show") in ("0", "false")]
     parts = [part for number, slide in slides if str(number) not in hidden and (part := _slide(slide, number))]
     if not parts:
@@ -50,7 +50,7 @@ def convert(data: bytes) -> Converted:
     return Converted(compose("\n\n".join(parts), title=title), (*caveats, *equations.caveats))
 
 
-def _lay_open(slide: Any, equations: Equations) -> None:
+def _expose_shapes(slide: Any, equations: Equations) -> None:
     """Move the first shapes of alternatives, and equations' text, to where python-pptx sees them."""
     for alternatives in list(slide.iter(f"{_MC}AlternateContent")):
         shapes = next(
@@ -94,7 +94,7 @@ def _blocks(shape: Any, depth: int) -> Iterator[str]:
         with suppress(ValueError, NotImplementedError):  # python-pptx does not know all kinds of them
             yield from _chart(shape.chart)
     elif shape.has_text_frame:
-        if not (shape.is_placeholder and shape.placeholder_format.type in _FURNITURE):
+        if not (shape.is_placeholder and shape.placeholder_format.type in _HEADERS_AND_FOOTERS):
             is_body = shape.is_placeholder and shape.placeholder_format.type in _BODIES
             yield _items(shape.text_frame) if is_body else _plain(shape.text_frame)
     else:

@@ -1,6 +1,6 @@
 """Sphinx's object descriptions (``.. py:data::``, ``.. option::``, ``.. confval::``) as sections with Sphinx's ids.
 
-A section makes a heading of the entry's name, so that its text is found below it and has an address.
+Each entry gets a section with its name as the heading, so that its text is found and has an address.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _PROJECTS = frozenset({
     "state", "templatefilter", "templatetag",
 })  # fmt: skip
 """Kinds that projects add in their ``conf.py``, and whose names may be plain words. On the 32 pages of Celery, Django,
-pytest and Sphinx with such entries 67 headings are missing without them, and 280 lines stand where they say nothing."""
+pytest and Sphinx with such entries 67 headings are missing without them, and 280 lines have no context."""
 
 _SHOWS_NOTHING = frozenset({"alias", "module", "namespace", "namespace-pop", "namespace-push"})
 _CODE_NAME = re.compile(r"-{1,2}\w|\w*[_.]\w|[\w.]+\(")  # the name of an entry of unknown kind
@@ -126,7 +126,7 @@ def split_signatures(argument: str) -> list[str]:
 
 
 def entry_section(signatures: list[str], anchor: str, *, adopts: bool) -> nodes.section:
-    """Return an entry's section; an empty one that ``adopts`` takes the text behind it."""
+    """Return an entry's section; ``adopts``: an empty one takes the text that follows it."""
     heading = ", ".join(signatures)
     long = len(heading) > MAX_HEADING_CHARS
     short = (

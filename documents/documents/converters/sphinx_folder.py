@@ -1,4 +1,4 @@
-"""The other files of a Sphinx project: titles of its documents and labels, and files that a page includes.
+"""Look up other files of a page's Sphinx project: titles of documents and labels, and text that the page includes.
 
 Nothing outside of the given folder is read, no link is followed, and hidden files are passed over.
 """
@@ -58,7 +58,10 @@ class Folder:
         return [f"/{path}" for path in sorted(titles) if path.count("/") == parts and fnmatch(path, wanted)]
 
     def included(self, reference: str, within: Sequence[str]) -> str:
-        """Return an included file's text; ``""`` if it cannot be read or is ``within`` itself, the files around it."""
+        """Return an included file's text; ``""`` if it cannot be read or includes itself.
+
+        ``within`` are the files that are being included.
+        """
         if self.context is None or reference in within or len(within) > MAX_INCLUDE_DEPTH:
             return ""
         return (self.context.read_include(reference) or "").replace("\r\n", "\n")

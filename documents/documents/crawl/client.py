@@ -31,7 +31,7 @@ _ANY_ZLIB = 47  # zlib's own number for "gzip or zlib, by its header"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class World:
+class SystemAccess:
     """Clocks, sleep and name resolution, which tests replace. ``clock`` is monotonic; ``now`` is in UTC."""
 
     clock: Callable[[], float] = time.monotonic
@@ -77,13 +77,13 @@ class HttpReply:
 class Client:
     """An HTTP client for one crawl, with no cookies, no proxies of the environment and checked certificates."""
 
-    def __init__(self, *, limits: Limits, allow_hosts: frozenset[str], world: World) -> None:
-        self._limits, self._world = limits, world
+    def __init__(self, *, limits: Limits, allow_hosts: frozenset[str], system: SystemAccess) -> None:
+        self._limits, self._system = limits, system
         self._interval_s = 1 / limits.per_second
         self._next_request = float("-inf")
-        self._deadline = ReplyDeadline(world.clock)
+        self._deadline = ReplyDeadline(system.clock)
         self._bytes_left = limits.bytes_total
-        backend = GuardedBackend(allow_hosts=allow_hosts, deadline=self._deadline, resolve=world.resolve)
+        backend = GuardedBackend(allow_hosts=allow_hosts, deadline=self._deadline, resolve=system.resolve)
         self._pool = httpcore2.ConnectionPool(network_backend=backend)  # certificates are checked by default
 
     def __enter__(self) -> Client:
@@ -131,9 +131,9 @@ class Client:
     def _request_with_retries(self, url: str, headers: Mapping[str, str], max_bytes: int) -> HttpReply:
         attempt = 1
         while True:
-            if (wait_s := self._next_request - self._world.clock()) > 0:
-                self._world.sleep(wait_s)
-            self._next_request = self._world.clock() + self._interval_s
+            if (wait_s := self._next_request - self._system.clock()) > 0:
+                self._system.sleep(wait_s)
+            self._next_request = self._system.clock() + self._interval_s
             try:
                 reply = self._request(url, headers, max_bytes)
             except FetchError as exc:
@@ -150,7 +150,7 @@ class Client:
         wait_s = self._retry_after_s(retry_after, default=2.0 ** (attempt - 1))
         if attempt >= TRIES or wait_s > MAX_RETRY_AFTER_S:
             return False
-        self._world.sleep(wait_s)
+        self._system.sleep(wait_s)
         return True
 
     def _retry_after_s(self, retry_after: str, *, default: float) -> float:
@@ -162,7 +162,7 @@ class Client:
         except ValueError:
             return default
         date = date if date.tzinfo else date.replace(tzinfo=UTC)
-        return max(0.0, (date - self._world.now()).total_seconds())
+        return max(0.0, (date - self._system.now()).total_seconds())
 
     def _request(self, url: str, headers: Mapping[str, str], max_bytes: int) -> HttpReply:
         timeout_s = self._limits.timeout_s

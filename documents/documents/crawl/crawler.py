@@ -13,7 +13,7 @@ from filelock import FileLock, Timeout
 
 from documents.crawl.addresses import WebOrigin, page_name, parse_address, short_hash
 from documents.crawl.cache import Cache, Entry
-from documents.crawl.client import ByteLimitReached, Client, FetchError, World
+from documents.crawl.client import ByteLimitReached, Client, FetchError, SystemAccess
 from documents.crawl.content import HTML
 from documents.crawl.frontier import ANOTHER_HOST, Frontier, Scope
 from documents.crawl.robots import RobotsRules, RobotsUnavailable, fetch_rules, robots_url
@@ -35,7 +35,7 @@ def crawl(
     limits: Limits,
     allow_hosts: frozenset[str] = frozenset(),
     on_progress: OnProgress | None = None,
-    world: World | None = None,
+    system: SystemAccess | None = None,
 ) -> CrawlResult:
     """Fetch the pages of a sitemap, the pages of a folder, or one page.
 
@@ -51,7 +51,9 @@ def crawl(
     folder.mkdir(parents=True, exist_ok=True)
     try:
         with FileLock(folder / ".lock", timeout=0):
-            return _crawl(start, Cache(folder), limits, allow_hosts, on_progress or _ignore_progress, world or World())
+            return _crawl(
+                start, Cache(folder), limits, allow_hosts, on_progress or _ignore_progress, system or SystemAccess()
+            )
     except Timeout as exc:
         raise Unreadable(f"{start} is being read by another ragctl: wait until it is done") from exc
 
@@ -61,15 +63,15 @@ def _ignore_progress(_fetched: int, _total: int | None) -> None:
 
 
 def _crawl(
-    start: str, cache: Cache, limits: Limits, allow_hosts: frozenset[str], on_progress: OnProgress, world: World
+    start: str, cache: Cache, limits: Limits, allow_hosts: frozenset[str], on_progress: OnProgress, system: SystemAccess
 ) -> CrawlResult:
-    with Client(limits=limits, allow_hosts=allow_hosts, world=world) as client:
+    with Client(limits=limits, allow_hosts=allow_hosts, system=system) as client:
         try:
             rules = fetch_rules(client, start)
         except RobotsUnavailable as exc:
             return _cached_result(start, exc, cache)
         client.slow_down(rules.delay_s)
-        crawler = Crawler(start=start, client=client, cache=cache, rules=rules, limits=limits, world=world)
+        crawler = Crawler(start=start, client=client, cache=cache, rules=rules, limits=limits, system=system)
         crawler.run(on_progress)
     visits = list(crawler.pages.values())
     pages = _result_pages(visits, modified=crawler.frontier.modified, cache=cache)
@@ -102,10 +104,10 @@ class Crawler:
     """One crawl in progress. ``pages`` has the pages by address, in the order of discovery."""
 
     def __init__(
-        self, *, start: str, client: Client, cache: Cache, rules: RobotsRules, limits: Limits, world: World
+        self, *, start: str, client: Client, cache: Cache, rules: RobotsRules, limits: Limits, system: SystemAccess
     ) -> None:
         self.pages: dict[str, VisitedPage] = {}
-        self._start, self._rules, self._limits, self._world = start, rules, limits, world
+        self._start, self._rules, self._limits, self._system = start, rules, limits, system
         self._client, self._cache = client, cache
         self._scope = Scope(start)
         self._failed: list[FetchFailure] = []
@@ -157,7 +159,7 @@ class Crawler:
         redirect = self._scope.redirect_start if is_start else self._redirect
         try:
             visited = visit(
-                url, client=self._client, cache=self._cache, world=self._world, redirect=redirect, is_start=is_start
+                url, client=self._client, cache=self._cache, system=self._system, redirect=redirect, is_start=is_start
             )
         except SkipPage as exc:
             if is_start:

@@ -12,7 +12,7 @@ from bs4 import BeautifulSoup
 
 from documents.crawl.addresses import normalise_url, short_hash
 from documents.crawl.cache import Cache, Entry, digest
-from documents.crawl.client import ByteLimitReached, Client, FetchError, HttpReply, World
+from documents.crawl.client import ByteLimitReached, Client, FetchError, HttpReply, SystemAccess
 from documents.crawl.content import (
     HTML,
     PARSER,
@@ -53,7 +53,7 @@ class VisitedPage:
 
 
 def visit(
-    url: str, *, client: Client, cache: Cache, world: World, redirect: Callable[[str], str], is_start: bool
+    url: str, *, client: Client, cache: Cache, system: SystemAccess, redirect: Callable[[str], str], is_start: bool
 ) -> VisitedPage:
     """Fetch ``url``. ``is_start``: it is the given address, which may be a sitemap.
 
@@ -70,7 +70,7 @@ def visit(
 
     max_bytes = MAX_BYTES if is_start and url.endswith((".xml", ".xml.gz")) else None
     reply = client.get(url, redirect=redirect, conditions=conditions, max_bytes=max_bytes)
-    fetched = world.now().isoformat(timespec="seconds")
+    fetched = system.now().isoformat(timespec="seconds")
     if reply.status == 304:
         entry = cached[reply.url]
         if entry is None:

@@ -1,4 +1,7 @@
-"""Sites whose configuration is JavaScript, read as literals: Astro, Docusaurus, Next.js, Nuxt and VitePress."""
+"""Addresses of the pages of Astro, Docusaurus, Next.js, Nuxt and VitePress, whose configuration is JavaScript.
+
+The configuration is read as text and never run.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ from documents.sites.paths import find_day, page_path
 _ASTRO_SUFFIXES = ("mjs", "ts", "js", "mts", "cjs")
 _DOCUSAURUS_SUFFIXES = ("js", "ts", "mjs", "cjs")
 _SUFFIXES = ("ts", "js", "mjs", "mts", "cjs")
-# "const site = PREVIEW || 'https://...'": both sites of docs/ingest.md have it so.
+# "const site = PREVIEW || 'https://...'"
 _SITE = re.compile(r"\b\w*site\w*\s*=[^;'\"`]*['\"](https?://[^'\"]+)['\"]", re.IGNORECASE)
 _NO_SLUG = re.compile(r"[^\w\- ]+")
 _DATED = re.compile(r"(\d{4})[-/](\d\d)[-/](\d\d)[-/](.+)")

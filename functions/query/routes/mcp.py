@@ -1,4 +1,7 @@
-"""The Model Context Protocol over HTTP: one POST a message, JSON back, or an event stream if progress is reported."""
+"""The Model Context Protocol over HTTP.
+
+Each POST carries one message; the reply is JSON, or an event stream if progress is reported.
+"""
 
 from __future__ import annotations
 

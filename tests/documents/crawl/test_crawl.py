@@ -46,8 +46,8 @@ def read(web: WebServer, tmp_path: Path) -> Read:
     """Crawl a path of the server into the test's cache."""
 
     def run(path: str = "/guide/", *, limits: Limits | None = None, machine: FakeMachine | None = None) -> CrawlResult:
-        world = (machine or FakeMachine()).world
-        return crawl(web.address + path, cache=tmp_path, limits=limits or Limits(), allow_hosts=HERE, world=world)
+        system = (machine or FakeMachine()).system
+        return crawl(web.address + path, cache=tmp_path, limits=limits or Limits(), allow_hosts=HERE, system=system)
 
     return run
 
@@ -219,13 +219,15 @@ def test_pages_say_themselves_what_robots_may_do(web: WebServer, read: Read) -> 
 def test_private_address_is_refused_unless_its_host_was_allowed(web: WebServer, tmp_path: Path, host: str) -> None:
     address = f"http://{host}:{web.address.rpartition(':')[2]}/"
     with pytest.raises(Unreadable, match=r"not an address of the public internet; --allow-host \S+ allows it"):
-        crawl(address, cache=tmp_path, limits=Limits(), allow_hosts=frozenset({"x.example"}), world=FakeMachine().world)
+        crawl(
+            address, cache=tmp_path, limits=Limits(), allow_hosts=frozenset({"x.example"}), system=FakeMachine().system
+        )
     assert web.asked == []
 
 
 def test_certificate_is_checked(tmp_path: Path) -> None:
     with WebServer(tls=self_signed(tmp_path)).running() as web:
-        got = crawl(f"{web.address}/", cache=tmp_path, limits=Limits(), allow_hosts=HERE, world=FakeMachine().world)
+        got = crawl(f"{web.address}/", cache=tmp_path, limits=Limits(), allow_hosts=HERE, system=FakeMachine().system)
     assert not got.pages
     assert "the certificate of 127.0.0.1 is not valid: self-signed certificate" in got.failed[0].error
 
@@ -452,7 +454,7 @@ def test_run_that_is_stopped_leaves_what_it_has(web: WebServer, tmp_path: Path, 
             limits=Limits(),
             allow_hosts=HERE,
             on_progress=stop,
-            world=FakeMachine().world,
+            system=FakeMachine().system,
         )
     for body in tmp_path.rglob("*.html"):
         body.write_bytes(b"cut by a kill")

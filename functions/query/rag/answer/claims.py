@@ -1,6 +1,6 @@
 """Claims of an answer: its sentences, list items, table rows and code blocks, each with its citations.
 
-Sentences are split as at ingest. Each claim is a node of the tree, so that a page can mark its words.
+Sentences are split as at ingest. Each claim is a node of the tree, so that the page can highlight it.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ _MAX_COURTESIES = 3
 _LEAD_CHARS = 300
 """A longer list item introduces no nested list."""
 
-FAR, NEAR = 0.25, 0.4
+MAX_CONTEXT_COSINE, MIN_REMARK_COSINE = 0.25, 0.4
 """Highest cosine of a courtesy with the question and each passage, and lowest one with the nearest labelled remark.
 
-Of 61 courtesies beside 216 contexts of MTRAG and 36 of the house sample they find 87 and 86 %. Of the 1,086 claims of
-MTRAG's rated answers they take two, "Sure!" and "Yes, of course!", from faithful answers.
+Of 61 courtesies beside 216 contexts of MTRAG and 36 of the house sample these limits find 87 and 86 %. Of the 1,086
+claims of MTRAG's rated answers they take two, "Sure!" and "Yes, of course!", from faithful answers.
 """
 
 
@@ -343,9 +343,9 @@ def build_courtesy_test(context: Context, remarks: Remarks | None) -> Callable[[
     @cache
     def is_courtesy(sentence: str) -> bool:
         vector = remarks.embed(sentence)
-        kind = remarks.utterances.kind(vector, NEAR)
+        kind = remarks.utterances.kind(vector, MIN_REMARK_COSINE)
         is_reply = kind in {"assent", "dissent"} and not _EXCLAMATION.search(sentence)
-        return kind != KINDS[0] and not is_reply and float((vectors @ vector).max()) < FAR
+        return kind != KINDS[0] and not is_reply and float((vectors @ vector).max()) < MAX_CONTEXT_COSINE
 
     return is_courtesy
 

@@ -1,8 +1,8 @@
 """Restrict an answer's links to addresses in the passages that it cites.
 
-Any other link becomes its words, an image its alternative text, and a bare address code, which no renderer links. A
-block may link to addresses of passages that it or a block before it cites, so that a streamed answer never has to take
-a link back.
+Any other link keeps only its words, an image its alternative text, and a bare address is shown as code, which no
+renderer links. A block may link to addresses of passages that it or a block before it cites, so that a streamed answer
+never has to take a link back. ``link_addresses`` finds bare addresses for the parser and the renderer too.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ class TopScore:
 
 OTHER_LANGUAGE = "The question is in another language than the documents"
 UNMEASURED_BAR = 0.4
-"""The cosine that the best chunk needs without a measured bar, for all-MiniLM-L6-v2 (DESIGN.md, decision 11)."""
+"""The cosine that the best chunk needs without a measured bar, for all-MiniLM-L6-v2."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,14 +95,14 @@ class EvidenceGate:
     def _judge(self, found: SearchResult, question: Question) -> Proceed | Decline:
         if not found.hits:
             return Decline("nothing was found")
-        asked = self.threshold if question.threshold is None else question.threshold
-        least = UNMEASURED_BAR if asked is None else asked
+        wanted = self.threshold if question.threshold is None else question.threshold
+        least = UNMEASURED_BAR if wanted is None else wanted
         passed = sum(hit.parts["dense"] >= least for hit in found.hits)
         proceed = Proceed(found.hits, max(1, passed), found.evidence)
         best = max(found.hits, key=lambda hit: hit.parts["dense"])
         title = " > ".join(part for part in (best.chunk.title, best.chunk.section) if part)
         closest, evidence = f"the closest was {title!r} (cosine {best.parts['dense']:.2f}", found.evidence
-        if asked is None and evidence is not None and evidence.bar is not None:
+        if wanted is None and evidence is not None and evidence.bar is not None:
             if evidence.score >= evidence.bar:
                 return proceed
             reason = f"{closest}; evidence {evidence.score:.2f}, {evidence.bar:.2f} needed)"

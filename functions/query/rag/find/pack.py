@@ -1,4 +1,8 @@
-"""Pack hits, one at least, into the context that the model sees."""
+"""Pack hits, one at least, into the context that the model sees: passages with labels, within a token budget.
+
+Text in a passage that a model would read as a label is made harmless. The estimate of tokens and the model's window
+are here too.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +20,8 @@ from rag.contract import CLOSE, OPEN, Marks
 from rag.text.sources import ARROW, dated_label, heading, make_label, path_of, same_source, source_name
 from rag.values.answer import Context, Passage
 
-# A fence to its end, or the text's; or a span between runs of as many back-ticks. Possessive: no text takes long. Eight
-# passages are packed while a question waits: parsing each as Markdown would take longer than finding them.
+# A fence to its end, or the text's; or a span between runs of as many back-ticks. Possessive, so that no text takes
+# long. Eight passages are packed while a question waits: parsing each as Markdown would take longer than finding them.
 _CODE = re.compile(
     r"^[ \t>]*+(?P<fence>```++|~~~++)[^\n]*+(?:\n(?![ \t>]*+(?P=fence))[^\n]*+)*+(?:\n[ \t>]*+(?P=fence)[`~]*+)?"
     r"|(?<!`)(?P<ticks>`++)(?!`)(?:[^`\n]|(?!(?P=ticks)(?!`))`++)*+(?P=ticks)(?!`)",
@@ -31,9 +35,12 @@ _ROUND = str.maketrans("[]\u3010\u3011\uff3b\uff3d", "()()()")
 
 
 def disarm(
-    text: str, form: re.Pattern[str], is_label: Callable[[re.Match[str], bool], bool], look_alike: Callable[[str], str]
+    text: str,
+    pattern: re.Pattern[str],
+    is_label: Callable[[re.Match[str], bool], bool],
+    look_alike: Callable[[str], str],
 ) -> str:
-    """Return ``text`` with each match of ``form`` for which ``is_label`` holds replaced by its ``look_alike``.
+    """Return ``text`` with each match of ``pattern`` for which ``is_label`` holds replaced by its ``look_alike``.
 
     ``is_label`` also gets whether the match is in code, which must stay to the letter: only labels of this very context
     should count there. Labels are searched in the text as a model sees it: without escapes, emphasis, tags and
@@ -43,12 +50,12 @@ def disarm(
     reads as a ``[Title]``, none an ``[id_3]``, .02 % a ``[1]`` or ``[1, 3]`` (a third of these are intervals), and
     1.4 % are a line of dashes, most of them around front matter, which is in no passage.
     """
-    if not form.search(_INVISIBLE.sub(lambda match: _visible(match[0]), text)):
+    if not pattern.search(_INVISIBLE.sub(lambda match: _visible(match[0]), text)):
         return text  # most passages: they need no map of character positions
     visible, spans = _map_visible(text)
     code = [match.span() for match in _CODE.finditer(text)]
     parts, at = list[str](), 0
-    for match in form.finditer(visible):
+    for match in pattern.finditer(visible):
         start = spans[match.start()][0]
         if is_label(match, any(first <= start < last for first, last in code)):
             parts += (text[at:start], look_alike(match[0]))
@@ -187,7 +194,7 @@ class TitledPacker:
     """
 
     max_chars: int
-    form: Marks
+    marks: Marks
 
     def __call__(self, hits: tuple[Hit, ...]) -> Context:
         parts: list[str] = []
@@ -195,7 +202,7 @@ class TitledPacker:
         room = self.max_chars
         for hit in hits:
             label = make_label(hit.chunk.title, hit.chunk.section)
-            text = disarm_titles(self.form, hit.chunk.text, hits)
+            text = disarm_titles(self.marks, hit.chunk.text, hits)
             block = f"{label}\n{text}\n\n"
             if len(block) > room:
                 if used:
@@ -211,14 +218,14 @@ class TitledPacker:
         return Context("".join(parts), tuple(used))
 
 
-def disarm_titles(form: Marks, text: str, hits: Sequence[Hit]) -> str:
+def disarm_titles(marks: Marks, text: str, hits: Sequence[Hit]) -> str:
     """Return ``text`` with round brackets around bracketed text that reads as a label.
 
-    A label is a citation of ``hits`` by ``form``, text with an arrow, or a line to itself. In code, in a link and over
+    A label is a citation of ``hits`` by ``marks``, text with an arrow, or a line to itself. In code, in a link and over
     several lines only the labels of ``hits`` count.
     """
     own = {_plain(make_label(hit.chunk.title, hit.chunk.section)) for hit in hits if hit.chunk.section}
-    cites = cache(lambda mark: bool(form.resolve_mark(mark, hits).named))
+    cites = cache(lambda mark: bool(marks.resolve_mark(mark, hits).named))
 
     def is_label(mark: re.Match[str], in_code: bool) -> bool:
         if in_code or mark["link"] or "\n" in mark[0] or _NO_LABEL.match(mark[0]):

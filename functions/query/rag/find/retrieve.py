@@ -1,4 +1,4 @@
-"""Retrieval: from a search query to hits on the profile's scale."""
+"""Retrievers: by vector, by vector and BM25, and by all signals of the index. A profile picks one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The systems by name: one row of ``PROFILES`` for each, which imports its module when it is called.
+"""The four systems by name: one row of ``PROFILES`` for each, which imports its module when it is called.
+
+``house`` is the general one; ``waypoint``, ``gacounts`` and ``clockify`` follow three real systems, their seeds
+(docs/profiles.md).
 
 Importing all of them would cost each cold start 55 ms and 18 modules. A profile's prompts are in ``prompts/<name>/``.
 """

@@ -1,4 +1,4 @@
-"""The changes that an ingest makes to an index on a server, found by comparing its documents' digests."""
+"""The documents that an ingest to a Chroma server writes, keeps or removes, compared with the index's last version."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BaseVersion:
-    """The version before an ingest: its ``manifest`` and the folder of its ``facts``; ``sources`` by doc_id."""
+    """The version before an ingest: its ``manifest``, and its ``sources`` by doc_id.
+
+    ``facts`` is the folder with the rest of an index that is no chunk: moments, idf, background texts.
+    """
 
     database: Database
     manifest: Manifest

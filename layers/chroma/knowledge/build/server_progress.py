@@ -33,14 +33,14 @@ TOTALS_NAME = "totals.npz"
 
 @dataclass(eq=False)
 class ChunkTotals:
-    """The ``numbers`` of the chunks, the sums of their vectors (``first``) and of these squared, and of word pieces.
+    """Sums over all chunks: their ``numbers``, the ``vectors``, the outer ``products`` of each with itself, and pieces.
 
-    ``second`` has shape (dimensions, dimensions); ``pieces`` is the number of chunks with each piece.
+    ``products`` has shape (dimensions, dimensions); ``pieces`` is the number of chunks with each word piece.
     """
 
     numbers: set[int]
-    first: NDArray[np.float64]
-    second: NDArray[np.float64]
+    vectors: NDArray[np.float64]
+    products: NDArray[np.float64]
     pieces: NDArray[np.int64]
 
     @classmethod
@@ -60,7 +60,9 @@ class ChunkTotals:
 
     def save(self, folder: Path) -> None:
         """Write the totals to ``folder``."""
-        np.savez(folder / TOTALS_NAME, numbers=self.ascending, first=self.first, second=self.second, pieces=self.pieces)
+        np.savez(
+            folder / TOTALS_NAME, numbers=self.ascending, first=self.vectors, second=self.products, pieces=self.pieces
+        )
 
     @property
     def ascending(self) -> NDArray[np.int64]:
@@ -80,16 +82,16 @@ class ChunkTotals:
     def write_facts(self, folder: Path) -> None:
         """Write the moments of the vectors and the idf of the pieces as an index's ``folder`` has them."""
         count = max(1, len(self.numbers))
-        mean = self.first / count
-        save_moments(folder, mean, self.second / count - np.outer(mean, mean))
+        mean = self.vectors / count
+        save_moments(folder, mean, self.products / count - np.outer(mean, mean))
         save_array(folder / TOKENS_FOLDER / IDF_NAME, inverse_frequencies(self.pieces, len(self.numbers)))
 
     def _sum(self, chunks: Sequence[StoredChunk], sign: int) -> None:
         if not chunks:
             return
         vectors = round_vectors(np.stack([one.vector for one in chunks])).astype(np.float64)
-        self.first += sign * vectors.sum(axis=0)
-        self.second += sign * (vectors.T @ vectors)
+        self.vectors += sign * vectors.sum(axis=0)
+        self.products += sign * (vectors.T @ vectors)
         for one in chunks:
             if one.tokens is not None:
                 self.pieces[one.tokens.pieces] += sign

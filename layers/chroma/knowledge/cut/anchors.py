@@ -1,8 +1,8 @@
 """The ids of a page's headings, used behind ``#`` in links to its sections, by the algorithm of its site.
 
 Each algorithm is written after its source (github-slugger, kramdown-parser-gfm and Hugo agree; mdit-vue; Nuxt's mdc;
-Python-Markdown's toc; pymdownx.slugs; docutils.nodes.make_id). docs/evidence/addresses.md has the shares of real links
-they meet.
+Python-Markdown's toc; pymdownx.slugs; docutils.nodes.make_id). docs/evidence/addresses.md has the share of real links
+that each one gets right.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _VITEPRESS = re.compile(r"[\s~`!@#$%^&*()\-_+=\[\]{}|\\;:\"'“”‘’<>,.?/]+
 _NUMBERED = re.compile(r"(.*)_(\d+)")
 
 
-def remove_stated_ids(lines: Sequence[str], headings: Iterable[Block]) -> tuple[list[str], dict[int, str]]:
-    """Return the ``lines`` of a Markdown text without the ids in its ``headings``, and these ids by first line."""
+def remove_explicit_ids(lines: Sequence[str], headings: Iterable[Block]) -> tuple[list[str], dict[int, str]]:
+    """Return the ``lines`` without the ids in their ``headings``, and these ids by the heading's first line."""
     kept, ids = list(lines), {}
     for heading in headings:
         here, said = range(heading.first, heading.end), ""

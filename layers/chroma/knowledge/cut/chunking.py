@@ -100,7 +100,7 @@ def split_text(
 def _anchored(text: str, algorithm: str) -> tuple[str, tuple[md.Block, ...], dict[int, str]]:
     """Return ``text`` without ids in headings, its blocks, and the anchors of headings by their first line."""
     blocks = md.parse(text)
-    lines, explicit = ids.remove_stated_ids(text.split("\n"), md.headings(blocks))
+    lines, explicit = ids.remove_explicit_ids(text.split("\n"), md.headings(blocks))
     if (without_ids := "\n".join(lines)) != text:
         text, blocks = without_ids, md.parse(without_ids)
     headings = list(md.headings(blocks))

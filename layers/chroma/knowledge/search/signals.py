@@ -1,8 +1,9 @@
-"""Signals of a search that show whether the index can answer the question.
+"""Weights and calibration of the three signals of a search that show whether the index can answer the question.
 
-Each signal is standardised by its mean and standard deviation over background questions to the same index
-(``knowledge.build.calibrate``). A logistic regression joins them: the score is the log odds that the index answers the
-question. ``tools/research/refusal.py`` fitted the weights; docs/evidence/retrieval.md says how the signals were chosen.
+The search measures them. Each is standardised by its mean and standard deviation over background questions, which no
+business's documents answer, to the same index (``knowledge.build.calibrate``). A logistic regression joins them: the
+score is the log odds that the index answers the question.
+``tools/research/refusal.py`` fitted the weights; docs/evidence/retrieval.md says how the signals were chosen.
 """
 
 from __future__ import annotations
@@ -34,16 +35,16 @@ deviation tiny."""
 LEAST_STD = 0.03
 """Least standard deviation of a signal: below it, the index is too small to measure the deviation."""
 
-QUANTILE, DOUBT_QUANTILE = 0.95, 0.8
-"""Shares of the background questions with scores below the bar, and below the limit of doubt."""
+BAR_QUANTILE, DOUBT_QUANTILE = 0.95, 0.8
+"""The bar is above the scores of 95 % of the background questions, the limit of doubt above those of 80 %."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
     """Mean and standard deviation of each signal over the background questions of an index, and the limits.
 
-    ``bar`` is the ``QUANTILE`` of their scores, or the limit fitted to the owner's labelled questions. ``doubt`` is the
-    ``DOUBT_QUANTILE``: between the two the answer is uncertain. It equals ``bar`` if the bar was fitted.
+    ``bar`` is the ``BAR_QUANTILE`` of their scores, or the limit fitted to the owner's labelled questions. ``doubt`` is
+    the ``DOUBT_QUANTILE``: between the two the answer is uncertain. It equals ``bar`` if the bar was fitted.
     ``odds`` are the slope (>= 0) and the shift that labelled questions gave the log odds of the confidence.
     """
 
@@ -60,7 +61,7 @@ class Calibration:
         means = {name: float(values.mean()) for name, values in columns.items()}
         stds = {name: max(float(values.std()), LEAST_STD) for name, values in columns.items()}
         unlimited = cls(means=means, stds=stds, bar=math.inf, doubt=math.inf)
-        doubt, bar = np.quantile(list(map(unlimited.score, observed)), [DOUBT_QUANTILE, QUANTILE]).tolist()
+        doubt, bar = np.quantile(list(map(unlimited.score, observed)), [DOUBT_QUANTILE, BAR_QUANTILE]).tolist()
         return replace(unlimited, bar=bar, doubt=doubt)
 
     @classmethod
