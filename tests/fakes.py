@@ -369,3 +369,14 @@ def make_services(
 
 def _embed(text: str) -> np.ndarray:
     return HashingEmbedder().embed([text])[0]  # type: ignore[no-any-return]
+
+
+REPORT = make_hit(
+    "Open the reporting form, choose the activity and press submit. Reports are due on 15 January.",
+    number=1, title="Reporting", url="https://ga.example.edu/reporting", section="Steps",
+)  # fmt: skip
+PEOPLE = make_hit(
+    "Collaborators are added on the second page. Each collaborator gets an email with a link.",
+    number=2, title="Collaborators (beta)", url="https://ga.example.edu/people_(beta)/",
+)  # fmt: skip
+MEMO = make_hit("Travel above 500 dollars needs the director's signature.", number=3, title="Travel memo", url="N/A")

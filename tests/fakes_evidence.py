@@ -9,6 +9,7 @@ import numpy as np
 from knowledge.cut.quotable import quotable_units
 from knowledge.cut.units import unit_table
 from knowledge.model.values import EncodedQuestion, Evidence, Hit, Match
+from knowledge.search.signals import WEIGHTS
 
 _WORD = re.compile(r"\w+")
 MET, UNMET = 0.9, 0.2
@@ -35,10 +36,9 @@ def make_evidence(
     question: str, *, score: float = 0.7, bar: float | None = 0.3, unknown: tuple[str, ...] = (), **weights: float
 ) -> Evidence:
     """What an index knows of ``question``; ``unknown`` and ``weights`` as in ``make_asked``."""
-    signals = {"best_cosine": score, "best_window": score, "late": score}
     return Evidence(
         asked=make_asked(question, unknown=unknown, **weights),
-        signals=signals,
+        signals=dict.fromkeys(WEIGHTS, score),
         score=score,
         bar=bar,
         language="English",

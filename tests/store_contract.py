@@ -5,6 +5,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -223,7 +224,7 @@ class MemoryContract:
 
 
 class FeedbackContract:
-    """Wants the fixtures ``feedback`` (with the default TTLs), ``limited`` (one with a limit an hour) and ``clock``.
+    """Wants the fixtures ``feedback`` (with the default TTLs), its ``table``, ``limited`` (by the hour) and ``clock``.
 
     A backend on which votes take long may lower what it keeps, and say here how much that is.
     """
@@ -269,6 +270,12 @@ class FeedbackContract:
             vector=quantise([0.6, -0.8, 0.0]),
         )
         assert feedback.votes_on(["id_2", "id_1", "id_9"], since=0) == {"id_1": (vote,), "id_2": (vote,)}
+
+    def test_a_vote_with_an_attribute_of_another_release_counts(self, feedback: FeedbackStore, table: Table) -> None:
+        feedback.vote(make_response(), voter=SESSION, helpful=True, at=START + 5)
+        copies = table.newest(f"chunk#{digest('id_1')}", prefix="vote#", limit=9)
+        table.put_many(replace(one, attributes={**one.attributes, "reason": "new"}) for one in copies)
+        assert outline(feedback, "id_1") == [(True, SESSION, START + 5)]
 
     def test_without_votes_there_is_nothing(self, feedback: FeedbackStore) -> None:
         feedback.record(make_response())

@@ -5,7 +5,7 @@ from collections import Counter
 from itertools import pairwise
 
 import pytest
-from fakes import make_hit
+from fakes import MEMO, PEOPLE, REPORT, make_hit
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -302,15 +302,6 @@ def test_dice_is_symmetric_and_1_exactly_when_nothing_tells_two_apart(a: str, b:
 
 
 SOURCE_FORM = SourceForm(min_overlap=0.5)
-REPORT = make_hit(
-    "Open the reporting form, choose the activity and press submit. Reports are due on 15 January.",
-    number=1, title="Reporting", url="https://ga.example.edu/reporting", section="Steps",
-)  # fmt: skip
-PEOPLE = make_hit(
-    "Collaborators are added on the second page. Each collaborator gets an email with a link.",
-    number=2, title="Collaborators (beta)", url="https://ga.example.edu/people_(beta)/",
-)  # fmt: skip
-MEMO = make_hit("Travel above 500 dollars needs the director's signature.", number=3, title="Travel memo", url="N/A")
 SOURCE_HITS = (REPORT, PEOPLE, MEMO)
 
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from fakes import make_hit
+from fakes import MEMO, PEOPLE, REPORT, make_hit
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -120,15 +120,6 @@ def test_what_is_packed_can_be_cited(title: str) -> None:
     assert (cite.raw, cite.chunk) == (passage.citation, passage.hit.chunk.number)
 
 
-REPORT = make_hit(
-    "Open the reporting form, choose the activity and press submit. Reports are due on 15 January.",
-    number=1, title="Reporting", url="https://ga.example.edu/reporting", section="Steps",
-)  # fmt: skip
-PEOPLE = make_hit(
-    "Collaborators are added on the second page. Each collaborator gets an email with a link.",
-    number=2, title="Collaborators (beta)", url="https://ga.example.edu/people_(beta)/",
-)  # fmt: skip
-MEMO = make_hit("Travel above 500 dollars needs the director's signature.", number=3, title="Travel memo", url="N/A")
 HITS = (REPORT, PEOPLE, MEMO)
 
 

@@ -69,7 +69,8 @@ class CachingEmbedder:
             matrix = self._inner.embed([text])
         except BaseException:
             with self._lock:
-                self._futures.pop(text, None)
+                if text in self._futures and not self._futures[text].done():  # a stored vector stays
+                    del self._futures[text]
             raise
         matrix.flags.writeable = False  # it is shared
         return matrix

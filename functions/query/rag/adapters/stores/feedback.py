@@ -33,6 +33,8 @@ from rag.values.stored import (
     Vote,
 )
 
+_COPIED = ("helpful", "question", "vector", "at")
+"""Attributes of a vote that its copy under a chunk has, beside ``voter``; those of another release are ignored."""
 MAX_BARS = 100
 """Negative votes that are read per cache key, of sessions and of others each, newest response first."""
 MAX_READ_PER_VOTER = 100
@@ -94,7 +96,8 @@ class TableFeedback(GuardedStore):
         items_by_chunk = self._table.newest_of_each(list(pks.values()), prefix="vote#", limit=MAX_VOTES_PER_CHUNK)
         found: dict[str, tuple[Vote, ...]] = {}
         for chunk_id, items in zip(pks, items_by_chunk, strict=True):
-            votes = sorted((Vote(**item.attributes) for item in reversed(items)), key=lambda vote: vote.at)
+            copies = ({name: item.attributes[name] for name in (*_COPIED, "voter")} for item in reversed(items))
+            votes = sorted((Vote(**copy) for copy in copies), key=lambda vote: vote.at)
             if standing := tuple(vote for vote in votes if vote.at >= since):
                 found[chunk_id] = standing
         return found
@@ -159,7 +162,7 @@ def _changed_copies(
         deletes += (layout.chunk_vote_key(chunk, removed, voter) for removed in {*old, sk} - set(new))
         for counted, item in new.items():
             if old.get(counted) is not item:
-                values = {name: item.attributes[name] for name in ("helpful", "question", "vector", "at")}
+                values = {name: item.attributes[name] for name in _COPIED}
                 copy = layout.chunk_vote_key(chunk, counted, voter)
                 puts.append(TableItem(copy, {**values, "voter": voter}, item.expires_at))
     return puts, deletes

@@ -187,8 +187,8 @@ class ServerPassages:
             for number, chunk in found.items():
                 self._fetched.pop(number, None)
                 self._fetched[number] = chunk
-            for number in list(self._fetched)[:-CACHED_CHUNKS]:
-                del self._fetched[number]
+            while len(self._fetched) > CACHED_CHUNKS:
+                del self._fetched[next(iter(self._fetched))]
         return found
 
     def _admits(self, chunks: Sequence[StoredChunk], where: Where | None) -> NDArray[np.bool_] | None:

@@ -74,6 +74,19 @@ def test_what_failed_ahead_is_raised_where_it_is_needed_and_then_forgotten() -> 
     assert inner.calls == 2
 
 
+def test_a_stored_vector_outlives_a_call_that_fails() -> None:
+    inner = SlowEmbedder()
+    inner.error = OSError("unreachable")
+    embedder = CachingEmbedder(inner)
+    failing = embedder.embed_ahead("Which permit?")
+    vector = np.ones((1, 384), dtype=np.float32)
+    embedder.store_vector("Which permit?", vector)
+    inner.let.set()
+    with pytest.raises(OSError, match="unreachable"):
+        failing.result(30)
+    assert embedder.embed(["Which permit?"]) is vector
+
+
 def test_a_vector_that_is_handed_out_cannot_be_changed() -> None:
     embedder = CachingEmbedder(HashingEmbedder())
     with pytest.raises(ValueError, match="read-only"):
