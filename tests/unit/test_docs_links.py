@@ -66,3 +66,11 @@ def test_the_index_names_every_page(folder: Path) -> None:
 def test_every_picture_is_shown() -> None:
     shown = {target for page in PAGES for target, _ in links(page)}
     assert {path for path in DOCS.iterdir() if path.suffix in {".png", ".svg"}} - shown == set()
+
+
+def test_each_promise_names_tests_that_there_are() -> None:
+    page = (ROOT / "tests" / "README.md").read_text(encoding="utf-8")
+    named = re.findall(r"`([\w/]+/test_\w+\.py)(?:::(\w+))?`", page.partition("## Promises")[2])
+    sources = {file: (ROOT / "tests" / file).read_text(encoding="utf-8") for file, _ in named}
+    assert len(named) > 100
+    assert [(file, test) for file, test in named if f"def {test}" not in sources[file]] == []
