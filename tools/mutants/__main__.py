@@ -104,33 +104,36 @@ def print_matrix(module: str, tests: str = "^tests/", most: int = 40, whole: boo
         kills.append(run_changed(module, mutant, everyone if whole else union(reach, mutant) & everyone))
         if not kills[-1]:
             print(f"lives: {module}:{mutant.first} {mutant.change}", flush=True)
-    left = [failed for failed in kills if failed]
-    print(f"{len(left)} of {len(kills)} mutants killed by {len(everyone)} tests")
+    print(f"{sum(map(bool, kills))} of {len(kills)} mutants killed by {len(everyone)} tests")
     own = {test for test in everyone if f"test_{Path(module).stem}" in test} or everyone
-    kept: list[str] = []
-    while left:  # each time the test that kills most of what is left, the module's own first
+    print("These kill all of them:", *(kept := choose_tests(kills, everyone, own)), sep="\n  ")
+    print("Of the module's own these kill nothing more:", *sorted(own - set(kept)), sep="\n  ")
+
+
+def choose_tests(kills: list[set[str]], everyone: set[str], own: set[str]) -> list[str]:
+    """Return few tests that kill as much: each time the one that kills most of what is left, ``own`` first."""
+    left, kept = [failed for failed in kills if failed], list[str]()
+    while left:
         kept.append(max(sorted(everyone), key=lambda test: (sum(test in failed for failed in left), test in own)))
         left = [failed for failed in left if kept[-1] not in failed]
-    print("These kill all of them:", *kept, sep="\n  ")
-    print("Of the module's own these kill nothing more:", *sorted(own - set(kept)), sep="\n  ")
+    return kept
 
 
 @commands.command("sample")
 def print_sample(folders: list[str], tests: str = "^tests/", number: int = 300, seed: int = 7) -> None:
     """Print which of NUMBER mutants, drawn from all modules below FOLDERS, no test notices."""
-    data, sizes = read_data(), Counter[str]()  # by test: the lines that it runs
-    for path in data.measured_files():
-        for names in data.contexts_by_lineno(path).values():
-            sizes.update({name.rpartition("|")[0] for name in names})
+    data = read_data()
+    contexts = (names for path in data.measured_files() for names in data.contexts_by_lineno(path).values())
+    sizes = Counter(name.rpartition("|")[0] for names in contexts for name in names)  # by test: the lines that it runs
     modules = sorted(str(path) for folder in folders for path in Path(folder).rglob("*.py"))
     mutants = [(name, mutant) for name in modules for mutant in find_mutants(Path(name).read_text(encoding="utf-8"))]
     killed = 0
     for module, mutant in random.Random(seed).sample(mutants, number):  # noqa: S311 - a seeded choice
         reached = union(read_reach(data, module, tests), mutant)
-        own = {test for test in reached if f"test_{Path(module).stem}" in test}
-        nearest = [*sorted(own), *sorted(reached - own, key=lambda test: (sizes[test], test))][:NEAREST]
+        ranks = {test: (f"test_{Path(module).stem}" not in test, sizes[test], test) for test in reached}
+        nearest = sorted(reached, key=ranks.__getitem__)[:NEAREST]
         killed += (dies := bool(run_changed(module, mutant, nearest, "-x")))
-        print(f"{'dies' if dies else 'lives'}: {module}:{mutant.first} {mutant.change}", flush=True)
+        print("dies: " if dies else "lives:", f"{module}:{mutant.first} {mutant.change}", flush=True)
     print(f"{killed} of {number} mutants killed, drawn from {len(mutants)} by seed {seed}")
 
 

@@ -76,7 +76,7 @@ def find_fixed(tree: ast.AST) -> set[int]:
 
 
 def find_mutants(source: str) -> Iterator[Mutant]:
-    """Yield each mutant of ``source`` that can be parsed."""
+    """Yield each mutant of ``source``."""
     tree, lines = ast.parse(source), source.encode().splitlines(keepends=True)
     fixed = find_fixed(tree)
     for node in ast.walk(tree):
@@ -93,8 +93,4 @@ def find_mutants(source: str) -> Iterator[Mutant]:
             before = (*lines[: place.lineno - 1], lines[place.lineno - 1][: place.col_offset])
             after = (lines[place.end_lineno - 1][place.end_col_offset :], *lines[place.end_lineno :])
             changed = b"".join((*before, new.encode(), *after)).decode()
-            try:
-                ast.parse(changed)
-            except SyntaxError:
-                continue
             yield Mutant(place.lineno, place.end_lineno, f"{type(node).__name__} -> {new[:60]}", changed)
