@@ -1,6 +1,7 @@
 """MCP's messages: both revisions, and whatever else somebody may send."""
 
 import json
+from http import HTTPStatus
 from typing import Any
 
 import pytest
@@ -27,6 +28,13 @@ def request(method: str, *, headers: dict[str, str] | None = None, **params: Any
     return SERVER.respond(json.dumps(message), headers)
 
 
+def result_of(reply: McpReply) -> dict[str, Any]:
+    assert reply.message is not None
+    assert (reply.status, reply.message["jsonrpc"], reply.message["id"]) == (200, "2.0", 7)
+    result: dict[str, Any] = reply.message["result"]
+    return result
+
+
 def modern(method: str, *, headers: dict[str, str] | None = None, **params: Any) -> McpReply:
     name = params.get("name") or params.get("uri")
     named = {"mcp-protocol-version": MODERN, "mcp-method": method, **({"mcp-name": name} if name else {})}
@@ -38,26 +46,15 @@ def code_of(reply: McpReply) -> tuple[int, int]:
     return int(reply.status), reply.message["error"]["code"]
 
 
-def test_a_modern_request_stands_alone() -> None:
-    reply = modern("tools/list")
-    assert reply.status == 200
-    assert reply.message == {
-        "jsonrpc": "2.0",
-        "id": 7,
-        "result": {
-            "resultType": "complete",
-            "ttlMs": 300_000,
-            "cacheScope": "private",
-            "tools": [],
-            "_meta": {SERVER_KEY: INFO},
-        },
-    }
+def test_a_modern_request_stands_alone_over_stdio_without_headers() -> None:
+    complete = {"resultType": "complete", "_meta": {SERVER_KEY: INFO}}
+    for reply in (modern("tools/list"), request("tools/list", _meta=META)):
+        assert result_of(reply) == {**complete, "ttlMs": 300_000, "cacheScope": "private", "tools": []}
+    assert result_of(modern("tools/call", name="ask")) == {**complete, "content": ["ask"]}
 
 
 def test_discovery_says_what_there_is() -> None:
-    reply = modern("server/discover")
-    assert reply.message is not None
-    told = reply.message["result"]
+    told = result_of(modern("server/discover"))
     assert told["supportedVersions"] == [MODERN]
     assert (told["capabilities"], told["instructions"]) == ({"tools": {}}, "Ask.")
 
@@ -65,16 +62,13 @@ def test_discovery_says_what_there_is() -> None:
 @pytest.mark.parametrize(("asked", "given"), [("2025-06-18", "2025-06-18"), ("1999-01-01", "2025-11-25")])
 def test_the_handshake_offers_a_revision_that_is_spoken(asked: str, given: str) -> None:
     reply = request("initialize", protocolVersion=asked, capabilities={}, clientInfo={})
-    assert reply.message is not None
-    assert reply.message["result"]["protocolVersion"] == given
-    assert reply.message["result"]["serverInfo"] == INFO
+    told = {"protocolVersion": given, "serverInfo": INFO, "capabilities": {"tools": {}}, "instructions": "Ask."}
+    assert result_of(reply) == told
 
 
 def test_before_the_present_revision_results_are_bare() -> None:
-    reply = request("tools/list", headers={"mcp-protocol-version": "2025-11-25"})
-    assert reply.message == {"jsonrpc": "2.0", "id": 7, "result": {"tools": []}}
-    ping = request("ping")
-    assert ping.message == {"jsonrpc": "2.0", "id": 7, "result": {}}
+    assert result_of(request("tools/list", headers={"mcp-protocol-version": "2025-11-25"})) == {"tools": []}
+    assert result_of(request("ping")) == {}
 
 
 @pytest.mark.parametrize(
@@ -92,40 +86,31 @@ def test_headers_repeat_the_message(headers: dict[str, str], expected: tuple[int
 
 
 def test_a_header_may_carry_what_headers_cannot() -> None:
-    assert (
-        modern("resources/read", headers={"mcp-name": "=?base64?Y2h1bms6Ly9pZF/DqQ==?="}, uri="chunk://id_é").status
-        == 200
-    )
-
-
-def test_over_stdio_there_are_no_headers() -> None:
-    reply = request("tools/list", _meta=META)
-    assert reply.message is not None
-    assert reply.message["result"]["resultType"] == "complete"
+    reply = modern("resources/read", headers={"mcp-name": "=?base64?Y2h1bms6Ly9pZF/DqQ==?="}, uri="chunk://id_é")
+    assert reply.status == 200
 
 
 @pytest.mark.parametrize(
-    ("method", "meta", "expected"),
+    ("method", "params", "expected"),
     [
-        ("no/such", META, (404, -32601)),
-        ("ping", META, (404, -32601)),
-        ("tools/list", {VERSION_KEY: MODERN}, (400, -32602)),
-        ("tools/list", {VERSION_KEY: 7, CAPABILITIES_KEY: {}}, (400, -32602)),
-        ("tools/list", {VERSION_KEY: "1999", CAPABILITIES_KEY: {}}, (400, -32022)),
+        ("no/such", {"_meta": META}, (404, -32601)),
+        ("no/such", {}, (200, -32601)),  # before it had no status of its own
+        ("ping", {"_meta": META}, (404, -32601)),
+        ("initialize", {}, (200, -32602)),
+        ("tools/list", {"_meta": {VERSION_KEY: MODERN}}, (400, -32602)),
+        ("tools/list", {"_meta": {VERSION_KEY: 7, CAPABILITIES_KEY: {}}}, (400, -32602)),
+        ("tools/list", {"_meta": {VERSION_KEY: "1999", CAPABILITIES_KEY: {}}}, (400, -32022)),
     ],
 )
-def test_what_is_wrong_has_a_code(method: str, meta: dict[str, Any], expected: tuple[int, int]) -> None:
-    assert code_of(request(method, _meta=meta)) == expected
-
-
-def test_an_unknown_method_had_no_status_of_its_own() -> None:
-    assert code_of(request("no/such")) == (200, -32601)
+def test_what_is_wrong_has_a_code(method: str, params: dict[str, Any], expected: tuple[int, int]) -> None:
+    assert code_of(request(method, **params)) == expected
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("{", (400, -32700)),
+        ("[" * 100_000, (400, -32700)),
         ("[]", (400, -32600)),
         ('{"id": 1, "method": "ping"}', (400, -32600)),
         ('{"jsonrpc": "2.0", "id": true, "method": "ping"}', (400, -32600)),
@@ -140,8 +125,7 @@ def test_what_is_no_request_is_refused(text: str, expected: tuple[int, int]) -> 
     "text", ['{"jsonrpc": "2.0", "method": "notifications/initialized"}', '{"jsonrpc": "2.0", "id": 1, "result": {}}']
 )
 def test_what_wants_no_reply_gets_none(text: str) -> None:
-    assert SERVER.respond(text, {}) == McpReply(None, status=SERVER.respond(text, {}).status)
-    assert SERVER.respond(text, {}).status == 202
+    assert SERVER.respond(text, {}) == McpReply(None, HTTPStatus.ACCEPTED)
 
 
 JSON = st.recursive(
@@ -162,8 +146,3 @@ def test_any_json_gets_a_reply_or_none(message: Any, headers: dict[str, str] | N
         assert reply.message["jsonrpc"] == "2.0"
         assert len({"result", "error"} & reply.message.keys()) == 1
         json.dumps(reply.message)
-
-
-@given(st.text(max_size=30))
-def test_any_text_gets_a_reply(text: str) -> None:
-    assert SERVER.respond(text, None).status in {200, 202, 400, 404}
