@@ -48,14 +48,15 @@ def failed(calls: int, retries: int) -> LlmUnavailable:
     return error
 
 
-def gives_up() -> Completion:
-    raise failed(3, 2)
+ASKED = Completion(text="x", model="m", usage=Usage(12, 5, 17), calls=2, retries=1)
 
 
 def test_what_completions_used_adds_up_whether_they_came_or_not() -> None:
+    def gives_up() -> Completion:
+        raise failed(3, 2)
+
     this = ledger()
-    asked = Completion(text="x", model="m", usage=Usage(12, 5, 17), calls=2, retries=1)
-    assert this.complete(lambda: asked) is asked
+    assert this.complete(lambda: ASKED) is ASKED
     this.complete(lambda: Completion(text="x", model="m"))
     with pytest.raises(LlmUnavailable):
         this.complete(gives_up)
@@ -65,10 +66,10 @@ def test_what_completions_used_adds_up_whether_they_came_or_not() -> None:
 @pytest.mark.parametrize("error", [failed(1, 0), ZeroDivisionError()])
 def test_an_error_that_ends_the_request_takes_along_what_was_used(error: Exception) -> None:
     this = ledger()
-    this.complete(lambda: Completion(text="x", model="m", usage=Usage(12, 5, 17)))
+    this.complete(lambda: ASKED)
     with pytest.raises(type(error)), this.report_errors():
         raise error
-    assert used_before(error) == LlmUse(calls=1, retries=0, prompt_tokens=12, completion_tokens=5)
+    assert used_before(error) == LlmUse(calls=2, retries=1, prompt_tokens=12, completion_tokens=5)
 
 
 def test_an_error_of_no_request_used_nothing() -> None:
@@ -86,30 +87,20 @@ def test_a_deadline_falls_to_zero() -> None:
     assert deadline.remaining() == 0.0
 
 
-def test_without_more_to_say_a_stream_ends_when_everything_does() -> None:
-    deadline = Deadline.after(27.0, FakeClock())
-
-    assert (deadline.between_s, deadline.end) == (math.inf, None)
-    assert deadline.stream_deadline() == deadline
-
-
-def test_what_follows_a_streams_text_has_until_its_end() -> None:
+def test_what_follows_a_streams_text_has_until_its_end_where_there_is_one() -> None:
     clock = FakeClock(now=100.0)
     deadline = Deadline(127.0, clock, between_s=20.0, end=700.0)
-
-    assert deadline.remaining() == 27.0
-    assert deadline.stream_deadline().remaining() == 600.0
+    assert (deadline.remaining(), deadline.stream_deadline().remaining()) == (27.0, 600.0)
     assert deadline.stream_deadline() == Deadline(700.0, clock, between_s=20.0, end=700.0)
     assert deadline.stream_deadline().stream_deadline() == deadline.stream_deadline()
+
+    plain = Deadline.after(27.0, clock)
+    assert (plain.between_s, plain.end, plain.stream_deadline()) == (math.inf, None, plain)
 
 
 @pytest.mark.parametrize(
     ("finish_reason", "partial"),
-    [
-        ("length", True),
-        ("stop", False),
-        (None, False),
-    ],
+    [("length", True), ("interrupted", True), ("stopped", True), ("stop", False), (None, False)],
 )
 def test_a_text_is_partial_where_its_writer_would_have_gone_on(finish_reason: str | None, partial: bool) -> None:
     assert Completion(text="Yes", model="m", finish_reason=finish_reason).partial is partial

@@ -62,22 +62,18 @@ def test_a_table_comes_before_a_path(stores: Make, tmp_path: Path) -> None:
     assert isinstance(made.table, DynamoDbTable)
 
 
-def test_renewing_forgets_what_this_process_cached_and_nothing_else(stores: Make, tmp_path: Path) -> None:
-    made = stores(STORE_PATH=str(tmp_path / "s.sqlite"))
-    cache = made.cache
-    cache.put("k", make_answer(), ttl_s=100.0)
-    assert [hit.layer for hit in (cache.get("k"),) if hit] == ["l1"]
-    made.renew()
-    assert [hit.layer for hit in (cache.get("k"), cache.get("k")) if hit] == ["l2", "l1"]
-
-
-def test_renewing_drops_the_connection_and_the_next_call_makes_another(stores: Make, tmp_path: Path) -> None:
+def test_renewing_forgets_what_this_process_cached_drops_the_connection_and_loses_nothing(
+    stores: Make, tmp_path: Path
+) -> None:
     made = stores(STORE_PATH=str(tmp_path / "s.sqlite"))
     made.memory.remember("s" * 22, Turn(question="q", answer="a", at=1.0))
+    made.cache.put("k", make_answer(), ttl_s=100.0)
+    assert [hit.layer for hit in (made.cache.get("k"),) if hit] == ["l1"]
     assert isinstance(made.table, SqliteTable)
     with made.table.reading() as connection:
         pass
     made.renew()
     with pytest.raises(sqlite3.ProgrammingError, match="closed"):
         connection.execute("SELECT 1")
+    assert [hit.layer for hit in (made.cache.get("k"), made.cache.get("k")) if hit] == ["l2", "l1"]
     assert [turn.answer for turn in made.memory.recall("s" * 22, limit=5)] == ["a"]

@@ -8,41 +8,32 @@ from rag.config.settings import Settings, load
 from rag.profiles import load_profile
 from rag.wiring.models import ChatModels, allow_local_time, is_local
 
-LOCAL = [
-    "http://localhost:11434/v1",
-    "http://127.0.0.1:8080",
-    "http://[::1]:8080/v1",
-    "http://192.168.1.20:1234/v1",
-    "http://host.docker.internal:11434/v1",
-    "http://gpu.local/v1",
-]
-REMOTE = [
-    "https://api.openai.com/v1",
-    "https://api.groq.com/openai/v1",
-    "https://8.8.8.8/v1",
-    "",
-    "nonsense",
-    "http://[::1",
-]
+LOCAL, REMOTE = "http://localhost:11434/v1", "https://api.openai.com/v1"
+ADDRESSES = {
+    LOCAL: True,
+    "http://[::1]:8080/v1": True,
+    "http://192.168.1.20:1234/v1": True,
+    "http://host.docker.internal:11434/v1": True,
+    "http://gpu.local/v1": True,
+    REMOTE: False,
+    "https://8.8.8.8/v1": False,
+    "nonsense": False,
+    "http://[::1": False,
+}
 
 
-@pytest.mark.parametrize("url", LOCAL)
-def test_an_address_here_or_on_a_private_network_is_local(url: str) -> None:
-    assert is_local(url)
-
-
-@pytest.mark.parametrize("url", REMOTE)
-def test_any_other_address_is_not(url: str) -> None:
-    assert not is_local(url)
+@pytest.mark.parametrize(("url", "local"), ADDRESSES.items())
+def test_an_address_here_or_on_a_private_network_is_local(url: str, local: bool) -> None:
+    assert is_local(url) is local
 
 
 @pytest.mark.parametrize(
     ("profile", "given", "deadline_s"),
     [
-        ("house", {"LLM_BASE_URL": LOCAL[0]}, 120),
+        ("house", {"LLM_BASE_URL": LOCAL}, 120),
         ("clockify", {"RAG_OLLAMA_URL": "http://localhost:11434"}, 120),
-        ("house", {"LLM_BASE_URL": LOCAL[0], "REQUEST_DEADLINE_S": "9"}, 9),
-        ("house", {"LLM_BASE_URL": REMOTE[0]}, 27),
+        ("house", {"LLM_BASE_URL": LOCAL, "REQUEST_DEADLINE_S": "9"}, 9),
+        ("house", {"LLM_BASE_URL": REMOTE}, 27),
         ("clockify", {}, 27),
     ],
     ids=["local", "local by the seed's variable", "set", "remote", "no model"],
@@ -59,9 +50,9 @@ def test_a_local_model_may_take_longer_unless_a_deadline_is_set(
     ("given", "fallback"),
     [
         ({"LLM_API_KEY": "k"}, ("openai/gpt-oss-20b",)),
-        ({"LLM_BASE_URL": REMOTE[0]}, ()),
-        ({"LLM_BASE_URL": LOCAL[0]}, ()),
-        ({"LLM_BASE_URL": REMOTE[0], "LLM_FALLBACK_MODELS": "gpt-4o-mini"}, ("gpt-4o-mini",)),
+        ({"LLM_BASE_URL": REMOTE}, ()),
+        ({"LLM_BASE_URL": LOCAL}, ()),
+        ({"LLM_BASE_URL": REMOTE, "LLM_FALLBACK_MODELS": "gpt-4o-mini"}, ("gpt-4o-mini",)),
     ],
     ids=["Groq", "OpenAI", "local", "set"],
 )
