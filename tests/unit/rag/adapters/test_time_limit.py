@@ -28,15 +28,18 @@ def two_pieces(first_was_taken: threading.Event) -> Callable[[Callable[[bytes], 
     return produce
 
 
-def test_the_limit_is_that_of_all_pieces(clock: FakeClock) -> None:
+@pytest.mark.parametrize(
+    ("step_s", "left_s"), [(100.0, None), (0.0, 0.0)], ids=["that of all pieces", "nothing is left before it"]
+)
+def test_the_limit_ends_it(clock: FakeClock, step_s: float, left_s: float | None) -> None:
     taken, go_on = [], threading.Event()
 
     def take(piece: bytes) -> None:
         taken.append(piece)
-        clock.now += 100.0
+        clock.now += step_s
 
     with pytest.raises(TimeoutError):
-        stream_within(50.0, two_pieces(go_on), take)
+        stream_within(50.0, two_pieces(go_on), take, left_s=lambda: left_s if taken else None)
     go_on.set()
     assert taken == [b"a"]
 
@@ -52,15 +55,6 @@ def test_who_knows_how_much_is_left_is_asked_again_after_each_piece(clock: FakeC
 
     stream_within(50.0, two_pieces(go_on), take, left_s=lambda: 30.0 if taken else None)
     assert taken == [b"a", b"b"]
-
-
-def test_nothing_left_ends_it_before_the_limit(clock: FakeClock) -> None:
-    taken: list[bytes] = []
-    go_on = threading.Event()
-    with pytest.raises(TimeoutError):
-        stream_within(50.0, two_pieces(go_on), taken.append, left_s=lambda: 0.0 if taken else None)
-    go_on.set()
-    assert taken == [b"a"]
 
 
 def test_one_who_produces_for_nobody_is_told_with_the_next_piece(clock: FakeClock) -> None:

