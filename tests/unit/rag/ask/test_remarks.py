@@ -3,18 +3,7 @@
 import numpy as np
 import pytest
 
-from rag.ask.remarks import (
-    KINDS,
-    NEAR,
-    NOT_ASKED,
-    ONLY_QUOTES,
-    REPLIES,
-    SURE,
-    VOTE,
-    YOU_ASKED,
-    Remarks,
-    Utterances,
-)
+from rag.ask.remarks import KINDS, NEAR, NOT_ASKED, ONLY_QUOTES, REPLIES, SURE, VOTE, YOU_ASKED, Remarks, Utterances
 from rag.values.answer import Decline, RepeatedQuestion
 from rag.values.question import Question, SearchQuery, Turn
 

@@ -4,16 +4,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from fakes import (
-    FakeChat,
-    FakeIndex,
-    deadline,
-    make_answer,
-    make_hit,
-    make_inputs,
-    make_services,
-    make_writer,
-)
+from fakes import FakeChat, FakeIndex, deadline, make_answer, make_hit, make_inputs, make_services, make_writer
 
 from knowledge.model.manifest import SEED_RECIPE
 from knowledge.model.values import Hit, SearchResult

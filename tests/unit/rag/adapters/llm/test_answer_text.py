@@ -81,8 +81,7 @@ def test_the_answer_is_what_is_left(text: str, answer: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["<think>a", "<|channel|>analysis<|message|>a<|end|>", "analysisWe", "<|im_start|>user\nMore?"],
+    "text", ["<think>a", "<|channel|>analysis<|message|>a<|end|>", "analysisWe", "<|im_start|>user\nMore?"]
 )
 def test_reasoning_that_has_no_end_leaves_nothing(text: str) -> None:
     assert whole(text).text == ""

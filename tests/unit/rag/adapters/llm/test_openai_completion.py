@@ -28,10 +28,7 @@ def test_a_whole_completion_is_read() -> None:
 
 @pytest.mark.parametrize(
     "usage",
-    [
-        {"prompt_tokens": 1, "completion_tokens": 2},
-        {"prompt_tokens": None, "completion_tokens": 2, "total_tokens": 3},
-    ],
+    [{"prompt_tokens": 1, "completion_tokens": 2}, {"prompt_tokens": None, "completion_tokens": 2, "total_tokens": 3}],
 )
 def test_usage_without_all_its_counts_is_none(usage: object) -> None:
     body = json.dumps({**completion("x"), "usage": usage}).encode()
@@ -106,10 +103,7 @@ def test_what_is_left_out_says_why_the_text_ends(content: str, text: str, reason
     assert (made.text, made.finish_reason) == (text, reason)
 
 
-@pytest.mark.parametrize(
-    "content",
-    ["<think>" * 100_000, "\u200b", "..."],
-)
+@pytest.mark.parametrize("content", ["<think>" * 100_000, "\u200b", "..."])
 def test_reasoning_and_blanks_alone_are_no_completion(content: str) -> None:
     with pytest.raises(LlmFailed, match="no text"):
         read_completion(json.dumps(completion(content)).encode(), model="m")
