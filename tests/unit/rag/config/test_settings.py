@@ -62,14 +62,19 @@ def test_secrets_are_read_where_one_is_named() -> None:
     assert not load(Settings, {"EMBED_API_KEY": "k"}).reads_secrets
 
 
-@pytest.mark.parametrize("given", [{"LLM_API_KEY": "key"}, {"LLM_SECRET_NAME": "s"}, {"LLM_BASE_URL": "http://a/v1"}])
-def test_the_llm_is_on_with_a_key_or_an_explicit_address(given: dict[str, str]) -> None:
-    assert load(Settings, given).has_llm
-
-
-@pytest.mark.parametrize("given", [{"EMBED_SECRET_NAME": "s"}, {"LLM_API_KEY": "  "}, {"LLM_MODEL": "m"}])
-def test_the_llm_is_off_with_anything_else(given: dict[str, str]) -> None:
-    assert not load(Settings, given).has_llm
+@pytest.mark.parametrize(
+    ("given", "is_on"),
+    [
+        ({"LLM_API_KEY": "key"}, True),
+        ({"LLM_SECRET_NAME": "s"}, True),
+        ({"LLM_BASE_URL": "http://a/v1"}, True),
+        ({"EMBED_SECRET_NAME": "s"}, False),
+        ({"LLM_API_KEY": "  "}, False),
+        ({"LLM_MODEL": "m"}, False),
+    ],
+)
+def test_the_llm_is_on_with_a_key_or_an_explicit_address(given: dict[str, str], is_on: bool) -> None:
+    assert load(Settings, given).has_llm is is_on
 
 
 def test_fallback_models_are_a_list() -> None:
@@ -139,16 +144,13 @@ class Kinds(EnvironmentSettings):
     """One setting of each kind."""
 
     plain: Annotated[int, UnitName("m"), env("PLAIN", ge=1, le=3), HERE] = 2
-    """How big."""
     chunks: Annotated[Chunks, env("CHUNKS"), HERE] = 2
-    """How many."""
     chars: Annotated[Characters, env("CHARS", ge=0, le=9), HERE] = 2
     """How
     long."""
     wait: Annotated[Seconds, env("WAIT_S", le=9), HERE] = 2
     """How late."""
     pause: Annotated[Pause, env("PAUSE_S", le=9), HERE] = 2
-    """How late."""
     cosine: Annotated[Cosine, env("COSINE"), HERE] = 0
     share: Annotated[Share, env("SHARE"), HERE] = 0
     part: Annotated[PositiveShare, env("PART"), HERE] = 1
@@ -187,34 +189,29 @@ def test_an_accent_that_cannot_be_read_on_its_tint_is_named_with_its_contrast() 
         load(Settings, {"PAGE_ACCENT": "#ffd700"})
 
 
-@pytest.fixture
-def template(tmp_path: Path) -> Path:
-    return tmp_path / "waypoint" / "system.txt"
-
-
-def write(path: Path, text: str | bytes) -> Path:
-    path.parent.mkdir(exist_ok=True)
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+def write(folder: Path, text: bytes) -> Path:
+    path = folder / "waypoint" / "system.txt"
+    path.parent.mkdir()
+    path.write_bytes(text)
     return path
 
 
-def test_the_text_as_it_is(template: Path) -> None:
+def test_the_text_as_it_is(tmp_path: Path) -> None:
     text = 'Réponds.\n{context}\nJSON such as {"a": 1} may stand here.\n'
-    assert load_prompt(write(template, text), "context") == text
+    assert load_prompt(write(tmp_path, text.encode()), "context") == text
 
 
-@pytest.mark.parametrize("text", ["{ context }{a}", "{context} and {context}{a}"])
+@pytest.mark.parametrize("text", [b"{ context }{a}", b"{context} and {context}{a}"])
 @pytest.mark.parametrize("placeholders", [("context", "a"), ("a", "context")])
-def test_each_placeholder_exactly_once(template: Path, text: str, placeholders: tuple[str, str]) -> None:
+def test_each_placeholder_exactly_once(tmp_path: Path, text: bytes, placeholders: tuple[str, str]) -> None:
     with pytest.raises(ConfigurationError, match=r"'system.txt' of 'waypoint' must hold \{context\} exactly once"):
-        load_prompt(write(template, text), *placeholders)
+        load_prompt(write(tmp_path, text), *placeholders)
 
 
-def test_a_template_that_cannot_be_read(template: Path) -> None:
-    with pytest.raises(ConfigurationError, match=r"'system\.txt' of 'waypoint' cannot be read"):
-        load_prompt(template, "context")
-    with pytest.raises(ConfigurationError, match="cannot be read"):
-        load_prompt(write(template, b"\xff{context}"), "context")
+def test_a_template_that_cannot_be_read(tmp_path: Path) -> None:
+    for path in (tmp_path / "waypoint" / "system.txt", write(tmp_path, b"\xff{context}")):
+        with pytest.raises(ConfigurationError, match=r"'system\.txt' of 'waypoint' cannot be read"):
+            load_prompt(path, "context")
 
 
 @pytest.mark.parametrize("profile", PROFILES)
