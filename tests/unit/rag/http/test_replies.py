@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from rag.answer.confidence import NO_SOURCES
 from rag.http.replies import citations_markdown, query_reply, question_reply, strip_invisible
-from rag.http.schema import RoutingReply
 from rag.text.sources import is_http, safe, source_urls
 from rag.values.answer import Answer, CheckedClaim, Citation, Confidence, Reference, RelatedDoc, Routing, Source
 from rag.values.chat import Completion, Usage
@@ -53,13 +52,8 @@ def test_a_whole_answer() -> None:
         "answer": "Five dollars [Import permits > Fees].",
         "modelText": None,
         "sources": [
-            {
-                "title": "Import permits",
-                "org": "Customs",
-                "url": "https://a.example",
-                "section": None,
-                "references": [1],
-            }
+            {"title": "Import permits", "org": "Customs", "url": "https://a.example"}
+            | {"section": None, "references": [1]}
         ],
         "relatedDocs": [{"title": "Import permits", "category": "regulatory", "docId": "permits", "url": None}],
         "citations": [
@@ -103,12 +97,7 @@ def test_a_decline() -> None:
     answer = make_answer(confidence=NO_SOURCES, refused=True, timings={"retrieval": 1.0, "total": 2.0})
     reply = query_reply(answer).model_dump(mode="json")
     assert reply["confidence"] == {"level": "Low", "score": 0.0, "reason": "No relevant sources found", "raw": None}
-    assert (reply["refused"], reply["routing"], reply["sessionId"], reply["citationsMarkdown"]) == (
-        True,
-        None,
-        None,
-        "",
-    )
+    assert (reply["refused"], reply["routing"], reply["sessionId"]) == (True, None, None)
     metadata = reply["metadata"]
     assert (metadata["model"], metadata["usage"], metadata["finishReason"]) == (None, None, None)
     assert (metadata["chunksRetrieved"], metadata["chunksUsed"], metadata["degraded"]) == (0, 0, False)
@@ -119,28 +108,22 @@ WRITTEN = Completion(text="It is so.", model="m")
 
 
 @pytest.mark.parametrize(
-    ("score", "completion", "routing"),
+    ("score", "completion", "action", "reason"),
     [
-        (40.0, WRITTEN, RoutingReply(action="return", reason="Confidence 40")),
-        (39.9, WRITTEN, RoutingReply(action="escalate", reason="Confidence 39.9 is below 40")),
-        (0.0, WRITTEN, RoutingReply(action="escalate", reason="The documents found do not answer the question")),
-        (
-            0.0,
-            None,
-            RoutingReply(
-                action="augment_kb", reason="Nothing relevant was found: the knowledge base may lack this topic"
-            ),
-        ),
+        (40.0, WRITTEN, "return", "Confidence 40"),
+        (39.9, WRITTEN, "escalate", "Confidence 39.9 is below 40"),
+        (0.0, WRITTEN, "escalate", "The documents found do not answer the question"),
+        (0.0, None, "augment_kb", "Nothing relevant was found: the knowledge base may lack this topic"),
     ],
 )
 def test_the_help_desk_is_told_where_to_go_in_profiles_that_route_nothing(
-    score: float, completion: Completion | None, routing: RoutingReply
+    score: float, completion: Completion | None, action: str, reason: str
 ) -> None:
     answer = make_answer(confidence=Confidence("Low", score, "x"), refused=score == 0, completion=completion)
-    assert question_reply(answer, debug=False).routing == routing
+    assert question_reply(answer, debug=False).routing.model_dump() == {"action": action, "reason": reason}
     assert query_reply(answer).routing is None
     own = replace(answer, routing=Routing("escalate", "because"))
-    assert question_reply(own, debug=False).routing == RoutingReply(action="escalate", reason="because")
+    assert question_reply(own, debug=False).routing.reason == "because"
 
 
 # The list of citations in Markdown
@@ -168,11 +151,8 @@ def listed(title: str, section: str = "", *urls: str) -> str:
 
 
 def test_sources_are_numbered_with_their_sections_and_an_internal_one_is_no_link() -> None:
-    external, internal = (
-        cited("Rates [2024]", "Zone [A]", "https://a.example/x"),
-        cited("Carriers", "Permits > Fees", "N/A"),
-    )
-    assert citations_markdown((external, internal)) == (
+    external = cited("Rates [2024]", "Zone [A]", "https://a.example/x")
+    assert citations_markdown((external, cited("Carriers", "Permits > Fees", "N/A"))) == (
         "1. [Rates (2024) > Zone (A)](https://a.example/x)\n2. Carriers > Permits > Fees *(Internal Document)*"
     )
     assert citations_markdown(()) == ""
@@ -189,10 +169,8 @@ def test_a_source_is_one_link_that_says_its_title(title: str, rest: str) -> None
     assert said == strip_invisible(safe(title))
     assert href.startswith("https://a.example/")
     assert set(leads(text)) == {("link_open", href)}
-    assert (
-        unquote(href, errors="replace")
-        == unquote(f"https://a.example/{rest}".strip(), errors="replace").encode(errors="replace").decode()
-    )
+    whole = unquote(address.strip(), errors="replace").encode(errors="replace").decode()
+    assert unquote(href, errors="replace") == whole
 
 
 @given(TITLES, TITLES)

@@ -16,6 +16,7 @@ from rag.values.question import Turn
 from rag.wiring.stores import OpenStores, build_stores
 
 type Make = Callable[..., OpenStores]
+SESSION, TURN = "s" * 22, Turn(question="q", answer="a", at=1.0)
 
 
 @pytest.fixture
@@ -42,9 +43,9 @@ def test_a_path_is_a_file_that_is_made_on_first_use(stores: Make, tmp_path: Path
     made.warm()
     assert isinstance(made.table, SqliteTable)
     assert not path.exists()
-    made.memory.remember("s" * 22, Turn(question="q", answer="a", at=1.0))
+    made.memory.remember(SESSION, TURN)
     assert path.is_file()
-    assert [turn.answer for turn in stores(STORE_PATH=str(path)).memory.recall("s" * 22, limit=5)] == ["a"]
+    assert [turn.answer for turn in stores(STORE_PATH=str(path)).memory.recall(SESSION, limit=5)] == ["a"]
 
 
 def test_a_file_that_others_may_read_is_refused_at_the_start(stores: Make, tmp_path: Path) -> None:
@@ -54,7 +55,7 @@ def test_a_file_that_others_may_read_is_refused_at_the_start(stores: Make, tmp_p
     with pytest.raises(ConfigurationError, match=f"^STORE_PATH: others than .*{path}, .*Run: chmod 600 {path}$"):
         stores(STORE_PATH=str(path))
     path.chmod(0o600)
-    assert stores(STORE_PATH=str(path)).memory.recall("s" * 22, limit=5) == ()
+    assert stores(STORE_PATH=str(path)).memory.recall(SESSION, limit=5) == ()
 
 
 def test_a_table_comes_before_a_path(stores: Make, tmp_path: Path) -> None:
@@ -66,7 +67,7 @@ def test_renewing_forgets_what_this_process_cached_drops_the_connection_and_lose
     stores: Make, tmp_path: Path
 ) -> None:
     made = stores(STORE_PATH=str(tmp_path / "s.sqlite"))
-    made.memory.remember("s" * 22, Turn(question="q", answer="a", at=1.0))
+    made.memory.remember(SESSION, TURN)
     made.cache.put("k", make_answer(), ttl_s=100.0)
     assert [hit.layer for hit in (made.cache.get("k"),) if hit] == ["l1"]
     assert isinstance(made.table, SqliteTable)
@@ -76,4 +77,4 @@ def test_renewing_forgets_what_this_process_cached_drops_the_connection_and_lose
     with pytest.raises(sqlite3.ProgrammingError, match="closed"):
         connection.execute("SELECT 1")
     assert [hit.layer for hit in (made.cache.get("k"), made.cache.get("k")) if hit] == ["l2", "l1"]
-    assert [turn.answer for turn in made.memory.recall("s" * 22, limit=5)] == ["a"]
+    assert [turn.answer for turn in made.memory.recall(SESSION, limit=5)] == ["a"]
