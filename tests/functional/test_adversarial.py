@@ -96,16 +96,15 @@ def test_a_model_that_repeats_the_question_repeats_no_markup(parrot: Api, path: 
 
 
 @pytest.mark.parametrize(
-    ("asked", "shown"),
+    ("route", "asked", "shown"),
     [
-        ("<a href=//evil.example>click me</a>, how do I start?", "click me, how do I start?"),
-        ("What does <button class=start> do?", "What does \\<button class=start> do?"),
-        ("What does `<button class=start>` do?", "What does `<button class=start>` do?"),
-        ("What goes into <your crate>?", "What goes into \\<your crate>?"),
+        ("/v1/query", "<a href=//evil.example>click me</a>, how do I start?", "click me, how do I start?"),
+        ("/api/query", "What does <button class=start> do?", "What does \\<button class=start> do?"),
+        ("/v1/query", "What does `<button class=start>` do?", "What does `<button class=start>` do?"),
+        ("/api/query", "What goes into <your crate>?", "What goes into \\<your crate>?"),
     ],
 )
-@pytest.mark.parametrize("route", ROUTES)
-def test_what_comes_back_can_be_read_and_runs_nothing(parrot: Api, asked: str, shown: str, route: str) -> None:
+def test_what_comes_back_can_be_read_and_runs_nothing(parrot: Api, route: str, asked: str, shown: str) -> None:
     body = {"query": asked, "question": asked, "threshold": -1}
     reply = parrot.call(rest_event("POST", route, json.dumps(body)))
     assert (reply.status, reply.json["answer"]) == (200, f"You asked: {shown}")

@@ -1,20 +1,15 @@
-"""Real documents and real mischief: data that nobody on this project wrote."""
+"""Real documents, which nobody on this project wrote."""
 
-import json
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from functional.harness import DECLINE, REPOSITORY, Api, post, starting
+from functional.harness import DECLINE, REPOSITORY, Api, starting
 
 from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
 from knowledge.read.documents import read
 
-DATA = REPOSITORY.parent / "shared" / "data"
-HANDBOOK = DATA / "docs_handbook" / "pages"
-NAUGHTY = DATA / "adversarial" / "blns" / "blns.json"
-SCRIPTS = DATA / "adversarial" / "xss" / "sample500.json"
+HANDBOOK = REPOSITORY.parent / "shared" / "data" / "docs_handbook" / "pages"
 PAGES = (
     "travel-and-leave/advanced-sick-leave.md",
     "travel-and-leave/fmla.md",
@@ -25,10 +20,11 @@ PAGES = (
     "general-information-and-resources/tech-policies/password-requirements.md",
     "general-information-and-resources/tech-policies/security-incidents.md",
 )
-EVERY = 5
-"""Of the adversarial strings every fifth is tried as a session or a filter; test_adversarial.py asks all of them."""
 
-needs_handbook = pytest.mark.skipif(not HANDBOOK.is_dir(), reason="shared/data/docs_handbook is not there")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not HANDBOOK.is_dir(), reason="shared/data/docs_handbook is not there"),
+]
 
 
 @pytest.fixture(scope="module")
@@ -43,8 +39,6 @@ def handbook(tmp_path_factory: pytest.TempPathFactory, embedder: MiniLM) -> Iter
         yield start()
 
 
-@pytest.mark.slow
-@needs_handbook
 @pytest.mark.parametrize(
     ("question", "page", "said"),
     [
@@ -63,23 +57,5 @@ def test_a_question_finds_its_page(handbook: Api, question: str, page: str, said
     assert "{%" not in body["answer"]
 
 
-@pytest.mark.slow
-@needs_handbook
 def test_what_the_handbook_does_not_hold_is_declined(handbook: Api) -> None:
     assert handbook.ask("How long should I boil an egg so that the yolk stays soft?").json["answer"] == DECLINE
-
-
-@pytest.mark.parametrize("path", [NAUGHTY, SCRIPTS], ids=lambda path: path.stem)
-def test_mischief_gets_an_answer_or_a_sentence(api: Api, path: Path) -> None:
-    if not path.is_file():
-        pytest.skip(f"shared/data/adversarial/{path.parent.name} is not there")
-    texts = json.loads(path.read_text(encoding="utf-8"))
-    assert len(texts) >= 400
-    for text in texts[::EVERY]:
-        # Given mischief as everything that is text beside the question
-        for extra in ({"sessionId": text}, {"filters": {text: text}}):
-            reply = api.call(post(json.dumps({"query": "permit", **extra})))
-            # Then it is answered or refused, never a failure, and always sendable
-            assert reply.status in {200, 400}, (text, reply.text)
-            assert reply.headers["content-type"] == "application/json"
-            assert reply.text.encode("utf-8")
