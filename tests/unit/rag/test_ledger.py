@@ -1,6 +1,7 @@
 """rag.ledger and rag.values.chat: what a request gathers, how much time it has, and whether a text is whole."""
 
 import math
+from typing import Any
 
 import pytest
 from fakes import FakeClock, deadline
@@ -10,12 +11,12 @@ from rag.ledger import Ledger, used_before
 from rag.values.chat import Completion, Deadline, LlmUse, Usage
 
 
-def ledger(step: float = 1.0) -> Ledger:
-    return Ledger(FakeClock(step=step), deadline())
+def ledger() -> Ledger:
+    return Ledger(FakeClock(step=1.0), deadline())
 
 
-def fail() -> int:
-    raise StoreUnavailable("down")
+def give_up(error: BaseException) -> Any:
+    raise error
 
 
 def test_times_add_up_by_slot() -> None:
@@ -28,18 +29,15 @@ def test_times_add_up_by_slot() -> None:
 
 def test_an_optional_stage_that_fails_gives_the_default_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
     this = ledger()
-    assert this.optional("cache", fail, 7) == 7
+    assert this.optional("cache", lambda: give_up(StoreUnavailable("down")), 7) == 7
     assert this.optional("cache", lambda: 8, 7) == 8
     assert (this.skipped, this.timings) == (["cache"], {"cache": 2000.0})
     assert "cache is skipped: StoreUnavailable: down" in caplog.text
 
 
 def test_an_interrupt_is_not_caught() -> None:
-    def stop() -> int:
-        raise KeyboardInterrupt
-
     with pytest.raises(KeyboardInterrupt):
-        ledger().optional("cache", stop, 7)
+        ledger().optional("cache", lambda: give_up(KeyboardInterrupt()), 7)
 
 
 def failed(calls: int, retries: int) -> LlmUnavailable:
@@ -48,19 +46,16 @@ def failed(calls: int, retries: int) -> LlmUnavailable:
     return error
 
 
-ASKED = Completion(text="x", model="m", usage=Usage(12, 5, 17), calls=2, retries=1)
+ASKED = Completion(text="x", model="m", usage=Usage(12, 5, 17), calls=2, retries=1, denied=1)
 
 
 def test_what_completions_used_adds_up_whether_they_came_or_not() -> None:
-    def gives_up() -> Completion:
-        raise failed(3, 2)
-
     this = ledger()
     assert this.complete(lambda: ASKED) is ASKED
     this.complete(lambda: Completion(text="x", model="m"))
     with pytest.raises(LlmUnavailable):
-        this.complete(gives_up)
-    assert this.llm == LlmUse(calls=6, retries=3, prompt_tokens=12, completion_tokens=5)
+        this.complete(lambda: give_up(failed(3, 2)))
+    assert this.llm == LlmUse(calls=6, retries=3, prompt_tokens=12, completion_tokens=5, denied=1)
 
 
 @pytest.mark.parametrize("error", [failed(1, 0), ZeroDivisionError()])
@@ -69,7 +64,7 @@ def test_an_error_that_ends_the_request_takes_along_what_was_used(error: Excepti
     this.complete(lambda: ASKED)
     with pytest.raises(type(error)), this.report_errors():
         raise error
-    assert used_before(error) == LlmUse(calls=2, retries=1, prompt_tokens=12, completion_tokens=5)
+    assert used_before(error) == LlmUse(calls=2, retries=1, prompt_tokens=12, completion_tokens=5, denied=1)
 
 
 def test_an_error_of_no_request_used_nothing() -> None:
