@@ -151,8 +151,9 @@ BORNE = CheckedClaim(text="Five days.", citations=("[Import permits]",), support
         (ANSWER, 0.75),
         (replace(ANSWER, confidence=Confidence("Medium", 60.0, "", raw=60.0)), 0.1),
         (replace(ANSWER, statements=(BORNE, replace(BORNE, support="partial"))), 0.8),
+        (replace(ANSWER, completion=replace(DONE, finish_reason=None)), 0.8),
     ],
-    ids=["at the bar", "of a likely answer", "borne out"],
+    ids=["at the bar", "of a likely answer", "borne out", "ended for no reason told"],
 )
 def test_what_is_good_enough_is_kept(answer: Answer, cosine: float) -> None:
     assert kept(answer, cosine)
