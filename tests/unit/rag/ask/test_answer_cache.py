@@ -216,20 +216,22 @@ def changed(**fields: object) -> tuple[Hit, ...]:
 def test_of_another_version_an_answer_is_told_where_the_same_passages_are_found(
     hits: tuple[Hit, ...], is_same: bool
 ) -> None:
-    cache, asked = slot(), replace(DRAFT, context=None)
+    cache, searched = slot(), []
+
+    def search(prepared: PreparedQuestion) -> PreparedQuestion:
+        searched.append((prepared.key, prepared.version))
+        return replace(prepared, context=context(hits))
+
+    def look_up(version: str) -> int | None:
+        prepared = PreparedQuestion(question=QUESTION, query=QUERY)
+        hit = replace(cache, version=lambda: version).look_up(prepared, search, make_ledger()).cached
+        return hit.expires_at if hit else None
+
     assert cache.keep(replace(DRAFT, key=key()), ANSWER, HITS, top_score=0.8)
-    searched: list[str] = []
-
-    def is_cached(version: str) -> bool:
-        def search(prepared: PreparedQuestion) -> PreparedQuestion:
-            searched.append(prepared.version)
-            return replace(prepared, context=context(hits))
-
-        newer = replace(cache, version=lambda: version)
-        return newer.look_up(asked, search, make_ledger()).cached is not None
-
-    assert [is_cached("v1"), is_cached("v2"), is_cached("v2")] == [True, is_same, is_same]
-    assert searched == (["v2"] if is_same else ["v2", "v2"])  # renewed, it needs no search
+    expires_at = 1_000_000_000 + 30 * DAY_S
+    again = expires_at if is_same else None
+    assert [look_up("v1"), look_up("v2"), look_up("v2")] == [expires_at, again, again]
+    assert searched == [(key(), "v2")] * (1 if is_same else 2)  # renewed, it needs no search
 
 
 def test_the_question_is_embedded_ahead_before_the_shared_layer_is_asked() -> None:
