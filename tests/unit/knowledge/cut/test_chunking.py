@@ -92,6 +92,8 @@ def test_the_title_is_no_part_of_the_path_but_other_top_headings_are() -> None:
     assert sections(text) == ["", "Sub", "Two", "Two > Sub"]
     assert sections("# Only one\n\na\n\n## Sub\n\nb", title="Something else") == ["", "Sub"]
     assert sections("## Sub\n\nb\n\n# Appendix\n\nc", title="Something else") == ["Sub", "Appendix"]
+    low = "## Installation\n\nGet it.\n\n### On Linux\n\n" + "Use curl. " * 200
+    assert set(sections(low, title="Installation")) == {"", "On Linux"}
 
 
 @pytest.mark.parametrize(
@@ -124,14 +126,15 @@ def test_what_only_looks_like_a_heading_cuts_nothing(text: str) -> None:
     assert split_text(text) == (TextPiece("", text),)
 
 
-def test_hash_signs_in_plain_text_are_text() -> None:
+def test_hash_signs_in_plain_text_are_text_and_line_ends_of_any_kind_are_read() -> None:
     assert split_text("# one\n\n## two\n\nthree", markdown=False) == (TextPiece("", "# one\n\n## two\n\nthree"),)
+    assert split_text("## A\r\n\r\none\rtwo") == (TextPiece("A", "## A\n\none\ntwo", "a"),)
 
 
 # Long sections
 
 
-def test_paragraphs_come_before_sentences_and_sentences_before_words() -> None:
+def test_paragraphs_come_before_sentences_those_before_words_and_those_before_characters() -> None:
     first, second, third = sentences(5), sentences(5, start=6), sentences(12, start=11)
 
     pieces = [piece.text for piece in split_text(f"{first}\n\n{second}\n\n{third}", max_chars=330, overlap=0)]
@@ -140,6 +143,7 @@ def test_paragraphs_come_before_sentences_and_sentences_before_words() -> None:
     words = [piece.text for piece in split_text("many words without end " * 20, max_chars=100, overlap=0)]
     assert all(re.fullmatch(r"(many|words|without|end| )+", text) for text in words)
     assert " ".join(words) == ("many words without end " * 20).strip()
+    assert [len(piece.text) for piece in split_text("x" * 5000, overlap=0)] == [1600, 1600, 1600, 200]
 
 
 def test_abbreviations_and_initials_do_not_end_a_sentence() -> None:
@@ -147,10 +151,6 @@ def test_abbreviations_and_initials_do_not_end_a_sentence() -> None:
 
     for piece in split_text(text, max_chars=150, overlap=0):
         assert re.fullmatch(r"(See e\.g\. Annex 4 of the rules\. ?|Ask Dr\. J\. Tan about it\. ?)+", piece.text)
-
-
-def test_a_word_that_is_too_long_is_cut_hard() -> None:
-    assert [len(piece.text) for piece in split_text("x" * 5000, overlap=0)] == [1600, 1600, 1600, 200]
 
 
 def test_the_overlap_is_the_end_of_the_piece_before_from_a_sentence_on() -> None:
@@ -171,12 +171,8 @@ def test_the_overlap_of_an_endless_sentence_begins_at_a_word() -> None:
 @pytest.mark.parametrize("markdown", [True, False])
 @pytest.mark.parametrize(
     "text",
-    [
-        "".join(f"{n:04}" for n in range(2250)),  # 9,000 characters, every four of them others
-        "".join(f"第{n}条规定，" for n in range(1200)),
-        "".join(f"กฎข้อที่{n}" for n in range(900)),
-    ],
-    ids=["no spaces", "commas only", "Thai"],
+    ["".join(f"第{n}条规定，" for n in range(1200)), "".join(f"กฎข้อที่{n}" for n in range(900))],
+    ids=["commas only", "Thai"],
 )
 def test_the_overlap_of_an_endless_word_begins_at_a_character(text: str, markdown: bool) -> None:
     pieces = [piece.text for piece in split_text(text, markdown=markdown)]
@@ -246,9 +242,8 @@ def test_a_code_block_that_fits_a_piece_is_never_cut() -> None:
 def test_a_longer_code_block_is_cut_at_line_ends_and_each_part_is_a_block() -> None:
     lines = [f"    value_{n} = {n}" for n in range(200)]
 
-    pieces = [
-        piece.text for piece in split_text("Intro.\n\n```python\n" + "\n".join(lines) + "\n```\n\nEnd.", max_chars=500)
-    ]
+    text = "Intro.\n\n```python\n" + "\n".join(lines) + "\n```\n\nEnd."
+    pieces = [piece.text for piece in split_text(text, max_chars=500)]
 
     assert pieces[0].startswith("Intro.\n\n```python\n    value_0 = 0\n")
     assert all(text.startswith("```python\n    value") for text in pieces[1:])
@@ -279,21 +274,13 @@ def test_no_overlap_begins_inside_code() -> None:
 # Everything
 
 
-def test_empty_texts_have_no_pieces() -> None:
-    assert split_text("") == split_text(" \n\t\n") == split_text("", markdown=False) == ()
-
-
-def test_line_ends_of_any_kind_are_read() -> None:
-    assert split_text("## A\r\n\r\none\rtwo") == (TextPiece("A", "## A\n\none\ntwo", "a"),)
-
-
 @pytest.mark.parametrize(("max_chars", "overlap"), [(100, 100), (100, -1), (0, 0)])
 def test_impossible_sizes_are_refused(max_chars: int, overlap: int) -> None:
     with pytest.raises(ValueError, match="overlap must be"):
         split_text("text", max_chars=max_chars, overlap=overlap)
 
 
-TEXTS = st.text(alphabet=st.sampled_from("ab.! \n#-`|>*1é字。x"), max_size=400) | st.text(max_size=300)
+TEXTS = st.text(alphabet=st.sampled_from("ab.! \n#-`|>*1é字。x{}:/=<~"), max_size=400) | st.text(max_size=300)
 
 
 @given(text=TEXTS, max_chars=st.integers(1, 60), markdown=st.booleans())
@@ -351,25 +338,18 @@ def markdown_texts(draw: st.DrawFn) -> str:
     return "\n\n".join(blocks)
 
 
-@given(text=markdown_texts(), max_chars=st.integers(40, 400))
-@settings(max_examples=300)
-def test_every_word_of_a_markdown_text_is_kept_once_and_in_order(text: str, max_chars: int) -> None:
-    pieces = split_text(text, max_chars=max_chars, overlap=0)
-
-    assert all(len(piece.text) <= max_chars for piece in pieces)
-    assert re.findall(r"w\d+", " ".join(piece.text for piece in pieces)) == re.findall(r"w\d+", text)
-
-
-@given(text=markdown_texts(), max_chars=st.integers(100, 400))
-@settings(max_examples=200)
-def test_overlaps_only_repeat_the_words_just_before(text: str, max_chars: int) -> None:
+@given(text=markdown_texts(), max_chars=st.integers(40, 400), overlap=st.sampled_from([0, 39]))
+@settings(max_examples=400)
+def test_every_word_of_a_markdown_text_is_kept_in_order_and_only_the_words_just_before_are_repeated(
+    text: str, max_chars: int, overlap: int
+) -> None:
     seen = 0
-    for piece in split_text(text, max_chars=max_chars, overlap=50):
+    for piece in split_text(text, max_chars=max_chars, overlap=overlap):
         numbers = [int(word) for word in re.findall(r"w(\d+)", piece.text)]
         assert len(piece.text) <= max_chars
         if numbers:
             assert numbers == list(range(numbers[0], numbers[-1] + 1))
-            assert seen - 50 <= numbers[0] <= seen <= numbers[-1]
+            assert seen - overlap <= numbers[0] <= seen <= numbers[-1]
             seen = numbers[-1] + 1
     assert seen == len(re.findall(r"w\d+", text))
 
@@ -385,12 +365,6 @@ def test_real_pages_keep_their_words_and_their_fences() -> None:
         kept = split_text(document.text, title=document.title, overlap=0)
         assert len(re.findall(r"\w+", document.text)) - len(re.findall(r"\w+", " ".join(p.text for p in kept))) < 30
         assert all(len(re.findall(r"^\s*```", piece.text, re.MULTILINE)) % 2 == 0 for piece in pieces)
-
-
-def test_a_first_heading_of_any_level_that_is_the_title_is_no_part_of_a_section() -> None:
-    pieces = split_text("## Installation\n\nGet it.\n\n### On Linux\n\n" + "Use curl. " * 200, title="Installation")
-
-    assert {piece.section for piece in pieces} == {"", "On Linux"}
 
 
 # Chapters and runs of characters
@@ -410,9 +384,6 @@ def test_what_is_longer_goes_on_with_the_end_of_the_piece_before() -> None:
     pieces = [piece.text for piece in split_seed(body, max_chars=40, overlap=10)]
     assert pieces == [body[0:40], body[30:70], body[60:100]]
     assert [piece.text for piece in split_seed(body[:41], max_chars=40, overlap=10)] == [body[:40], body[30:41]]
-
-
-def test_a_text_without_text_has_no_pieces() -> None:
     assert split_seed(" \r\n", max_chars=40, overlap=10) == ()
 
 
@@ -475,13 +446,7 @@ def test_a_piece_has_the_anchor_of_the_nearest_heading_and_none_under_the_title(
 def test_equal_headings_are_numbered_as_mkdocs_does_it_however_many() -> None:
     titles = ["a", "a_1", "a", "a_1", "!", "!", "a"]
     assert list(heading_ids(titles, [""] * 7, algorithm="python-markdown")) == [
-        "a",
-        "a_1",
-        "a_2",
-        "a_3",
-        "_1",
-        "_2",
-        "a_4",
+        *("a", "a_1", "a_2", "a_3", "_1", "_2", "a_4"),
     ]
     assert list(heading_ids(["a"] * 50_000, [""] * 50_000, algorithm="python-markdown"))[-1] == "a_49999"
 
@@ -491,8 +456,3 @@ def test_no_two_headings_have_one_id(titles: list[str], algorithm: str) -> None:
     made = list(heading_ids(titles, [""] * len(titles), algorithm=algorithm))
 
     assert len(set(made)) == len(titles)
-
-
-@given(st.text(alphabet=st.sampled_from("#{}:.*/ab -=\n`<>"), max_size=80))
-def test_whatever_headings_state_the_text_is_cut(text: str) -> None:
-    split_text(text)

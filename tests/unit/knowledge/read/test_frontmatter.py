@@ -200,12 +200,7 @@ def test_front_matter_wins_over_the_file_name_and_that_over_the_page() -> None:
     assert dated(path="policies/2024/travel.md") == 0
 
 
-@given(st.dates(min_value=date(1970, 1, 1), max_value=date(2099, 12, 31)))
-def test_iso_dates_sort_as_dates(day: date) -> None:
-    assert newest_date(f"x-{day}.md") == int(str(day).replace("-", ""))
-
-
-@given(st.text())
+@given(st.text(st.sampled_from("0129-_./: ²") | st.characters()))
 def test_any_text_is_a_date_or_0(text: str) -> None:
     found = newest_date(text)
     assert found == 0 or 19700000 <= found <= 20991231
