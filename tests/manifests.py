@@ -6,7 +6,32 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from knowledge.model.manifest import MANIFEST_NAME, checksum
+from knowledge.model.manifest import MANIFEST_NAME, FileRecord, Manifest, Provenance, SourceRecord, checksum
+
+MANIFEST = Manifest(
+    version="0123456789ab",
+    built_at="2026-11-20T09:00:00+00:00",
+    data="data-00ff",
+    collection="waypoint_kb",
+    model="all-MiniLM-L6-v2",
+    dimensions=384,
+    max_chars=1600,
+    overlap=200,
+    recipe=1,
+    documents=1,
+    chunks=2,
+    next_number=7,
+    fields={"title": "str", "year": "int"},
+    sources=(
+        SourceRecord(path="a/café.md", digest="d1", doc_id="a", chunks=2),
+        SourceRecord(path="b.md", digest="d2", doc_id="b", chunks=0),
+    ),
+    files={"chroma/chroma.sqlite3": FileRecord(sha256="ab" * 32, bytes=10)},
+    lexical={"rows": 2},
+    made=Provenance(
+        profile="clockify", base_url="https://example.org/", paths=("docs",), options={"exclude": ["*.tmp"]}
+    ),
+)
 
 TRUNCATED_EVERY_BYTES = 50
 BRACKETS = 100_000

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from manifests import MANIFEST
 
 from knowledge.build.calibrate import background, calibration_of, is_foreign
 from knowledge.build.labels import carry_labels, labels_of, labels_older, with_labels
@@ -63,35 +64,15 @@ def test_a_small_index_is_asked_the_background_questions() -> None:
 
 
 def test_only_another_language_is_asked_otherwise() -> None:
-    assert is_foreign({"language": "German"})
-    assert not is_foreign({"language": "English"})
-    assert not is_foreign({"language": ""})
-    assert not is_foreign({})
+    records = ({"language": "German"}, {"language": "English"}, {"language": ""}, {})
+    assert [is_foreign(record) for record in records] == [True, False, False, False]
 
 
 # Labels
 
 
-BARE = Manifest(
-    version="0123456789ab",
-    built_at="2026-01-01T00:00:00+00:00",
-    data="data-0a",
-    collection="kb",
-    model="m",
-    dimensions=4,
-    max_chars=100,
-    overlap=0,
-    recipe=1,
-    documents=1,
-    chunks=1,
-    next_number=2,
-    fields={},
-    sources=(),
-    files={},
-    calibration=Calibration(
-        means=dict.fromkeys(WEIGHTS, 0.0), stds=dict.fromkeys(WEIGHTS, 1.0), bar=0.5, doubt=0.5
-    ).record(400),
-)
+CALIBRATION = Calibration(means=dict.fromkeys(WEIGHTS, 0.0), stds=dict.fromkeys(WEIGHTS, 1.0), bar=0.5, doubt=0.5)
+BARE = replace(MANIFEST, calibration=CALIBRATION.record(400))
 GIVEN = {"bar": 1.5, "questions": 60, "older": False}
 
 
@@ -119,10 +100,7 @@ def test_new_content_keeps_them_and_says_that_they_are_older() -> None:
 
 
 @pytest.mark.parametrize("before", [None, BARE])
-def test_nothing_is_carried_that_was_not_given(before: Manifest | None) -> None:
+def test_nothing_is_carried_that_was_not_given_or_to_an_index_without_a_bar(before: Manifest | None) -> None:
     assert carry_labels(BARE, before) == BARE
-
-
-def test_an_index_without_a_bar_takes_no_labels_over() -> None:
     without_bar = replace(BARE, calibration=None)
     assert carry_labels(without_bar, with_labels(BARE, GIVEN)) == without_bar

@@ -81,6 +81,7 @@ def test_a_heading_without_text_goes_on_top_of_the_next_piece_below_it() -> None
 
 def test_a_heading_that_nothing_follows_is_left_out_but_not_a_text_of_headings() -> None:
     assert sections("## Soon\n\n## Later\n\n---\n\n## Now\n\nText.") == ["Now"]
+    assert split_text("") == split_text(" \n\t\n") == split_text("", markdown=False) == ()
     assert split_text("# Title\n\n## Only\n\n## Headings") == (TextPiece("", "# Title\n\n## Only\n\n## Headings"),)
 
 

@@ -49,22 +49,13 @@ def test_a_chunk_survives_the_way_to_chroma_and_back_and_nothing_empty_is_stored
 
 
 def make(**values: Any) -> Chunk:
-    defaults: dict[str, Any] = {
-        "number": 1,
-        "text": "t",
-        "title": "T",
-        "doc_id": "d",
-        "chunk_index": 0,
-        "chunk_count": 1,
-    }
+    defaults = {"number": 1, "text": "t", "title": "T", "doc_id": "d", "chunk_index": 0, "chunk_count": 1}
     return Chunk(**(defaults | values))
 
 
 @pytest.mark.parametrize("name", [*FIELDS, "chunk_number"])
 def test_extra_never_overwrites_a_field_of_ours(name: str) -> None:
-    plain = make()
-
-    assert to_metadata(make(extra={name: "forged"})) == to_metadata(plain)
+    assert to_metadata(make(extra={name: "forged"})) == to_metadata(make())
 
 
 @pytest.mark.parametrize(
@@ -77,10 +68,9 @@ def test_what_chroma_refuses_or_drops_is_left_out(key: str, value: Any) -> None:
 
 
 def test_urls_are_one_text_and_a_comma_in_a_url_does_not_cut_it() -> None:
-    chunk = make(source_urls=("https://a/x,y", "https://b"))
+    stored = to_metadata(make(source_urls=("https://a/x,y", "https://b")))
 
-    assert to_metadata(chunk)["source_urls"] == "https://a/x%2Cy,https://b"
-    assert to_chunk(to_metadata(chunk), number=1, text="t").source_urls == ("https://a/x%2Cy", "https://b")
+    assert stored["source_urls"] == "https://a/x%2Cy,https://b"
 
 
 def test_foreign_metadata_is_coerced_to_our_types() -> None:
@@ -93,6 +83,8 @@ def test_foreign_metadata_is_coerced_to_our_types() -> None:
     assert chunk.source_urls == ("https://a", "5")
     assert (chunk.chunk_index, chunk.chunk_count) == (3, 4)
     assert chunk.extra == {"year": 2026, "page": 1.5, "ok": True}
+    bare = to_chunk({}, number=1, text="t")
+    assert (bare.title, bare.chunk_index, bare.chunk_count) == ("Untitled", 0, 1)
 
 
 def test_a_date_is_a_number_to_filter_by_and_read_from_what_a_foreign_chunk_has() -> None:
@@ -101,12 +93,6 @@ def test_a_date_is_a_number_to_filter_by_and_read_from_what_a_foreign_chunk_has(
     assert with_stated_date(to_chunk({"date": "2024-03-07"}, number=1, text="t")).dated == 20240307
     chunk = to_chunk({"dated": "soon", "path": "a/2023_plan.md"}, number=1, text="t")
     assert with_stated_date(chunk).dated == 20230000
-
-
-def test_a_chunk_without_a_title_is_untitled() -> None:
-    chunk = to_chunk({}, number=1, text="t")
-
-    assert (chunk.title, chunk.chunk_index, chunk.chunk_count) == ("Untitled", 0, 1)
 
 
 def test_field_types_widen() -> None:

@@ -16,6 +16,7 @@ from knowledge.model.values import Chunk
 from knowledge.search.tokens import BITS, ChunkTokens
 
 DIMENSIONS = 64
+CHUNK = Chunk(number=7, text="t", title="Permits", doc_id="d", chunk_index=0, chunk_count=1)
 LIMIT = 4096
 """Bytes that Chroma Cloud takes in a value."""
 EXTRA = st.dictionaries(
@@ -44,22 +45,15 @@ def stored(draw: Any) -> StoredChunk:
     seed = draw(st.integers(0, 2**32 - 1))
     vector = np.random.default_rng(seed).standard_normal(DIMENSIONS).astype(np.float32)
     extra = {key: value for key, value in draw(EXTRA).items() if value != ""}
-    chunk = Chunk(
-        number=draw(st.integers(1, 10**9)), text=draw(st.text(max_size=20)), title="Permits", doc_id="d",
-        chunk_index=0, chunk_count=1, extra=extra,
-    )  # fmt: skip
+    chunk = replace(CHUNK, number=draw(st.integers(1, 10**9)), text=draw(st.text(max_size=20)), extra=extra)
     tokens = tokens_of(draw, seed) if draw(st.booleans()) else None
     return StoredChunk(chunk, vector / np.linalg.norm(vector), tokens)
-
-
-def read_back(one: StoredChunk, record: dict[str, Any]) -> StoredChunk:
-    return from_record(one.chunk.id, record, one.chunk.text)
 
 
 @given(one=stored())
 def test_a_chunk_and_its_tokens_survive_the_way_to_the_server_and_back(one: StoredChunk) -> None:
     record = to_record(one.chunk, one.vector, one.tokens)
-    back = read_back(one, record)
+    back = from_record(one.chunk.id, record, one.chunk.text)
 
     assert max(len(str(value).encode()) for value in record.values()) <= LIMIT
     assert back.chunk == one.chunk
@@ -88,15 +82,13 @@ def test_a_record_that_is_not_whole_is_told(one: StoredChunk, data: Any) -> None
         )
     )
     with pytest.raises(SearchFailed, match=rf"'{one.chunk.id}' on Chroma's server is not whole.*ragctl ingest PATH"):
-        read_back(one, damaged)
+        from_record(one.chunk.id, damaged, one.chunk.text)
 
 
 @pytest.mark.parametrize("piece", ["late_text_0", "late_text_1"])
 def test_a_long_field_that_is_not_whole_is_told(piece: str) -> None:
-    chunk = Chunk(
-        number=7, text="t", title="Permits", doc_id="d", chunk_index=0, chunk_count=1, extra={"note": "é" * 900}
-    )
-    record = to_record(replace(chunk, section="long " * 900), np.ones(DIMENSIONS, dtype=np.float32), None)
+    chunk = replace(CHUNK, section="long " * 900, extra={"note": "é" * 900})
+    record = to_record(chunk, np.ones(DIMENSIONS, dtype=np.float32), None)
     assert {"note", "late_text_0", "late_text_1"} <= record.keys()
     assert "section" not in record
 
@@ -113,11 +105,7 @@ def test_a_record_of_somebody_else_is_told(metadata: dict[str, object] | None) -
 
 
 def test_a_chunk_without_tokens_cannot_be_compared() -> None:
-    one = StoredChunk(
-        Chunk(number=1, text="t", title="T", doc_id="d", chunk_index=0, chunk_count=1),
-        np.full(DIMENSIONS, 0.125, dtype=np.float32),
-        None,
-    )
+    one = StoredChunk(CHUNK, np.full(DIMENSIONS, 0.125, dtype=np.float32), None)
     with pytest.raises(SearchFailed, match="no token vectors"):
         token_stores([one], DIMENSIONS)
     assert token_stores([], DIMENSIONS).rows.tolist() == []
@@ -150,7 +138,6 @@ def test_an_address_is_read_as_it_is_written(address: ServerAddress) -> None:
     [
         ("chroma://localhost/t/d", ServerAddress("localhost", 8000, False, "t", "d")),
         ("chroma://10.0.0.7:9000/t/d/", ServerAddress("10.0.0.7", 9000, False, "t", "d")),
-        ("chroma://[::1]:9000/t/d", ServerAddress("::1", 9000, False, "t", "d")),
         ("https://api.trychroma.com/a%20b/d", ServerAddress("api.trychroma.com", 443, True, "a b", "d")),
         ("chroma://h/t/d?version=0123456789ab", ServerAddress("h", 8000, False, "t", "d", "0123456789ab")),
     ],
@@ -163,7 +150,6 @@ def test_addresses_that_are_accepted(uri: str, address: ServerAddress) -> None:
     "uri",
     [
         "http://host/t/d",
-        "chroma://host",
         "chroma://host/t",
         "chroma://host/t/d/e",
         "chroma:///t/d",
@@ -187,12 +173,8 @@ def test_a_password_is_refused_and_not_repeated(uri: str) -> None:
     assert "s3cret" not in str(caught.value)
 
 
-def test_a_folder_is_no_server() -> None:
-    assert [is_server(uri) for uri in ("chroma://h/t/d", "https://h/t/d", "file:///a", "/a", "chroma", None)] == [
-        True, True, False, False, False, False,
-    ]  # fmt: skip
-
-
-def test_a_place_can_be_pinned_to_a_version() -> None:
-    address = ServerAddress.parse("https://h/t/d")
-    assert str(address.at_version("0123456789ab")) == "https://h:443/t/d?version=0123456789ab"
+def test_a_folder_is_no_server_and_a_place_can_be_pinned_to_a_version() -> None:
+    servers = ["chroma://h/t/d", "https://h/t/d"]
+    assert [uri for uri in (*servers, "file:///a", "/a", "chroma", None) if is_server(uri)] == servers
+    pinned = ServerAddress.parse("https://h/t/d").at_version("0123456789ab")
+    assert str(pinned) == "https://h:443/t/d?version=0123456789ab"

@@ -1,41 +1,17 @@
 """The manifest: what is written is read back, and nothing doubtful is accepted."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from manifests import damages, signed
+from manifests import MANIFEST, damages, signed
 
 from knowledge.model.errors import IndexDamaged, IndexMismatch
-from knowledge.model.manifest import FORMAT, FileRecord, Manifest, Provenance, SourceRecord, dumps, loads
-
-MANIFEST = Manifest(
-    version="0123456789ab",
-    built_at="2026-11-20T09:00:00+00:00",
-    data="data-00ff",
-    collection="waypoint_kb",
-    model="all-MiniLM-L6-v2",
-    dimensions=384,
-    max_chars=1600,
-    overlap=200,
-    recipe=1,
-    documents=1,
-    chunks=2,
-    next_number=7,
-    fields={"title": "str", "year": "int"},
-    sources=(
-        SourceRecord(path="a/café.md", digest="d1", doc_id="a", chunks=2),
-        SourceRecord(path="b.md", digest="d2", doc_id="b", chunks=0),
-    ),
-    files={"chroma/chroma.sqlite3": FileRecord(sha256="ab" * 32, bytes=10)},
-    lexical={"rows": 2},
-    made=Provenance(
-        profile="clockify", base_url="https://example.org/", paths=("docs",), options={"exclude": ["*.tmp"]}
-    ),
-)
+from knowledge.model.manifest import FORMAT, SourceRecord, dumps, loads
 
 TEXT = st.text(max_size=20)
 COUNT = st.integers(0, 2**53)
@@ -51,16 +27,11 @@ COUNT = st.integers(0, 2**53)
 def test_every_manifest_is_read_back_as_it_was_written(
     model: str, counts: tuple[int, int, int], sources: tuple[SourceRecord, ...], fields: dict[str, str], lexical: Any
 ) -> None:
+    documents, chunks, number = counts
     manifest = replace(
-        MANIFEST,
-        model=model,
-        documents=counts[0],
-        chunks=counts[1],
-        next_number=counts[2],
-        sources=sources,
-        fields=fields,
-        lexical=lexical,
+        MANIFEST, documents=documents, chunks=chunks, next_number=number, sources=sources, lexical=lexical
     )
+    manifest = replace(manifest, model=model, fields=fields)
 
     assert loads(dumps(manifest).encode()) == manifest
 
@@ -75,9 +46,7 @@ def test_every_damage_is_found() -> None:
 
 
 def test_another_order_of_keys_and_other_spaces_are_no_damage() -> None:
-    body = json.loads(dumps(MANIFEST))
-
-    assert loads(json.dumps(dict(reversed(body.items())))) == MANIFEST
+    assert loads(json.dumps(dict(reversed(json.loads(dumps(MANIFEST)).items())))) == MANIFEST
 
 
 def test_every_truncation_is_damage() -> None:
@@ -88,15 +57,12 @@ def test_every_truncation_is_damage() -> None:
             loads(text[:length])
 
 
-def every_key(body: dict[str, Any], *path: str) -> list[tuple[str, ...]]:
+def every_key(body: dict[str, Any], *path: str) -> Iterator[tuple[str, ...]]:
     free = {"fields", "files", "lexical", "calibration", "options"}  # any key is allowed below these
-    below = [
-        p
-        for key, value in body.items()
-        if isinstance(value, dict) and key not in free
-        for p in every_key(value, *path, key)
-    ]
-    return [(*path, key) for key in body] + below
+    for key, value in body.items():
+        yield (*path, key)
+        if isinstance(value, dict) and key not in free:
+            yield from every_key(value, *path, key)
 
 
 @pytest.mark.parametrize("value", ["absent", [[]], True])

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import cast
 
@@ -55,41 +56,36 @@ def version(handle: IndexHandle) -> str:
         return cast(FakeIndex, index).search()
 
 
-def test_nothing_is_opened_before_the_first_request_and_then_once() -> None:
-    shelf = Shelf(FakeIndex("one"))
+def test_nothing_is_opened_before_the_first_request_then_once_and_again_only_after_a_change() -> None:
+    old = FakeIndex("one")
+    shelf = Shelf(old)
     handle = shelf.handle()
 
     assert shelf.opened == 0
     assert [version(handle), version(handle), version(handle)] == ["one"] * 3
-    assert shelf.opened == 1
-
-
-def test_no_index_is_a_state_that_ends_when_one_appears() -> None:
-    shelf = Shelf(IndexMissing("No index"))
-    handle = shelf.handle()
-
-    with pytest.raises(IndexMissing, match="No index"):
-        version(handle)
-    with pytest.raises(IndexMissing), handle.lease():
-        pass
-    shelf.put(FakeIndex("one"))
-
-    assert handle.refresh()
-    assert version(handle) == "one"
-    assert handle.last_error is None
-
-
-def test_only_a_change_is_picked_up_and_the_old_index_closed() -> None:
-    old = FakeIndex("one")
-    shelf = Shelf(old)
-    handle = shelf.handle()
-    assert [handle.refresh() for _ in range(3)] == [True, False, False]
+    assert not handle.refresh()
     assert shelf.opened == 1
     shelf.put(FakeIndex("two"))
 
     assert handle.refresh()
     assert version(handle) == "two"
     assert old.closed == 1
+
+
+def test_no_index_is_a_state_that_ends_when_one_appears() -> None:
+    shelf = Shelf(IndexMissing("No index"))
+    handle = shelf.handle()
+    depths = []
+    for _ in range(5):
+        with pytest.raises(IndexMissing, match="No index") as caught:
+            version(handle)
+        depths.append(len(caught.traceback))
+
+    assert len(set(depths[1:])) == 1  # the stored error does not grow with every request
+    shelf.put(FakeIndex("one"))
+    assert handle.refresh()
+    assert version(handle) == "one"
+    assert handle.last_error is None
 
 
 def test_when_the_new_index_does_not_open_the_old_one_stays_and_the_error_is_kept() -> None:
@@ -127,23 +123,10 @@ def test_a_bug_in_opening_is_not_hidden() -> None:
         IndexHandle(broken).refresh()
 
 
-def test_the_stored_error_does_not_grow_with_every_request() -> None:
-    handle = Shelf(IndexMissing("none")).handle()
-    depths = []
-    for _ in range(5):
-        with pytest.raises(IndexMissing) as caught:
-            version(handle)
-        depths.append(len(caught.traceback))
-
-    assert len(set(depths[1:])) == 1
-
-
 def test_without_a_watch_only_a_swap_replaces_the_index() -> None:
-    shelf = Shelf(FakeIndex("one"))
-    handle = shelf.handle(watched=False)
-    handle.refresh()
+    handle = Shelf(FakeIndex("one")).handle(watched=False)
 
-    assert not handle.refresh()
+    assert [handle.refresh(), handle.refresh()] == [True, False]
     handle.swap(cast(EmbeddedIndex, FakeIndex("two")))
     assert version(handle) == "two"
 
@@ -179,26 +162,19 @@ def test_sixteen_threads_search_while_the_index_is_swapped_under_them() -> None:
     made = [FakeIndex(str(n)) for n in range(200)]
     handle = Shelf(made[0]).handle()
     done = threading.Event()
-    failures: list[BaseException] = []
 
     def requests() -> None:
-        try:
-            while not done.is_set():
-                version(handle)
-        except BaseException as error:  # noqa: BLE001 - reported by the assertion below
-            failures.append(error)
+        while not done.is_set():
+            version(handle)
 
-    threads = [threading.Thread(target=requests) for _ in range(16)]
-    for thread in threads:
-        thread.start()
-    handle.refresh()
-    for index in made[1:]:
-        handle.swap(cast(EmbeddedIndex, index))
-    done.set()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(16) as pool:
+        running = [pool.submit(requests) for _ in range(16)]
+        handle.refresh()
+        for index in made[1:]:
+            handle.swap(cast(EmbeddedIndex, index))
+        done.set()
 
-    assert failures == []
+    assert [future.exception() for future in running] == [None] * 16
     assert [index.closed for index in made] == [1] * 199 + [0]
 
 
@@ -206,19 +182,13 @@ def test_threads_that_arrive_first_together_open_one_index_and_all_get_it() -> N
     entered = threading.Barrier(8)
     shelf = Shelf(FakeIndex("one"))
     handle = shelf.handle()
-    answers: list[str] = []
 
-    def request() -> None:
+    def request(_: int) -> str:
         entered.wait()
-        answers.append(version(handle))
+        return version(handle)
 
-    threads = [threading.Thread(target=request) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    assert answers == ["one"] * 8
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(request, range(8))) == ["one"] * 8
     assert shelf.opened == 1
 
 

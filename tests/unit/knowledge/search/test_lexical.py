@@ -11,7 +11,7 @@ import bm25s
 import numpy as np
 import pytest
 from bm25s.stopwords import STOPWORDS_EN
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from knowledge.model.errors import IndexDamaged
@@ -75,7 +75,7 @@ def test_the_record_says_whether_the_script_is_latin(tmp_path: Path, texts: list
     assert lexical.latin == record["latin"] == latin
 
 
-def test_german_compounds_are_found_by_their_parts_and_find_them(tmp_path: Path) -> None:
+def test_german_compounds_are_found_by_their_parts_and_find_them_and_english_words_stay_whole(tmp_path: Path) -> None:
     texts = [
         "Die Kündigungsfrist des Vertrages beträgt drei Monate und sie beginnt am Ende des Monats.",
         "Nach der Kündigung gibt es eine Frist, die in der Tabelle am Ende der Seite steht.",
@@ -89,13 +89,11 @@ def test_german_compounds_are_found_by_their_parts_and_find_them(tmp_path: Path)
     assert (lexical.scores("Kündigungsfrist") > 0).tolist() == [True, True, False]
     assert (lexical.scores("Frist") > 0).tolist() == [True, True, False]
     assert lexical.has("Urlaubsportal")
-
-
-def test_english_words_stay_whole(tmp_path: Path) -> None:
-    lexical, record = built(tmp_path, [*TEXTS, "The error that expired is in the terminal, and the day is charged."])
-
+    english, record = built(
+        tmp_path / "english", [*TEXTS, "The error that expired is in the terminal, and is charged."]
+    )
     assert record["language"] == "English"
-    assert lexical.terms("terminalcharges") == ["terminalcharg"]
+    assert english.terms("terminalcharges") == ["terminalcharg"]
 
 
 def test_terms_are_the_same_in_every_thread() -> None:
@@ -134,9 +132,10 @@ def test_no_chunk_can_score_more_than_the_questions_words_are_worth(tmp_path: Pa
     assert lexical.max_score("the of") == 0
 
 
-@pytest.mark.parametrize(("question", "best"), [("Plan D", 1), ("c++", 3), ("C# SDK", 4)])
-def test_single_letters_tell_texts_apart(tmp_path: Path, question: str, best: int) -> None:
-    texts = ["Plan B", "Plan D", "Plan E", "C++ SDK", "C# SDK", "F# SDK", "Vitamin C", "Vitamin D", "It's Denver's"]
+@pytest.mark.parametrize(("question", "best"), [("Plan D", 1), ("c++", 3), ("C# SDK", 4), ("Where do I find fees?", 8)])
+def test_single_letters_tell_texts_apart_but_not_the_pronoun_i(tmp_path: Path, question: str, best: int) -> None:
+    texts = ["Plan B", "Plan D", "Plan E", "C++ SDK", "C# SDK", "F# SDK", "Vitamin C", "Vitamin D", "Fees",
+             "It's Denver's. Can I park here? If I lose my badge, I ask at the gate."]  # fmt: skip
     lexical, _ = built(tmp_path, texts)
 
     scores = lexical.scores(question)
@@ -146,22 +145,10 @@ def test_single_letters_tell_texts_apart(tmp_path: Path, question: str, best: in
     assert scores[-1] == 0
 
 
-def test_the_pronoun_i_decides_nothing(tmp_path: Path) -> None:
-    texts = ["Invoices are under Billing.", "Can I park here? If I lose my badge, I ask at the gate.", "Fees", "Trips"]
-    lexical, _ = built(tmp_path, texts)
-    scores = lexical.scores("Where do I find invoices?")
-    assert scores.argmax() == 0
-    assert scores[1] == 0
-
-
-@pytest.mark.parametrize("question", ["", "zebra"])
-def test_a_question_without_a_known_term_scores_nothing(tmp_path: Path, question: str) -> None:
-    lexical, _ = built(tmp_path, TEXTS)
-
-    assert lexical.scores(question).tolist() == [0, 0, 0]
-
-
 @given(texts=st.lists(WORDS, min_size=1, max_size=8), question=WORDS)
+@example(texts=["!", ""], question="anything at all")
+@example(texts=TEXTS, question="zebra")
+@example(texts=TEXTS, question="")
 def test_scores_are_the_librarys(texts: list[str], question: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         lexical, _ = built(Path(folder), texts)
@@ -172,36 +159,17 @@ def test_scores_are_the_librarys(texts: list[str], question: str) -> None:
         assert lexical.scores(question) == pytest.approx(expected)
 
 
-def test_texts_without_a_word_make_an_index_that_finds_nothing(tmp_path: Path) -> None:
-    lexical, _ = built(tmp_path, ["!", ""])
-
-    assert lexical.scores("anything at all").tolist() == [0, 0]
-
-
-def test_the_record_says_how_it_was_made(tmp_path: Path) -> None:
+def test_the_record_says_how_it_was_made_and_no_file_is_pickled(tmp_path: Path) -> None:
     lexical, record = built(tmp_path, TEXTS)
 
     assert (record["rows"], record["terms"]) == (3, lexical.vocabulary_size) == (3, 16)
     assert (record["method"], record["k1"], record["b"], record["stemmer"]) == ("lucene", 1.5, 0.75, "english")
     assert json.loads(json.dumps(record)) == record
     assert lexical.numbers.tolist() == [1, 2, 3]
-
-
-def test_stop_words_are_those_of_the_index_not_of_the_program(tmp_path: Path) -> None:
-    _, record = built(tmp_path, TEXTS)
-
     assert Lexical(tmp_path, {**record, "stop_words": ["permit"]}).scores("permit").tolist() == [0, 0, 0]
-
-
-def test_nothing_is_pickled(tmp_path: Path) -> None:
-    built(tmp_path, TEXTS)
-
-    for path in tmp_path.iterdir():
-        if path.suffix == ".npy":
-            np.load(path, allow_pickle=False)
-        elif path.suffix == ".json":
-            json.loads(path.read_text(encoding="utf-8"))
     assert {path.suffix for path in tmp_path.iterdir()} == {".npy", ".json", ".txt"}
+    for path in tmp_path.glob("*.npy"):
+        np.load(path, allow_pickle=False)
 
 
 @pytest.mark.parametrize("harm", ["missing", "empty", "another's"])
@@ -430,13 +398,8 @@ GERMAN = "Der Urlaub wird im Portal beantragt und von der Leitung genehmigt. Wer
 @pytest.mark.parametrize(
     ("text", "language"),
     [
-        ("The leave is asked for in the portal, and it will be granted by the management.", "English"),
-        (GERMAN, "German"),
         ("Les congés sont demandés dans le portail et accordés par la direction de votre service.", "French"),
-        ("Las vacaciones se piden en el portal y las concede la dirección.", "Spanish"),
-        ("员工请假需要在系统中提前三天申请，由主管批准。", "Chinese"),
         ("พนักงานต้องขอลาในระบบล่วงหน้าสามวัน", "Thai"),
-        ("telex release price", ""),
         ("GC-409: 12.50", ""),
         ("", ""),
     ],

@@ -27,7 +27,6 @@ from knowledge.search.support import MET, PARTIAL, SUPPORTED, probability
 from knowledge.search.support import WEIGHTS as SUPPORT_WEIGHTS
 from knowledge.search.tokens import ProjectedQuestion
 
-RANDOM = np.random.default_rng(5)
 SCORES = {"dense": [0.3, 0.5], "window": [0.6, 0.4], "bm25": [2, 0], "base": [1.15, 0.9], "late": [0.7, 0.1]}
 
 
@@ -36,7 +35,8 @@ def signals(cosine: float, first: float = 0.4, share: float = 0.1) -> Mapping[st
 
 
 def observed(count: int = 400) -> list[Mapping[str, float]]:
-    return [signals(*row) for row in RANDOM.normal((0.2, 0.4, 0.1), (0.08, 0.06, 0.07), (count, 3)).tolist()]
+    drawn = np.random.default_rng(5).normal((0.2, 0.4, 0.1), (0.08, 0.06, 0.07), (count, 3))
+    return [signals(*row) for row in drawn.tolist()]
 
 
 def test_signals_are_the_best_of_the_candidates_and_the_first_ones_share() -> None:
@@ -62,14 +62,6 @@ def test_one_in_twenty_background_questions_reaches_the_bar() -> None:
     assert sum(calibration.score(question) >= calibration.doubt for question in questions) == 80
 
 
-def test_with_a_bar_of_labels_there_is_no_doubt() -> None:
-    record = {**Calibration.of(observed()).record(400), "bar": 1.0, "doubt": 0.5}
-
-    found = [Calibration.load(one) for one in (record, {**record, "labels": {"bar": 0.2}})]
-
-    assert [(one.bar, one.doubt) for one in found if one] == [(1.0, 0.5), (0.2, 0.2)]
-
-
 def test_the_score_adds_weighted_deviations() -> None:
     calibration = Calibration(means=signals(0.2, 0.45, 0.1), stds=signals(0.1, 0.05, 0.2), bar=0.0, doubt=0.0)
 
@@ -85,27 +77,32 @@ def test_no_signal_decides_alone_where_background_questions_hardly_differ() -> N
     assert math.isclose(calibration.score(signals(0.2, share=1.0)), INTERCEPT + FARTHEST * WEIGHTS[LEXICAL_SHARE])
 
 
-def test_a_record_gives_the_same_scores() -> None:
+def test_a_record_gives_the_same_scores_and_no_record_no_calibration() -> None:
     calibration = Calibration.of(observed())
     record = calibration.record(400)
 
     assert record["questions"] == 400
     assert Calibration.load(record) == calibration
+    assert Calibration.load(None) is None
 
 
-def test_labels_take_the_place_of_the_measured_bar_and_give_the_odds() -> None:
-    record = Calibration.of(observed()).record(400)
-    found = Calibration.load({**record, "labels": {"bar": -1.5, "slope": 0.5, "shift": 2}})
+@pytest.mark.parametrize(
+    ("labels", "bar", "doubt", "odds"),
+    [
+        ({"bar": 0.2}, 0.2, 0.2, (1.0, 0.0)),  # with a bar of labels there is no doubt
+        ({"bar": -1.5, "slope": 0.5, "shift": 2}, -1.5, -1.5, (0.5, 2.0)),
+        ({"slope": 0.5, "shift": 2}, 1.0, 0.5, (0.5, 2.0)),
+    ],
+)
+def test_labels_take_the_place_of_the_measured_bar_and_give_the_odds(
+    labels: Mapping[str, float], bar: float, doubt: float, odds: tuple[float, float]
+) -> None:
+    measured = {**Calibration.of(observed()).record(400), "bar": 1.0, "doubt": 0.5}
+
+    found = Calibration.load({**measured, "labels": labels})
 
     assert found is not None
-    assert (found.bar, found.odds) == (-1.5, (0.5, 2.0))
-    only_odds = Calibration.load({**record, "labels": {"slope": 0.5, "shift": 2}})
-    assert only_odds is not None
-    assert only_odds.bar == record["bar"]
-
-
-def test_no_record_is_no_calibration() -> None:
-    assert Calibration.load(None) is None
+    assert (found.bar, found.doubt, found.odds) == (bar, doubt, odds)
 
 
 @pytest.mark.parametrize(
@@ -145,15 +142,15 @@ def test_the_best_rows_are_the_first_of_a_stable_sort(scores: list[int], k: int)
     assert best_rows(np.array(scores, dtype=np.float32), rows, k).tolist() == expected
 
 
-def test_standard_scores_are_deviations_above_the_collections_mean() -> None:
-    signal = Signal(np.array([0.5, 0.2, 0.1], dtype=np.float32), 0.2, 0.1)
-
-    assert signal.z == pytest.approx([3, 0, -1], abs=1e-5)
-
-
-@pytest.mark.parametrize("std", [0.0, 1e-9])
-def test_where_all_chunks_are_alike_nothing_deviates(std: float) -> None:
-    assert Signal(np.array([0.50001, 0.5], dtype=np.float32), 0.5, std).z.tolist() == [0, 0]
+@pytest.mark.parametrize(
+    ("scores", "mean", "std", "z"),
+    [([0.5, 0.2, 0.1], 0.2, 0.1, [3, 0, -1]), ([0.50001, 0.5], 0.5, 0.0, [0, 0]), ([0.50001, 0.5], 0.5, 1e-9, [0, 0])],
+    ids=["some", "all alike", "nearly alike"],
+)
+def test_standard_scores_are_deviations_above_the_collections_mean_unless_all_are_alike(
+    scores: list[float], mean: float, std: float, z: list[float]
+) -> None:
+    assert Signal(np.array(scores, dtype=np.float32), mean, std).z == pytest.approx(z, abs=1e-5)
 
 
 # Support
@@ -162,18 +159,10 @@ def test_where_all_chunks_are_alike_nothing_deviates(std: float) -> None:
 VERBATIM = dict.fromkeys(SUPPORT_WEIGHTS, 0.0) | {"weakest": MET, "together": 1.0}
 
 
-def test_what_a_passage_says_word_for_word_is_supported() -> None:
-    assert probability(VERBATIM) > SUPPORTED
-
-
-def test_a_difference_to_the_nearest_unit_costs_more_than_half_of_the_odds() -> None:
+def test_support_is_full_word_for_word_partial_in_other_words_and_none_with_nothing_in_common() -> None:
     true, changed = probability(VERBATIM), probability(VERBATIM | {"differences": -1.0})
-    assert changed / (1 - changed) < true / (1 - true) / 2
 
-
-def test_what_has_nothing_in_common_with_a_passage_is_unsupported() -> None:
-    assert probability(VERBATIM | {"weakest": 0.2, "together": 0.0}) < PARTIAL
-
-
-def test_other_words_for_the_same_are_not_unsupported() -> None:
+    assert true > SUPPORTED
     assert probability(VERBATIM | {"together": 0.3}) > PARTIAL
+    assert probability(VERBATIM | {"weakest": 0.2, "together": 0.0}) < PARTIAL
+    assert changed / (1 - changed) < true / (1 - true) / 2  # a difference costs more than half of the odds

@@ -44,20 +44,13 @@ def test_rows_cosines_and_statistics_are_those_of_the_vectors(count: int, seed: 
         assert std == pytest.approx(cosines.std(), abs=BYTE_PRECISION)
 
 
-def test_more_rows_than_a_block_are_all_there(tmp_path: Path) -> None:
+def test_more_rows_than_a_block_are_all_there_and_no_cosine_leaves_its_range(tmp_path: Path) -> None:
     vectors, question = units(2 * BLOCK_ROWS + 3), units(1, seed=9)[0]
     store = stored(tmp_path, vectors)
 
     assert store.cosines(np.arange(len(vectors)), question) == pytest.approx(vectors @ question, abs=BYTE_PRECISION)
     assert store.moments.statistics(question)[1] == pytest.approx((vectors @ question).std(), abs=1e-4)
-
-
-def test_cosines_never_leave_their_range(tmp_path: Path) -> None:
-    vectors = units(50)
-    store = stored(tmp_path, vectors)
-
-    own = [float(store.cosines(np.array([row]), vector)[0]) for row, vector in enumerate(vectors)]
-
+    own = [float(store.cosines(np.array([row]), vector)[0]) for row, vector in enumerate(vectors[:50])]
     assert max(own) <= 1
     assert own == pytest.approx([1] * 50, abs=BYTE_PRECISION)
 

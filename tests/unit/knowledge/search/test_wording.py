@@ -59,18 +59,12 @@ PLACES = unit_wordings(parse_wording(HEAD + TEXT, TERMS), len(HEAD), TABLE)
         ("The VGM cut-off of Kestrel Feeder: 12 hours", False),  # "of" is of nobody
         ("Kestrel Feeder VGM cut-off: 12 hours", True),  # the header gives words in any order
         ("A confirmed ocean booking can be changed free of charge until 48 hours before departure.", False),
-        ("A confirmed ocean booking can be changed free of charge until 72 days before departure.", False),
         ("After that each change costs SGD 72.", False),  # a number of the same sentence
         ("Goods are released before he is paid.", False),
-        (
-            "A confirmed ocean booking cannot be changed free of charge until 72 hours before departure.",
-            False,
-        ),
         ("Tessaly Ocean VGM cut-off: 12 hours", False),  # another row's
         ("A confirmed ocean booking can be changed free of charge from 72 hours before departure.", False),
         ("A confirmed ocean booking can be changed free of charge.", False),  # its condition was left out
         ("A confirmed ocean booking can be changed before goods are released.", False),  # two places
-        ("Change your sailing at no cost up to three days ahead.", False),
     ],
 )
 def test_a_statement_is_taken_from_one_place_word_for_word_or_not(statement: str, is_taken: bool) -> None:
@@ -102,16 +96,13 @@ def test_two_names_that_are_in_the_title_cannot_be_exchanged(statement: str, is_
 FEW_STOP_WORDS = Terms(["the", "is", "are", "of", "not", "no", "a", "in", "for"])
 
 
-def test_negations_are_one_stem_and_stop_words_part_nothing() -> None:
+def test_negations_are_one_stem_stop_words_part_nothing_and_pairs_reach_as_far_as_asked() -> None:
     texts = ("The permit is not needed for samples", "Permit isn't needed: samples")
     one, other = (parse_wording(text, FEW_STOP_WORDS) for text in texts)
     assert one.pairs() == other.pairs() == {("permit", "need"), ("need", "sampl")}
     assert [stem for stem in one.stems if stem] == [stem for stem in other.stems if stem]
-
-
-def test_pairs_reach_as_far_as_asked() -> None:
-    assert ("permit", "sampl") not in parse_wording("permits for small samples", FEW_STOP_WORDS).pairs()
-    assert ("permit", "sampl") in parse_wording("permits for small samples", FEW_STOP_WORDS).pairs(2)
+    far = parse_wording("permits for small samples", FEW_STOP_WORDS)
+    assert [("permit", "sampl") in far.pairs(reach) for reach in (1, 2)] == [False, True]
 
 
 @pytest.mark.parametrize(
@@ -125,28 +116,24 @@ def test_pairs_reach_as_far_as_asked() -> None:
         ("from 12:30 a.m. to 12 p.m.", {"0:30", "12"}),
         ("do this: 1. open it [2]", set()),
         ("$62 and thirty cents", {"62", "30"}),
-        ("nothing to count", set()),
     ],
 )
 def test_numbers_have_one_spelling(text: str, found: set[str]) -> None:
     assert find_numbers(text, FEW_STOP_WORDS) == found
 
 
-def test_a_name_begins_no_sentence_and_comes_with_its_stem() -> None:
-    found = find_names("Yes. However, Dr. Kestrel of Jakarta Shipping asked. They waited", FEW_STOP_WORDS)
-
-    assert found == {
-        frozenset(("dr",)),
-        frozenset(("kestrel",)),
-        frozenset(("jakarta",)),
-        frozenset(("shipping", "ship")),
-    }
-
-
-def test_a_label_in_title_case_has_no_names() -> None:
-    found = find_names("Fees: Market Fluctuations: it may follow Jakarta prices", FEW_STOP_WORDS)
-
-    assert found == {frozenset(("jakarta",))}
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Yes. However, Dr. Kestrel of Jakarta asked the Shipping. They waited",
+         [("dr",), ("kestrel",), ("jakarta",), ("shipping", "ship")]),
+        ("Fees: Market Fluctuations: it may follow Jakarta prices", [("jakarta",)]),
+    ],
+)  # fmt: skip
+def test_a_name_begins_no_sentence_is_in_no_label_and_comes_with_its_stem(
+    text: str, names: list[tuple[str, ...]]
+) -> None:
+    assert find_names(text, FEW_STOP_WORDS) == set(map(frozenset, names))
 
 
 def test_a_date_may_be_spelt_in_words_or_figures_and_one_in_either() -> None:
