@@ -88,54 +88,50 @@ def test_words_with_what_they_mean_are_items(tmp_path: Path) -> None:
     assert converted(html, ".html") == shown
 
 
-def test_names_within_a_list_and_the_values_of_an_entry_are_items() -> None:
-    html = (
-        "<h2>Modes</h2><dl><dt><code>--mode</code><dd>One of <dl><dt><code>on</code><dd>Yes.</dl></dl>"
-        "<ul><li>See <dl><dt><code>x_y</code><dd>Z.</dl></ul>"
-    )
-    assert converted(html, ".html") == (
-        "## Modes\n\n### `--mode`\n\nOne of\n\n- `on`:\n  Yes.\n\n## Modes\n\n- See\n\n  - `x_y`:\n    Z.\n"
-    )
+ARGUMENTS = ", ".join(f"argument_{n}" for n in range(12))
 
 
-def test_an_entry_has_its_id_and_a_long_one_a_short_heading() -> None:
-    args = ", ".join(f"argument_{n}" for n in range(12))
-    html = f'<h1>API</h1><dl><dt class="sig" id="moor">moor({args})<dd>Moor a ship.</dl>'
-    assert converted(html, ".html") == f"# API\n\n## `moor` {{#moor}}\n\n`moor({args})`\n\nMoor a ship.\n"
-
-
-def test_what_has_no_term_is_kept() -> None:
-    indented, inner = "<dl><dd>Indented.</dd></dl>", "<dl><dl><dt>Quay<dd>A pier.</dl></dl>"
-    html = f"<h1>T</h1>{indented}{inner}<dl><dd>Of all.<dt><b>a_b</b><dd>B.</dl>"
-    assert converted(html, ".html") == "# T\n\nIndented.\n\n- Quay:\n  A pier.\n\nOf all.\n\n## `a_b`\n\nB.\n"
+@pytest.mark.parametrize(
+    ("html", "shown"),
+    [
+        (
+            "<h2>Modes</h2><dl><dt><code>--mode</code><dd>One of <dl><dt><code>on</code><dd>Yes.</dl></dl>"
+            "<ul><li>See <dl><dt><code>x_y</code><dd>Z.</dl></ul>",
+            "## Modes\n\n### `--mode`\n\nOne of\n\n- `on`:\n  Yes.\n\n## Modes\n\n- See\n\n  - `x_y`:\n    Z.\n",
+        ),
+        (
+            f'<h1>API</h1><dl><dt class="sig" id="moor">moor({ARGUMENTS})<dd>Moor a ship.</dl>',
+            f"# API\n\n## `moor` {{#moor}}\n\n`moor({ARGUMENTS})`\n\nMoor a ship.\n",
+        ),
+        (
+            "<h1>T</h1><dl><dd>Indented.</dd></dl><dl><dl><dt>Quay<dd>A pier.</dl></dl>"
+            "<dl><dd>Of all.<dt><b>a_b</b><dd>B.</dl>",
+            "# T\n\nIndented.\n\n- Quay:\n  A pier.\n\nOf all.\n\n## `a_b`\n\nB.\n",
+        ),
+        (
+            "<h2>Class Quay</h2><ul><li><h3>Field Detail</h3><a id='MAX'><!-- --></a><ul><li><h4>MAX</h4>"
+            "<pre>static int MAX</pre><div>How many. Default is 3.</div></li></ul></li></ul>",
+            "## Class Quay\n\n### Field Detail\n\n#### `MAX` {#MAX}\n\n```\nstatic int MAX\n```\n\n"
+            "How many. Default is 3.\n",
+        ),
+        (
+            "<h2>Field Summary</h2><div class='summary-table two-column-summary'>"
+            "<div class='table-header col-first'>Field</div><div class='table-header col-last'>Description</div>"
+            "<div class='col-first'><code>MAX</code></div>"
+            "<div class='col-last'><div class='block'>How many.</div></div></div>",
+            "## Field Summary\n\n| Field | Description |\n| --- | --- |\n| `MAX` | How many. |\n",
+        ),
+    ],
+    ids=["names within a list are items", "a long entry has a short heading", "what has no term is kept",
+         "Javadoc's lists are names", "Javadoc's grids are tables"],
+)  # fmt: skip
+def test_lists_of_html(html: str, shown: str) -> None:
+    assert converted(html, ".html") == shown
 
 
 def test_what_looks_like_a_definition_and_is_none_stays(tmp_path: Path) -> None:
     text = "A ship\n\n- one\n: two\n\n```\nx\n: y\n```\n\n| a |\n: b\n"
     assert as_read(text, tmp_path) == text
-
-
-def test_javadocs_lists_are_a_page_whose_members_are_names() -> None:
-    html = (
-        "<h2>Class Quay</h2><ul><li><h3>Field Detail</h3><a id='MAX_SHIPS'><!-- --></a><ul><li><h4>MAX_SHIPS</h4>"
-        "<pre>static int MAX_SHIPS</pre><div>How many. Default is 3.</div></li></ul></li></ul>"
-    )
-    assert converted(html, ".html") == (
-        "## Class Quay\n\n### Field Detail\n\n#### `MAX_SHIPS` {#MAX_SHIPS}\n\n"
-        "```\nstatic int MAX_SHIPS\n```\n\nHow many. Default is 3.\n"
-    )
-
-
-def test_javadocs_grids_are_tables() -> None:
-    html = (
-        "<h2>Field Summary</h2><div class='summary-table two-column-summary'>"
-        "<div class='table-header col-first'>Field</div><div class='table-header col-last'>Description</div>"
-        "<div class='col-first'><code>MAX</code></div>"
-        "<div class='col-last'><div class='block'>How many.</div></div></div>"
-    )
-    assert converted(html, ".html") == (
-        "## Field Summary\n\n| Field | Description |\n| --- | --- |\n| `MAX` | How many. |\n"
-    )
 
 
 def test_a_table_of_contents_of_entries_without_ids_is_read() -> None:

@@ -162,6 +162,6 @@ def test_all_sheets_share_one_budget() -> None:
 
 
 def test_a_long_header_is_not_written_in_each_of_many_rows() -> None:
-    names, row = ",".join(f"{n} " + "n" * 10_000 for n in range(20)), "a" * 5000 + ",b" * 19
-    made = convert(f"{names}\n{f'{row}\n' * 1000}".encode(), ".csv")
-    assert len(made.text) < 1.5 * 1000 * 5000
+    names, row = ",".join(f"{n} " + "n" * 1000 for n in range(20)), "a" * 5000 + ",b" * 19
+    made = convert(f"{names}\n{f'{row}\n' * 100}".encode(), ".csv")
+    assert len(made.text) < 1.5 * 100 * 5000

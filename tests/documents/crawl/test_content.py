@@ -74,7 +74,6 @@ def test_a_broken_page_is_read_as_far_as_it_goes(broken: str) -> None:
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        (["noindex, NoFollow"], {"noindex", "nofollow"}),
         (["none"], {"none", "noindex", "nofollow"}),
         (["googlebot: noindex"], set()),
         (["googlebot: noindex, ragctl: nofollow"], {"nofollow"}),

@@ -16,8 +16,11 @@ from documents.sites.configuration import parse_literals
 from documents.sites.finding import find_site
 
 BASE = "https://x.test"
-ASTRO = "export default defineConfig({ trailingSlash: 'always' })"
+MDBOOK = {"book.toml": '[book]\ntitle = "B"\n', "src/a/b.md": ""}
+NUXT = {"nuxt.config.ts": "site: {}", "content/a.md": ""}
+NEXT = {"next.config.mjs": "contentDirBasePath: '/docs'", "content/a.md": ""}
 STARLIGHT = "src/content/docs/"
+ASTRO = {"astro.config.mjs": "export default defineConfig({ trailingSlash: 'always' })", f"{STARLIGHT}a.md": ""}
 
 
 def made(site: Site, path: str, **meta: Any) -> str:
@@ -30,12 +33,8 @@ def test_hugo_s_configuration_is_found_from_a_folder_of_its_content(tmp_path: Pa
 
     site = find_site(tmp_path / "content" / "docs")
 
-    assert (site.kind, site.base_url, site.anchors, site.config["title"]) == (
-        "hugo",
-        "https://x.test/sub/",
-        "github",
-        "T",
-    )
+    assert (site.kind, site.base_url, site.anchors) == ("hugo", "https://x.test/sub/", "github")
+    assert site.config["title"] == "T"
     assert pickle.loads(pickle.dumps(site)) == site
     assert made(site, "One Page.md") == "https://x.test/sub/docs/one-page/"
     assert made(site, "_index.md") == "https://x.test/sub/docs/"
@@ -62,7 +61,7 @@ def test_hugo_s_languages_have_folders_or_names_of_their_own(tmp_path: Path) -> 
     assert made(site, "content/en/a.fr.md") == "https://x.test/fr/a/"
 
 
-def test_jekyll_s_permalinks_are_those_of_its_configuration(tmp_path: Path) -> None:
+def test_jekyll_s_permalinks_are_those_of_its_configuration_or_end_in_html(tmp_path: Path) -> None:
     config = (
         "url: https://x.test\nbaseurl: /blog\npermalink: /:categories/:year/:month/:day/:title/\n"
         "collections:\n  docs: {output: true, permalink: '/:collection/:path/'}\n"
@@ -77,13 +76,9 @@ def test_jekyll_s_permalinks_are_those_of_its_configuration(tmp_path: Path) -> N
     assert made(site, "_posts/2020-01-02-a.md", date="2021-03-04 10:00:00 +0100") == "https://x.test/blog/2021/03/04/a/"
     assert made(site, "about/index.md") == "https://x.test/blog/about/"
     assert made(site, "_sass/README.md") == ""
-
-
-def test_jekyll_without_settings_ends_in_html(tmp_path: Path) -> None:
-    site = find_site(write(tmp_path, {"_config.yml": "url: https://x.test\n"}))
-
-    assert made(site, "a/b.md") == "https://x.test/a/b.html"
-    assert made(site, "_posts/2020-01-02-b.md") == "https://x.test/2020/01/02/b.html"
+    bare = find_site(write(tmp_path / "bare", {"_config.yml": "url: https://x.test\n"}))
+    assert made(bare, "a/b.md") == "https://x.test/a/b.html"
+    assert made(bare, "_posts/2020-01-02-b.md") == "https://x.test/2020/01/02/b.html"
 
 
 @pytest.mark.parametrize(
@@ -105,6 +100,7 @@ def test_mkdocs(tmp_path: Path, extra: str, page: str, anchors: str) -> None:
 
     assert (made(site, "a/b.md"), made(site, "a/index.md")) == (page, "https://x.test/en/a/")
     assert site.anchors == anchors
+    assert find_site(write(tmp_path, {"notes/b.md": "", ".git/HEAD": ""}) / "notes").kind == ""  # beside its pages
 
 
 def test_docusaurus_has_routes_versions_and_a_blog(tmp_path: Path) -> None:
@@ -130,27 +126,22 @@ def test_docusaurus_has_routes_versions_and_a_blog(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("files", "kind", "path", "page"),
     [
-        ({"book.toml": '[book]\ntitle = "B"\n', "src/a/b.md": ""}, "mdbook", "src/a/b.md", f"{BASE}/a/b.html"),
-        ({"book.toml": '[book]\ntitle = "B"\n', "src/a/b.md": ""}, "mdbook", "src/a/README.md", f"{BASE}/a/"),
-        ({"book.toml": '[book]\ntitle = "B"\n', "src/a/b.md": ""}, "mdbook", "src/SUMMARY.md", ""),
-        ({"nuxt.config.ts": "site: {}", "content/a.md": ""}, "nuxt", "content/1.guide/2.a.md", f"{BASE}/guide/a"),
-        ({"nuxt.config.ts": "site: {}", "content/a.md": ""}, "nuxt", "content/1.guide/1.index.md", f"{BASE}/guide"),
+        (MDBOOK, "mdbook", "src/a/b.md", f"{BASE}/a/b.html"),
+        (MDBOOK, "mdbook", "src/a/README.md", f"{BASE}/a/"),
+        (MDBOOK, "mdbook", "src/SUMMARY.md", ""),
+        (NUXT, "nuxt", "content/1.guide/2.a.md", f"{BASE}/guide/a"),
+        (NUXT, "nuxt", "content/1.guide/1.index.md", f"{BASE}/guide"),
         ({".vitepress/config.ts": "cleanUrls: true"}, "vitepress", "a/b.md", f"{BASE}/a/b"),
         ({".vitepress/config.ts": "base: '/'"}, "vitepress", "a/b.md", f"{BASE}/a/b.html"),
         ({"conf.py": "project = 'x'", "index.rst": ""}, "sphinx", "a/b.rst", f"{BASE}/a/b.html"),
         ({"next.config.ts": "x", "app/page.mdx": ""}, "nextjs", "app/(docs)/a/page.mdx", f"{BASE}/a"),
-        (
-            {"next.config.mjs": "contentDirBasePath: '/docs'", "content/a.md": ""},
-            "nextjs",
-            "content/b/c.mdx",
-            f"{BASE}/docs/b/c",
-        ),
+        (NEXT, "nextjs", "content/b/c.mdx", f"{BASE}/docs/b/c"),
         ({"next.config.mjs": "x", "content/a.md": ""}, "nextjs", "notes/a.md", ""),
         ({"Home.md": ""}, "wiki", "a-b.md", f"{BASE}/a-b"),
-        ({"astro.config.mjs": ASTRO, "src/content/docs/a.md": ""}, "astro", f"{STARLIGHT}a/B c.mdx", f"{BASE}/a/b-c/"),
-        ({"astro.config.mjs": ASTRO, "src/content/docs/a.md": ""}, "astro", f"{STARLIGHT}a/index.mdx", f"{BASE}/a/"),
-        ({"astro.config.mjs": ASTRO, "src/content/docs/a.md": ""}, "astro", f"{STARLIGHT}index.mdx", f"{BASE}/"),
-        ({"astro.config.mjs": ASTRO, "src/content/docs/a.md": ""}, "astro", f"{STARLIGHT}_part.mdx", ""),
+        (ASTRO, "astro", f"{STARLIGHT}a/B c.mdx", f"{BASE}/a/b-c/"),
+        (ASTRO, "astro", f"{STARLIGHT}a/index.mdx", f"{BASE}/a/"),
+        (ASTRO, "astro", f"{STARLIGHT}index.mdx", f"{BASE}/"),
+        (ASTRO, "astro", f"{STARLIGHT}_part.mdx", ""),
         ({"a/_index.md": ""}, "hugo", "a/b.md", f"{BASE}/a/b/"),
         ({"_docs/a.md": ""}, "jekyll", "_docs/a/b.md", f"{BASE}/docs/a/b/"),
         ({"SUMMARY.md": ""}, "mdbook", "a.md", f"{BASE}/a.html"),
@@ -211,8 +202,11 @@ def test_antora_s_playbook_says_how_addresses_end(tmp_path: Path, style: str, pa
     assert made(site, "modules/ROOT/pages/a/index.adoc") == f"https://x.test/c/{index}"
 
 
-def test_without_a_base_address_there_is_none(tmp_path: Path) -> None:
-    assert made(find_site(write(tmp_path, {"a.md": ""})), "a.md", permalink="/x/") == ""
+def test_without_a_base_address_there_is_none_and_suffixes_are_kept_where_that_is_asked_for() -> None:
+    site = Site(root="/nowhere")
+
+    assert made(site, "a.md", permalink="/x/") == ""
+    assert page_url(site, path="a/index.md", meta={}, base_url=BASE, keep_suffix=True) == f"{BASE}/a/index.md"
 
 
 @pytest.mark.parametrize("config", ["a: [", "- a", "\x00", "x" * 600_000, "a: " + "[" * 5000])
@@ -223,24 +217,14 @@ def test_a_configuration_that_cannot_be_read_is_none(tmp_path: Path, config: str
     assert find_site(tmp_path).base_url == ""
 
 
-def test_a_folder_beside_a_site_s_pages_is_not_of_the_site(tmp_path: Path) -> None:
-    write(tmp_path, {"mkdocs.yml": "site_url: https://x.test", "docs/a.md": "", "notes/b.md": "", ".git/HEAD": ""})
-
-    assert find_site(tmp_path / "notes").kind == ""
-
-
 def test_code_is_searched_for_literals_and_never_run() -> None:
     code = (
         "const host = 'https://x.test'\nconst made = process.env.X || 'https://no.test'\n"
         "export default { url: made, hostname: host, clean: true, // base: '/no/'\n base: `/yes/`, n: {url: 'inner'} }"
     )
 
-    assert parse_literals(code) == {
-        "host": "https://x.test",
-        "hostname": "https://x.test",
-        "clean": True,
-        "base": "/yes/",
-    }
+    host = "https://x.test"
+    assert parse_literals(code) == {"host": host, "hostname": host, "clean": True, "base": "/yes/"}
 
 
 def test_a_configuration_that_is_a_link_or_a_pipe_is_none(tmp_path: Path) -> None:
@@ -267,17 +251,9 @@ def test_a_configuration_that_is_a_link_or_a_pipe_is_none(tmp_path: Path) -> Non
         ("https://docs.test", "manual/index.html.md", "https://docs.test/manual/"),
     ],
 )
-def test_files_without_a_site_are_linked_as_the_place_has_them(tmp_path: Path, base: str, path: str, page: str) -> None:
-    assert (
-        page_url(find_site(tmp_path), path=path, meta={"permalink": "/x/"} if "/blob/" in base else {}, base_url=base)
-        == page
-    )
-
-
-def test_suffixes_are_kept_where_that_is_asked_for(tmp_path: Path) -> None:
-    site = find_site(tmp_path)
-
-    assert page_url(site, path="a/index.md", meta={}, base_url=BASE, keep_suffix=True) == f"{BASE}/a/index.md"
+def test_files_without_a_site_are_linked_as_the_place_has_them(base: str, path: str, page: str) -> None:
+    meta = {"permalink": "/x/"} if "/blob/" in base else {}
+    assert page_url(Site(root="/nowhere"), path=path, meta=meta, base_url=base) == page
 
 
 @pytest.mark.parametrize(
@@ -309,37 +285,17 @@ def test_else_a_page_that_was_fetched_does(tmp_path: Path) -> None:
 # YAML that strangers wrote
 
 
-def test_values_are_their_text_but_for_truth_and_nothing() -> None:
+def test_values_are_their_text_but_for_truth_and_nothing_tags_make_nothing_and_the_first_of_equal_keys_counts() -> None:
     text = (
         "version: 1.10\nfrom: 2024-03-01\nmode: 0101\nno: NO\npretty: false\nstrict: True\nempty:\nlist: [1, true, ~]\n"
+        "emoji: !!python/name:material.extensions.emoji.twemoji\nsite_url: !ENV [SITE_URL, https://port.example]\n"
+        "run: !!python/object/apply:os.system {args: [id]}\nsite_name: Port\nsite_name: Harbour\n"
     )
 
-    assert yaml.load(text) == {
-        "version": "1.10",
-        "from": "2024-03-01",
-        "mode": "0101",
-        "no": "NO",
-        "pretty": False,
-        "strict": True,
-        "empty": None,
-        "list": ["1", True, None],
-    }
-
-
-def test_tags_make_nothing_and_the_first_of_equal_keys_counts() -> None:
-    text = (
-        "emoji: !!python/name:material.extensions.emoji.twemoji\n"
-        "site_url: !ENV [SITE_URL, https://port.example]\n"
-        "run: !!python/object/apply:os.system {args: [id]}\n"
-        "site_name: Port\nsite_name: Harbour\n"
-    )
-
-    assert yaml.load(text) == {
-        "emoji": "",
-        "site_url": ["SITE_URL", "https://port.example"],
-        "run": {"args": ["id"]},
-        "site_name": "Port",
-    }
+    texts = {"version": "1.10", "from": "2024-03-01", "mode": "0101", "no": "NO", "site_name": "Port"}
+    truths = {"pretty": False, "strict": True, "empty": None, "list": ["1", True, None]}
+    tags = {"emoji": "", "site_url": ["SITE_URL", "https://port.example"], "run": {"args": ["id"]}}
+    assert yaml.load(text) == texts | truths | tags
 
 
 def test_aliases_expand_to_nothing() -> None:
