@@ -64,8 +64,8 @@ def test_a_small_index_is_asked_the_background_questions() -> None:
 
 
 def test_only_another_language_is_asked_otherwise() -> None:
-    records = ({"language": "German"}, {"language": "English"}, {"language": ""}, {})
-    assert [is_foreign(record) for record in records] == [True, False, False, False]
+    assert [is_foreign({"language": name}) for name in ("German", "English", "")] == [True, False, False]
+    assert not is_foreign({})
 
 
 # Labels

@@ -1,6 +1,7 @@
 """Chunk <-> Chroma metadata."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -49,8 +50,8 @@ def test_a_chunk_survives_the_way_to_chroma_and_back_and_nothing_empty_is_stored
 
 
 def make(**values: Any) -> Chunk:
-    defaults = {"number": 1, "text": "t", "title": "T", "doc_id": "d", "chunk_index": 0, "chunk_count": 1}
-    return Chunk(**(defaults | values))
+    chunk = Chunk(number=1, text="t", title="T", doc_id="d", chunk_index=0, chunk_count=1)
+    return replace(chunk, **values)
 
 
 @pytest.mark.parametrize("name", [*FIELDS, "chunk_number"])
