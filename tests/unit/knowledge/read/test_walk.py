@@ -32,28 +32,18 @@ def test_a_ragignore_holds_for_its_folder_and_those_below_and_an_inner_one_wins(
     assert reading.skipped["in .ragignore"] == 3
 
 
-def test_a_linked_folder_is_looked_into_for_what_is_asked_for(tmp_path: Path) -> None:
-    write(tmp_path, "in/a.md", "other/b.md", "other/c.txt")
-    (tmp_path / "in" / "link").symlink_to(tmp_path / "other")
+def test_include_and_exclude_are_gitignore_patterns_for_all_but_what_is_named_itself(tmp_path: Path) -> None:
+    write(tmp_path, "guide/a.md", "guide/old/b.md", "guide/c.txt", "other/d.md", ".hidden.md", "in/a.md", "in/b.txt")
+    (tmp_path / "in" / "link").symlink_to(tmp_path / "guide")
+    selection = Selection(include=("guide/**/*.md",), exclude=("old/",))
 
-    reading = read([tmp_path / "in"], selection=Selection(include=("*.md",), follow_links=True))
-
-    assert paths(reading) == ["a.md", "link/b.md"]
-
-
-def test_include_and_exclude_are_gitignore_patterns(tmp_path: Path) -> None:
-    write(tmp_path, "guide/a.md", "guide/old/b.md", "guide/c.txt", "other/d.md")
-
-    reading = read([tmp_path], selection=Selection(include=("guide/**/*.md",), exclude=("old/",)))
+    reading = read([tmp_path], selection=selection)
 
     assert paths(reading) == ["guide/a.md"]
-    assert reading.skipped["excluded"] == 3
-
-
-def test_what_is_named_itself_is_read_whatever_the_rules_say(tmp_path: Path) -> None:
-    write(tmp_path, ".hidden.md")
-
-    assert paths(read([tmp_path / ".hidden.md"], selection=Selection(exclude=("*.md",)))) == [".hidden.md"]
+    assert reading.skipped == {"excluded": 5, "hidden": 1}
+    assert paths(read([tmp_path / ".hidden.md"], selection=selection)) == [".hidden.md"]
+    linked = Selection(include=("*.md",), follow_links=True)
+    assert paths(read([tmp_path / "in"], selection=linked)) == ["a.md", "link/a.md", "link/old/b.md"]
 
 
 def test_what_programs_build_is_left_out_and_a_folder_that_only_has_such_a_name_is_read(tmp_path: Path) -> None:
