@@ -59,22 +59,6 @@ def test_numbers_start_at_one_in_the_order_of_the_documents() -> None:
     assert [(source.doc_id, source.chunks) for source in made.sources] == [("a", 2), ("0", 0), ("b", 1)]
 
 
-def test_a_text_keeps_its_number_in_its_document_only() -> None:
-    before = planned([document("a", "x", "y"), document("b", "z")])
-
-    after = planned([document("a", "new", "y"), document("c", "x", "z")], as_previous(before))
-
-    assert numbers_of(after) == {"new": [4], "y": [2], "x": [5], "z": [6]}
-    assert after.next_number == 7
-
-
-def test_of_equal_texts_in_a_document_each_keeps_a_number() -> None:
-    before = planned([document("a", "x", "x", "y")])
-
-    assert numbers_of(planned([document("a", "x", "x", "x", "y")], as_previous(before))) == {"x": [1, 2, 4], "y": [3]}
-    assert numbers_of(planned([document("a", "x", "y")], as_previous(before))) == {"x": [1], "y": [3]}
-
-
 SETS = st.dictionaries(st.sampled_from("abc"), st.lists(st.sampled_from(["p", "q", "r", "s"]), max_size=5), max_size=3)
 
 

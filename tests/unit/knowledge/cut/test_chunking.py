@@ -1,7 +1,9 @@
 """Where texts are cut, what each piece is called, and that nothing gets lost."""
 
+import json
 import re
 import unicodedata
+from html import unescape
 from itertools import pairwise
 from pathlib import Path
 
@@ -189,42 +191,37 @@ def test_the_overlap_of_an_endless_word_begins_at_a_character(text: str, markdow
     assert kept == text
 
 
-def test_no_overlap_begins_inside_a_sentence_where_the_piece_begins_with_one() -> None:
-    long = f"You can use the {'very ' * 30}new Thunderbolt port."
-
-    pieces = [piece.text for piece in split_text(f"{long} {long} {sentences(4)}", max_chars=240, overlap=100)]
-
-    assert pieces == [long, f"{long} {sentences(1)}", f"{sentences(4)}"]
+VERY_LONG = f"You can use the {'very ' * 30}new Thunderbolt port."
 
 
-def test_the_overlap_of_a_quotation_is_one_too() -> None:
-    text = f"> {sentences(3)} This is\n> a new sentence. {sentences(3, start=4)}"
-
-    first, second = (piece.text for piece in split_text(text, max_chars=130, overlap=40))
-
-    assert first == f"> {sentences(3)} This is\n> a new sentence."
-    assert second == f"> This is\n> a new sentence. {sentences(3, start=4)}"
-
-
-def test_no_overlap_reaches_over_a_section_or_repeats_its_heading() -> None:
-    text = f"## One\n\nShort and sweet.\n\n{sentences(9)}\n\n## Two\n\n{sentences(9, start=20)}"
-
-    pieces = split_text(text, max_chars=300, overlap=200)
-
-    assert [piece.text for piece in pieces] == [
-        "## One\n\nShort and sweet.",
-        f"Short and sweet.\n\n{sentences(9)}",
-        f"## Two\n\n{sentences(9, start=20)}",
-    ]
-
-
-def test_lists_are_cut_between_items() -> None:
-    items = [f"- {sentences(2, start=n)}" for n in range(1, 21, 2)]
-
-    pieces = split_text("\n".join(items), max_chars=300, overlap=0)
-
-    assert len(pieces) > 1
-    assert [line for piece in pieces for line in piece.text.split("\n")] == items
+@pytest.mark.parametrize(
+    ("text", "max_chars", "overlap", "pieces"),
+    [
+        (f"{VERY_LONG} {VERY_LONG} {sentences(4)}", 240, 100, [VERY_LONG, f"{VERY_LONG} {sentences(1)}", sentences(4)]),
+        (
+            f"> {sentences(3)} This is\n> a new sentence. {sentences(3, start=4)}",
+            130,
+            40,
+            [
+                f"> {sentences(3)} This is\n> a new sentence.",
+                f"> This is\n> a new sentence. {sentences(3, start=4)}",
+            ],
+        ),
+        (
+            f"## One\n\nShort and sweet.\n\n{sentences(9)}\n\n## Two\n\n{sentences(9, start=20)}",
+            300,
+            200,
+            [
+                "## One\n\nShort and sweet.",
+                f"Short and sweet.\n\n{sentences(9)}",
+                f"## Two\n\n{sentences(9, start=20)}",
+            ],
+        ),
+    ],
+    ids=["not inside a sentence", "of a quotation it is one too", "not over a section or with its heading"],
+)
+def test_the_overlap(text: str, max_chars: int, overlap: int, pieces: list[str]) -> None:
+    assert [piece.text for piece in split_text(text, max_chars=max_chars, overlap=overlap)] == pieces
 
 
 # Code and tables
@@ -240,27 +237,26 @@ def test_a_code_block_that_fits_a_piece_is_never_cut() -> None:
         assert sum("```" in piece.text for piece in pieces) == 1
 
 
-def test_a_longer_code_block_is_cut_at_line_ends_and_each_part_is_a_block() -> None:
-    lines = [f"    value_{n} = {n}" for n in range(200)]
+@pytest.mark.parametrize(
+    ("opening", "lines", "closing"),
+    [
+        ("```python\n", [f"    value_{n} = 'number {n}'" for n in range(200)], "\n```"),
+        ("| Port | Code |\n| --- | --- |\n", [f"| Port number {n} | P{n} |" for n in range(100)], ""),
+        ("", [f"- The number {n}. {sentences(1, start=n)}" for n in range(40)], ""),
+    ],
+    ids=["code", "a table", "a list"],
+)
+def test_what_is_longer_is_cut_between_lines_and_each_part_begins_and_ends_as_the_whole(
+    opening: str, lines: list[str], closing: str
+) -> None:
+    text = f"Intro.\n\n{opening}" + "\n".join(lines) + closing
+    pieces = [piece.text for piece in split_text(text, max_chars=500, overlap=0 if not opening else 200)]
 
-    text = "Intro.\n\n```python\n" + "\n".join(lines) + "\n```\n\nEnd."
-    pieces = [piece.text for piece in split_text(text, max_chars=500)]
-
-    assert pieces[0].startswith("Intro.\n\n```python\n    value_0 = 0\n")
-    assert all(text.startswith("```python\n    value") for text in pieces[1:])
-    assert all(text.count("```") == 2 for text in pieces)
-    assert [line for text in pieces for line in text.split("\n") if "value" in line] == lines
-
-
-def test_a_longer_table_is_cut_between_rows_and_repeats_its_header() -> None:
-    header = "| Port | Code |\n| --- | --- |"
-    rows = [f"| Port number {n} | P{n} |" for n in range(100)]
-
-    pieces = [piece.text for piece in split_text(f"Ports:\n\n{header}\n" + "\n".join(rows), max_chars=400)]
-
-    assert pieces[0].startswith(f"Ports:\n\n{header}\n{rows[0]}\n")
-    assert all(text.startswith(f"{header}\n| Port number") for text in pieces[1:])
-    assert [line for text in pieces for line in text.split("\n") if "number" in line] == rows
+    assert len(pieces) > 1
+    assert pieces[0].startswith(f"Intro.\n\n{opening}{lines[0]}\n")
+    assert all(piece.startswith(opening + lines[0][:5]) for piece in pieces[1:])
+    assert all(piece.endswith(closing) and piece.count("```") in (0, 2) for piece in pieces)
+    assert [line for piece in pieces for line in piece.split("\n") if "number" in line] == lines
 
 
 def test_no_overlap_begins_inside_code() -> None:
@@ -356,11 +352,18 @@ def test_every_word_of_a_markdown_text_is_kept_in_order_and_only_the_words_just_
 
 
 @pytest.mark.slow
-def test_real_pages_keep_their_words_and_their_fences() -> None:
-    pages = SHARED_DATA / "docs_handbook" / "pages"
-    if not pages.is_dir():
+def test_real_pages_are_read_with_their_titles_and_keep_their_words_and_their_fences() -> None:
+    folder = SHARED_DATA / "docs_handbook"
+    if not folder.is_dir():
         pytest.skip("needs ../shared/data/docs_handbook")
-    for document in read([pages]).documents:
+    lines = (folder / "manifest.jsonl").read_text().splitlines()
+    titles = {page["path"]: " ".join(unescape(page["title"]).split()) for page in map(json.loads, lines)}
+
+    reading = read([folder / "pages"])
+
+    assert (len(reading.documents), reading.failed, reading.warnings) == (236, (), ())
+    for document in reading.documents:
+        assert document.title == titles[document.path] or document.title.startswith(("Play", "18F"))
         pieces = split_text(document.text, title=document.title)
         assert all(0 < len(piece.text) <= 1600 for piece in pieces)
         kept = split_text(document.text, title=document.title, overlap=0)

@@ -98,16 +98,11 @@ def test_what_holds_no_words_to_read_gives_no_unit(text: str) -> None:
     assert cut(text) == []
 
 
-def test_of_html_the_lines_with_words_are_quoted() -> None:
-    text = "<details>\n<summary>Which ports are open?</summary>\nOnly one port is. <!-- TODO check -->\n</details>"
-    assert [unit for _, unit, _ in cut(text)] == [
-        "<summary>Which ports are open?</summary>\nOnly one port is. <!-- TODO check -->"
-    ]
-
-
-def test_the_lines_of_a_container_are_no_part_of_what_it_says() -> None:
-    text = """:::note{icon=\"x\"}\nThe trial lasts two weeks.\n:::\n\n/// tip\n\nAsk for a longer one."""
-    assert [unit for _, unit, _ in cut(text)] == ["The trial lasts two weeks.", "Ask for a longer one."]
+def test_the_lines_of_html_with_words_are_quoted_and_those_of_a_container_are_no_part_of_what_it_says() -> None:
+    html = "<summary>Which ports are open?</summary>\nOnly one port is. <!-- TODO check -->"
+    containers = ':::note{icon="x"}\nThe trial lasts two weeks.\n:::\n\n/// tip\n\nAsk for a longer one.'
+    assert [unit for _, unit, _ in cut(f"<details>\n{html}\n</details>")] == [html]
+    assert [unit for _, unit, _ in cut(containers)] == ["The trial lasts two weeks.", "Ask for a longer one."]
 
 
 def test_an_abbreviation_code_or_link_is_not_cut() -> None:
@@ -117,16 +112,12 @@ def test_an_abbreviation_code_or_link_is_not_cut() -> None:
     assert [unit for _, unit, _ in cut(text)] == [text[:78], text[79:]]
 
 
-def test_a_list_that_goes_on_has_the_lead_of_the_one_before() -> None:
+def test_a_list_that_goes_on_has_the_lead_of_the_one_before_and_a_colon_leads_the_next_paragraph() -> None:
     text = "To install it:\n\n1. Open the console.\n\n![It](c.png)\n\nWait for the page above.\n\n2. Choose a plan."
     assert cut(text)[-1] == ("ITEM", "2. Choose a plan.", "To install it:")
     assert cut("The end of another item.\n\n2. Choose a plan.")[-1] == ("ITEM", "2. Choose a plan.", "")
-
-
-def test_a_line_with_a_colon_leads_the_next_paragraph() -> None:
-    assert cut("The core hours of the whole team are:\n\n10:00 to 14:00 in Lisbon")[1] == (
-        "SENTENCE", "10:00 to 14:00 in Lisbon", "The core hours of the whole team are:"
-    )  # fmt: skip
+    colon = "The core hours of the whole team are:"
+    assert cut(f"{colon}\n\n10:00 to 14:00 in Lisbon")[1] == ("SENTENCE", "10:00 to 14:00 in Lisbon", colon)
 
 
 def test_a_long_item_is_cut_at_sentences_and_led_by_its_first() -> None:
@@ -221,7 +212,4 @@ def test_a_unit_has_the_tokens_whose_first_character_is_in_it() -> None:
     units = (QuotableUnit(0, 4, UnitKind.SENTENCE), QuotableUnit(5, 15, UnitKind.ITEM, 0, 4))
     table = unit_table(units, spans, 5).tolist()
     assert table == [[0, 4, 0, 0, 0, 1, 2, 1, 1], [5, 15, 0, 4, 1, 2, 4, 1, 2]]
-
-
-def test_no_unit_is_no_row() -> None:
     assert unit_table((), np.zeros((0, 2), dtype=np.int32), 0).shape == (0, 9)
