@@ -448,16 +448,9 @@ def test_run_that_is_stopped_leaves_what_it_has(web: WebServer, tmp_path: Path, 
 
 
 def test_one_text_is_one_page_and_cited_by_its_canonical_address(web: WebServer, read: Read) -> None:
-    def canonical(to: str) -> str:
-        return f'<link rel="canonical" href="{to}">'
-
-    web.site = {
-        "/guide/": links("index.html", "a", "b", "c"),
-        "/guide/index.html": links("index.html", "a", "b", "c"),
-        "/guide/a": html("a", head=canonical(f"{web.address}/stable/a")),
-        "/guide/b": html("b", head=canonical("https://elsewhere.example/b")),
-        "/guide/c": html("c", head=canonical("/guide/a")),
-    }
+    stated = {"a": f"{web.address}/stable/a", "b": "https://elsewhere.example/b", "c": "/guide/a"}
+    web.site = {f"/guide/{at}": html(at, head=f'<link rel="canonical" href="{to}">') for at, to in stated.items()}
+    web.site |= dict.fromkeys(("/guide/", "/guide/index.html"), links("index.html", *stated))
     got = read()
     assert addresses(got, web) == {"/guide/", "/stable/a", "/guide/b", "/guide/c"}
     assert got.skipped == {"the same page at another address": 1}

@@ -272,13 +272,11 @@ def test_a_configuration_says_it(tmp_path: Path, name: str, text: str) -> None:
 
 
 def test_else_a_page_that_was_fetched_does(tmp_path: Path) -> None:
+    named = '<html><head><meta property="og:site_name" content="Harbour &amp; Bikes"></head></html>'
+    write(tmp_path, {"plain.html": "<html><head><title>Fees</title></head><body>x</body></html>", "named.html": named})
     pages = [tmp_path / "plain.html", tmp_path / "named.html"]
-    pages[0].write_text("<html><head><title>Fees</title></head><body>x</body></html>", encoding="utf-8")
-    pages[1].write_text(
-        '<html><head><meta property="og:site_name" content="Harbour &amp; Bikes"></head></html>', encoding="utf-8"
-    )
-    (tmp_path / "docs").mkdir()
-    assert find_title([find_site(tmp_path / "docs")], pages) == "Harbour & Bikes"
+
+    assert find_title([Site(root="/nowhere")], pages) == "Harbour & Bikes"
     assert find_title([], pages[:1]) == ""
 
 

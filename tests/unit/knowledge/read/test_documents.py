@@ -286,11 +286,6 @@ def test_links_are_followed_but_nothing_is_read_twice(tmp_path: Path) -> None:
     }
 
 
-def test_a_path_that_does_not_exist_is_an_error_that_names_it(tmp_path: Path) -> None:
-    with pytest.raises(SourceUnreadable, match="nowhere"):
-        read([tmp_path, tmp_path / "nowhere"])
-
-
 def test_names_that_are_not_utf8_can_be_stored(tmp_path: Path) -> None:
     try:
         (Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.md"))).write_text("Text")
@@ -303,7 +298,7 @@ def test_names_that_are_not_utf8_can_be_stored(tmp_path: Path) -> None:
 # Given files and converters
 
 
-def test_a_given_file_is_read_whatever_its_name_is_unless_it_is_no_text(tmp_path: Path) -> None:
+def test_a_given_file_is_read_whatever_its_name_is_unless_it_is_no_text_or_is_not_there(tmp_path: Path) -> None:
     write(tmp_path, {"notes.log": "# No heading\n\nA line.", "queries.jsonl": '{"_id": 1, "text": "t"}',
                      "a.docx": b"PK\x03\x04\0\0"})  # fmt: skip
 
@@ -313,6 +308,8 @@ def test_a_given_file_is_read_whatever_its_name_is_unless_it_is_no_text(tmp_path
     assert errors(reading.failed, tmp_path) == {
         "a.docx": "is no text and has the suffix '.docx'; accepted are .jsonl, .markdown, .md, .mdx, .txt"
     }
+    with pytest.raises(SourceUnreadable, match="nowhere"):
+        read([tmp_path, tmp_path / "nowhere"])
 
 
 def test_templates_are_read_as_what_they_make_and_other_names_as_the_user_says(tmp_path: Path) -> None:
@@ -472,8 +469,5 @@ def test_documents_whose_texts_are_in_a_file_are_the_same_and_none_is_in_memory(
         file.truncate(0)
         assert {document.text for document in documents} == {""}
     assert replace(kept, documents=()) == replace(read([folder]), documents=())
-
-
-def test_a_full_disk_is_told(tmp_path: Path) -> None:
     with Path("/dev/full").open("w+b", buffering=0) as full, pytest.raises(IndexNotWritten, match="No space left"):
-        read([write(tmp_path, {"a.md": "text"})], texts=full)
+        read([folder], texts=full)
