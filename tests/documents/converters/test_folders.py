@@ -66,55 +66,33 @@ def test_sphinx_takes_in_files_of_the_folder_alone_and_none_for_ever(tmp_path: P
     )
 
 
-MYST = """# Ships
-
-(moor)=
-## Mooring
-
-```{note}
-Mind the *{{ tide }}* tide, {ref}`moor` and {py:func}`~harbour.sail`.
-```
-
-:::{list-table}
-:header-rows: 1
-
-* - Kind
-  - Fee
-* - Tug
-  - 22
-:::
-
-```{include} part.md
-```
-
-```{confval} depth
-:default: 4
-
-In metres.
-```
-
-<p>HTML &amp; <b>words</b></p>
-
-[the plan](gone.md#x)
-
-```python
-"{{ tide }}"
-```
-"""
-
-
-def test_myst_is_read_as_what_it_shows(tmp_path: Path) -> None:
-    docs = write(tmp_path, {"conf.py": CONF, "index.md": MYST, "part.md": "A part, ```{include} part.md```.\n"})
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (
+            "```{note}\nMind the *{{ tide }}* tide, {ref}`moor` and {py:func}`~port.sail`.\n```\n\n(moor)=\n## Mooring",
+            "Note:\n\nMind the *{{ tide }}* tide, Mooring and `sail`.\n\n# Mooring {#mooring}",
+        ),
+        (
+            ":::{list-table}\n:header-rows: 1\n\n* - Kind\n  - Fee\n* - Tug\n  - 22\n:::",
+            "| Kind | Fee |\n| --- | --- |\n| Tug | 22 |",
+        ),
+        ("```{include} part.md\n```", "A part, `{include} part.md`."),
+        (
+            "# Mooring\n\n```{confval} depth\n:default: 4\n\nIn metres.\n```\n\n<p>HTML &amp; <b>words</b></p>",
+            "# Mooring {#mooring}\n\n## `depth` {#confval-depth}\n\n`depth`, Default: 4\n\nIn metres.\n\n"
+            "## Mooring {#mooring}\n\nHTML & **words**",
+        ),
+        ("[the plan](gone.md#x)", "the plan"),
+        ('```python\n"{{ tide }}"\n```', '```\n"{{ tide }}"\n```'),
+    ],
+)
+def test_myst_is_read_as_what_it_shows(tmp_path: Path, text: str, shown: str) -> None:
+    docs = write(tmp_path, {"conf.py": CONF, "index.md": text, "part.md": "A part, ```{include} part.md```.\n"})
     site = documents.find_site(docs)
     meta = {"myst": {"substitutions": {"tide": "spring"}}}
 
-    assert documents.clean_page(MYST, file=docs / "index.md", root=docs, site=site, meta=meta).strip() == (
-        "# Ships {#ships}\n\n## Mooring {#mooring}\n\nNote:\n\nMind the *{{ tide }}* tide, Mooring and `sail`.\n\n"
-        "| Kind | Fee |\n| --- | --- |\n| Tug | 22 |\n\nA part, `{include} part.md`.\n\n"
-        "### `depth` {#confval-depth}\n\n`depth`, Default: 4\n\nIn metres.\n\n"
-        "## Mooring {#mooring}\n\nHTML & **words**\n\nthe plan\n\n"
-        '```\n"{{ tide }}"\n```'
-    )
+    assert documents.clean_page(text, file=docs / "index.md", root=docs, site=site, meta=meta).strip() == shown
 
 
 @pytest.mark.parametrize(

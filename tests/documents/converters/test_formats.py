@@ -314,185 +314,90 @@ def test_a_zip_that_is_no_book_is_told_so() -> None:
 
 # reStructuredText
 
-RST = """
-.. _start:
 
-Getting started
-===============
-
-.. include:: /etc/hostname
-
-.. raw:: html
-
-   <b>raw</b>
-
-See :ref:`the guide <guide>`, :class:`~app.Session` and ``code``.
-
-.. warning:: Take care.
-
-.. versionadded:: 2.0
-   The *first* one.
-
-.. tab-set::
-
-   .. tab-item:: Linux
-      :sync: linux
-
-      Install it with apt.
-
-.. code-block:: python
-   :emphasize-lines: 2
-
-   # a comment
-   run()
-
-.. list-table:: Prices
-   :header-rows: 1
-
-   * - Plan
-     - Fee
-   * - Basic
-     - 3 | 4
-
-.. autoclass:: app.Session
-   :members:
-
-.. toctree::
-
-   other
-"""
+@pytest.mark.parametrize(
+    ("rst", "shown"),
+    [
+        (".. _start:\n\nGet on\n======\n\nText.", "# Get on {#get-on}\n\nText."),
+        ("See :ref:`the guide <guide>`, :class:`~app.Session` and ``code``.", "See the guide, `Session` and `code`."),
+        (".. include:: /etc/hostname\n\n.. raw:: html\n\n   <b>raw</b>\n\n.. toctree::\n\n   other\n\nText.", "Text."),
+        (".. warning:: Take care.", "Warning:\n\nTake care."),
+        (".. versionadded:: 2.0\n   The *first* one.", "Added in version 2.0: The *first* one."),
+        (".. tab-set::\n\n   .. tab-item:: Linux\n      :sync: linux\n\n      With apt.", "Linux\n\nWith apt."),
+        (".. code-block:: python\n   :emphasize-lines: 2\n\n   # a comment\n   run()", "```\n# a comment\nrun()\n```"),
+        (
+            ".. list-table:: Prices\n   :header-rows: 1\n\n   * - Plan\n     - Fee\n   * - Basic\n     - 3 | 4",
+            "Prices\n\n| Plan | Fee |\n| --- | --- |\n| Basic | 3 \\| 4 |",
+        ),
+        (".. autoclass:: app.Session\n   :members:", "`app.Session`"),
+    ],
+)
+def test_rst_keeps_the_words_of_directives_it_does_not_know(rst: str, shown: str) -> None:
+    assert text_of(".rst", rst) == f"{shown}\n"
 
 
-def test_rst_keeps_the_words_of_directives_it_does_not_know() -> None:
-    text = text_of(".rst", RST)
-
-    assert text == (
-        "# Getting started {#getting-started}\n\nSee the guide, `Session` and `code`.\n\nWarning:\n\nTake care.\n\n"
-        "Added in version 2.0: The *first* one.\n\nLinux\n\nInstall it with apt.\n\n"
-        "```\n# a comment\nrun()\n```\n\nPrices\n\n| Plan | Fee |\n| --- | --- |\n| Basic | 3 \\| 4 |\n\n"
-        "`app.Session`\n"
-    )
-
-
-ENTRIES = """
-Reference
-=========
-
-.. program:: harbour
-
-.. option:: --port PORT, -p PORT
-
-   Where it listens.
-
-Settings are read at start, by :rfc:`the rule <1>` and :rfc:`2`.
-
-.. confval:: cache_size
-   :type: int
-   :default: ``64``
-
-   In MiB.
-
-.. setting:: retries
-
-Retries
--------
-
-.. py:module:: harbour
-
-.. py:class:: Ship(name)
-
-   .. py:method:: sail(to)
-
-      Leave.
-
-- .. envvar:: HARBOUR_KEY
-
-     A secret.
-
-.. c:function:: int moor(char *_name)
-"""
-
-
-def test_rst_entries_are_headings_with_the_ids_of_sphinx_and_hold_what_is_said_of_them() -> None:
-    text = text_of(".rst", ENTRIES)
-
-    assert text == (
-        "# Reference {#reference}\n\n"
-        "## `--port PORT, -p PORT` {#cmdoption-harbour-port}\n\nWhere it listens.\n\n"
-        "## Reference {#reference}\n\nSettings are read at start, by the rule and RFC 2.\n\n"
-        "## `cache_size` {#confval-cache_size}\n\n`cache_size`, Type: int, Default: `64`\n\nIn MiB.\n\n"
-        "## Retries {#retries}\n\n"
-        "### `Ship(name)` {#harbour.Ship}\n\n#### `sail(to)` {#harbour.Ship.sail}\n\nLeave.\n\n"
-        "## Retries {#retries}\n\n"
-        "- - `HARBOUR_KEY`:\n    A secret.\n\n"
-        "`int moor(char *_name)`\n"
-    )
+@pytest.mark.parametrize(
+    ("rst", "shown"),
+    [
+        (
+            "R\n=\n\n.. program:: quay\n\n.. option:: --port P, -p P\n\n   Where.\n\nBy :rfc:`a rule <1>`, :rfc:`2`.",
+            "# R {#r}\n\n## `--port P, -p P` {#cmdoption-quay-port}\n\nWhere.\n\n## R {#r}\n\nBy a rule, RFC 2.",
+        ),
+        (
+            ".. confval:: cache_size\n   :type: int\n   :default: ``64``\n\n   In MiB.",
+            "# `cache_size` {#confval-cache_size}\n\n`cache_size`, Type: int, Default: `64`\n\nIn MiB.",
+        ),
+        ("R\n=\n\n.. setting:: tries\n\nTries\n-----\n\nText.", "# R {#r}\n\n## Tries {#tries}\n\nText."),
+        (
+            "R\n=\n\nS\n-\n\n.. py:module:: port\n\n.. py:class:: Ship(name)\n\n"
+            "   .. py:method:: sail(to)\n\n      Leave.\n\n- .. envvar:: PORT_KEY\n\n     A secret.",
+            "# R {#r}\n\n## S {#s}\n\n### `Ship(name)` {#port.Ship}\n\n#### `sail(to)` {#port.Ship.sail}\n\nLeave.\n\n"
+            "## S {#s}\n\n- - `PORT_KEY`:\n    A secret.",
+        ),
+        (".. c:function:: int moor(char *_name)", "`int moor(char *_name)`"),
+    ],
+    ids=["an option", "a value", "a setting is its section", "a class, and what follows in its section", "C"],
+)
+def test_rst_entries_are_headings_with_the_ids_of_sphinx_and_hold_what_is_said_of_them(rst: str, shown: str) -> None:
+    assert text_of(".rst", rst) == f"{shown}\n"
 
 
 # AsciiDoc
 
-ADOC = """= The Guide
-:product: Harbour
 
-// a comment
-include::secret.adoc[]
-
-[#fees]
-== Fees of {product}
-
-NOTE: See xref:other.adoc#part[the other page] or https://example.org/x[here].
-
-* one
-** deeper
-* two
-+
-[source,bash]
-----
-# no heading {product}
-run <1>
-----
-
-A text between lists.
-
-Term:: What it means.
-
-[cols="1,2", options="header"]
-|===
-|Kind |Fee
-|Tug
-|22 {product}
-.2+|Crane |3
-|4
-|===
-"""
-
-
-def test_asciidoc_blocks_are_what_they_show() -> None:
-    assert text_of(".adoc", ADOC) == (
-        "# The Guide\n\n## Fees of Harbour {#fees}\n\nNOTE: See the other page or here.\n\n"
-        "- one\n   - deeper\n- two\n\n   ```bash\n   # no heading {product}\n   run <1>\n   ```\n\n"
-        "A text between lists.\n\n"
-        "- Term:\n  What it means.\n\n"
-        "| Kind | Fee |\n| --- | --- |\n| Tug | 22 Harbour |\n| Crane | 3 |\n| Crane | 4 |\n"
-    )
-
-
-def test_asciidoc_marks_in_a_line_attributes_quotations_formulas_and_ids() -> None:
-    text = (
-        "= T\n:why: Fees \\\n  rise. \\\nSo\n:description: pass:q[A _plan_ \\\nof xref:tasks.adoc[tasks].]\n\n"
-        "== Set up: *v1.2*\n\n{why}: press kbd:[Ctrl+C], btn:[OK], menu:File[Export > PDF].footnote:[Or not.]\n\n"
-        "== Set up: *v1.2*\n\n[quote, Ada, Notes]\n____\nOne.\n\nTwo.\n____\n\n"
-        "pass:q[The [.cmd]`fee` tool &#8212; 2 &lt; 3 &mdash; so.]\n\n{description}\n\n"
-        "It shows:\n[source,console]\n----\nalways\n----\n\nThat is stem:[x + 1].\n"
-    )
-
-    assert text_of(".adoc", text) == (
-        "# T\n\n## Set up: **v1.2** {#_set_up_v1_2}\n\n"
-        "Fees rise. So: press Ctrl+C, OK, File > Export > PDF. (Or not.)\n\n"
-        "## Set up: **v1.2** {#_set_up_v1_2_2}\n\n> One.\n>\n> Two.\n>\n> — Ada, Notes\n\n"
-        "The `fee` tool — 2 \\< 3 — so.\n\nA _plan_ of tasks.\n\n"
-        "It shows:\n\n```console\nalways\n```\n\nThat is $x + 1$.\n"
-    )
+@pytest.mark.parametrize(
+    ("adoc", "shown"),
+    [
+        (
+            "= The Guide\n:product: Harbour\n\n[#fees]\n== Fees of {product}",
+            "# The Guide\n\n## Fees of Harbour {#fees}",
+        ),
+        ("// a comment\ninclude::secret.adoc[]\n\nText.", "Text."),
+        ("NOTE: See xref:other.adoc#part[it] or https://example.org/x[here].", "NOTE: See it or here."),
+        (
+            ":a: b\n\n* one\n** deeper\n* two\n+\n[source,bash]\n----\n# no heading {a}\nrun <1>\n----\n\nAfter.",
+            "- one\n   - deeper\n- two\n\n   ```bash\n   # no heading {a}\n   run <1>\n   ```\n\nAfter.",
+        ),
+        ("It shows:\n[source,console]\n----\nalways\n----", "It shows:\n\n```console\nalways\n```"),
+        ("Term:: What it means.", "- Term:\n  What it means."),
+        (
+            ':by: Ada\n\n[cols="1,2", options="header"]\n|===\n|Kind |Fee\n|Tug\n|22 {by}\n.2+|Crane |3\n|4\n|===',
+            "| Kind | Fee |\n| --- | --- |\n| Tug | 22 Ada |\n| Crane | 3 |\n| Crane | 4 |",
+        ),
+        (":why: Fees \\\n  rise. \\\nSo\n\n{why}: pay.", "Fees rise. So: pay."),
+        (":why: pass:q[A _plan_ \\\nof xref:tasks.adoc[tasks].]\n\n{why}", "A _plan_ of tasks."),
+        ("kbd:[Ctrl+C], btn:[OK], menu:File[Export > PDF].footnote:[Or.]", "Ctrl+C, OK, File > Export > PDF. (Or.)"),
+        ("[quote, Ada, Notes]\n____\nOne.\n\nTwo.\n____", "> One.\n>\n> Two.\n>\n> — Ada, Notes"),
+        ("pass:q[The [.cmd]`fee` tool &#8212; 2 &lt; 3 &mdash; so.]", "The `fee` tool — 2 \\< 3 — so."),
+        ("That is stem:[x + 1].", "That is $x + 1$."),
+        (
+            "= T\n\n== Set *v1.2*\n\n== Set *v1.2*",
+            "# T\n\n## Set **v1.2** {#_set_v1_2}\n\n## Set **v1.2** {#_set_v1_2_2}",
+        ),
+    ],
+)
+def test_asciidoc_is_what_it_shows(adoc: str, shown: str) -> None:
+    assert text_of(".adoc", adoc) == f"{shown}\n"
 
 
 def test_attributes_that_grow_without_end_are_not_followed() -> None:
