@@ -9,18 +9,7 @@ import documents
 OPTIONS = "## Options{id}\n\n### {c}-v{c}, {c}--verbose{c}\n\nSay more.\n\n### {c}--dir=DIR{c}\n\nWhere.\n\n"
 AFTER = "## Options{id}\n\nThat is all.\n"
 
-RST = """
-Guide
-=====
-
-Options
--------
-
--v, --verbose  Say more.
---dir=DIR      Where.
-
-That is all.
-"""
+RST = "Guide\n=====\n\nOptions\n-------\n\n-v, --verbose  Say more.\n--dir=DIR      Where.\n\nThat is all.\n"
 ADOC = """= Guide
 
 Options
@@ -71,11 +60,8 @@ def test_options_are_entries_below_their_section_and_what_follows_is_the_section
     text: str, suffix: str, anchor: str, tmp_path: Path
 ) -> None:
     shown = as_read(text, tmp_path) if suffix == ".md" else converted(text, suffix)
-    wanted = (OPTIONS + AFTER).format(id=anchor, c="`")
-    assert (
-        shown.replace("`-v, --verbose`", "`-v`, `--verbose`").partition("## Options")[1:]
-        == wanted.partition("## Options")[1:]
-    )
+    below = "".join(shown.replace("`-v, --verbose`", "`-v`, `--verbose`").partition("## Options")[1:])
+    assert below == (OPTIONS + AFTER).format(id=anchor, c="`")
 
 
 def test_words_with_what_they_mean_are_items(tmp_path: Path) -> None:

@@ -25,35 +25,6 @@ SENTENCES = [
     [f"{THAI[:60]} {THAI[:40]} English words"],
 ]
 
-GUIDE = """\
-# Setup
-
-The service needs a key. Defaults to `30`. Each key belongs
-to one region (see the list. It is short). It may be
-revoked:
-
-- **Create** one in the console.
-
-  It is shown once.
-  - An owner may show it again.
-- Ask somebody.
-
-Install the client with
-
-```sh
-winget install freight
-```
-
-| Plan | Seats |
-|------|-------|
-| Free | 5     |
-| Pro  | 50    |
-
-> [!NOTE]
-> A trial lasts two weeks
-> and cannot be renewed. Nobody is charged for a trial that ends.
-"""
-
 
 def cut(text: str, *, markdown: bool = True) -> list[tuple[str, str, str]]:
     """Kind, unit and lead of every unit."""
@@ -61,23 +32,63 @@ def cut(text: str, *, markdown: bool = True) -> list[tuple[str, str, str]]:
     return [(u.kind.name, text[u.start : u.end], text[u.lead_start : u.lead_end]) for u in units]
 
 
-def test_every_unit_stands_alone_with_its_lead() -> None:
-    item = "- **Create** one in the console.\n\n  It is shown once."
-    head = "| Plan | Seats |\n|------|-------|"
-    assert cut(GUIDE) == [
-        ("HEADING", "# Setup", ""),
-        ("SENTENCE", "The service needs a key. Defaults to `30`.", ""),
-        ("SENTENCE", "Each key belongs\nto one region (see the list. It is short). It may be\nrevoked:", ""),
-        ("ITEM", item, "Each key belongs\nto one region (see the list. It is short). It may be\nrevoked:"),
-        ("ITEM", "- An owner may show it again.", item),
-        ("ITEM", "- Ask somebody.", "Each key belongs\nto one region (see the list. It is short). It may be\nrevoked:"),
-        ("SENTENCE", "Install the client with", ""),
-        ("CODE", "```sh\nwinget install freight\n```", "Install the client with"),
-        ("ROW", "| Free | 5     |", head),
-        ("ROW", "| Pro  | 50    |", head),
-        ("SENTENCE", "A trial lasts two weeks\n> and cannot be renewed.", ""),
-        ("SENTENCE", "Nobody is charged for a trial that ends.", ""),
-    ]
+REVOKED = "Each key belongs\nto one region (see the list. It is short). It may be\nrevoked:"
+CREATE = "- **Create** one in the console.\n\n  It is shown once."
+HEAD = "| Plan | Seats |\n|------|-------|"
+HOURS = "The core hours of the whole team are:"
+
+
+@pytest.mark.parametrize(
+    ("text", "units"),
+    [
+        (
+            f"# Setup\n\nThe service needs a key. Defaults to `30`. {REVOKED}\n\n{CREATE}\n"
+            "  - An owner may show it again.\n- Ask somebody.",
+            [
+                ("HEADING", "# Setup", ""),
+                ("SENTENCE", "The service needs a key. Defaults to `30`.", ""),
+                ("SENTENCE", REVOKED, ""),
+                ("ITEM", CREATE, REVOKED),
+                ("ITEM", "- An owner may show it again.", CREATE),
+                ("ITEM", "- Ask somebody.", REVOKED),
+            ],
+        ),
+        (
+            "Install the client with\n\n```sh\nwinget install it\n```",
+            [
+                ("SENTENCE", "Install the client with", ""),
+                ("CODE", "```sh\nwinget install it\n```", "Install the client with"),
+            ],
+        ),
+        (f"{HEAD}\n| Free | 5 |\n| Pro | 50 |", [("ROW", "| Free | 5 |", HEAD), ("ROW", "| Pro | 50 |", HEAD)]),
+        (
+            "> [!NOTE]\n> A trial lasts two weeks\n> and cannot be renewed. Nobody is charged for a trial that ends.",
+            [
+                ("SENTENCE", "A trial lasts two weeks\n> and cannot be renewed.", ""),
+                ("SENTENCE", "Nobody is charged for a trial that ends.", ""),
+            ],
+        ),
+        (
+            "To do it:\n\n1. Open it.\n\n![It](c.png)\n\nWait for the page above.\n\n2. Choose a plan.",
+            [
+                ("SENTENCE", "To do it:", ""),
+                ("ITEM", "1. Open it.", "To do it:"),
+                ("SENTENCE", "Wait for the page above.", ""),
+                ("ITEM", "2. Choose a plan.", "To do it:"),
+            ],
+        ),
+        ("Of another.\n\n2. Choose a plan.", [("SENTENCE", "Of another.", ""), ("ITEM", "2. Choose a plan.", "")]),
+        (f"{HOURS}\n\n10:00 in Lisbon", [("SENTENCE", HOURS, ""), ("SENTENCE", "10:00 in Lisbon", HOURS)]),
+    ],
+    ids=["items", "code", "rows", "a quotation", "a list that goes on", "no list before", "a colon"],
+)
+def test_every_unit_stands_alone_with_its_lead(text: str, units: list[tuple[str, str, str]]) -> None:
+    assert cut(text) == units
+
+
+def test_plain_text_is_cut_at_sentences_alone() -> None:
+    sentences = ["# 1 is the first number of all here.", "- 2 is the second, and it is the last. Done."]
+    assert cut("\n\n".join(sentences), markdown=False) == [("SENTENCE", sentence, "") for sentence in sentences]
 
 
 @pytest.mark.parametrize(
@@ -112,14 +123,6 @@ def test_an_abbreviation_code_or_link_is_not_cut() -> None:
     assert [unit for _, unit, _ in cut(text)] == [text[:78], text[79:]]
 
 
-def test_a_list_that_goes_on_has_the_lead_of_the_one_before_and_a_colon_leads_the_next_paragraph() -> None:
-    text = "To install it:\n\n1. Open the console.\n\n![It](c.png)\n\nWait for the page above.\n\n2. Choose a plan."
-    assert cut(text)[-1] == ("ITEM", "2. Choose a plan.", "To install it:")
-    assert cut("The end of another item.\n\n2. Choose a plan.")[-1] == ("ITEM", "2. Choose a plan.", "")
-    colon = "The core hours of the whole team are:"
-    assert cut(f"{colon}\n\n10:00 to 14:00 in Lisbon")[1] == ("SENTENCE", "10:00 to 14:00 in Lisbon", colon)
-
-
 def test_a_long_item_is_cut_at_sentences_and_led_by_its_first() -> None:
     sentence = "The permit must be shown at the gate by whoever drives the lorry that day."
     units = cut("1. " + " ".join([sentence] * 10))
@@ -145,14 +148,6 @@ def test_of_the_samples_every_word_is_in_a_unit_or_a_lead() -> None:
     lost = [word for text in pieces for word in _uncovered(text, text)]
     assert len(pieces) > 300
     assert lost == []
-
-
-def test_plain_text_is_cut_at_sentences_alone() -> None:
-    text = "# 1 is the first number of all here.\n\n- 2 is the second, and it is the last. Done."
-    assert cut(text, markdown=False) == [
-        ("SENTENCE", "# 1 is the first number of all here.", ""),
-        ("SENTENCE", "- 2 is the second, and it is the last. Done.", ""),
-    ]
 
 
 PIECES = [
