@@ -210,12 +210,6 @@ FRAGMENTS = [
 ]
 
 
-def read_any(text: str, kind: str, suffix: str) -> str:
-    nowhere = Path("/nowhere")
-    context = PageContext(file=nowhere / f"a{suffix}", root=nowhere, kind=kind, page={}, site={})
-    return as_read(text, context=context)
-
-
 @settings(max_examples=300, deadline=None)
 @given(
     text=st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=5), max_size=40).map("".join),
@@ -223,22 +217,22 @@ def read_any(text: str, kind: str, suffix: str) -> str:
     suffix=st.sampled_from([".md", ".mdx"]),
 )
 def test_any_text_gives_text(text: str, kind: str, suffix: str) -> None:
-    assert isinstance(read_any(text, kind, suffix), str)
+    assert isinstance(read(text, kind=kind, suffix=suffix), str)
 
 
 @given(st.lists(st.text(alphabet="abc ,.;()\"'é", min_size=1, max_size=60), max_size=8).map("\n\n".join))
 def test_prose_stays_as_it_is(text: str) -> None:
-    once = read_any(text, "", ".md")
+    once = read(text)
     assert once.split() == text.split()
-    assert read_any(once, "", ".md") == once
+    assert read(once) == once
 
 
 @pytest.mark.parametrize("nested", ["<div>\n", ":::a\n", "{{< a >}}", "<table><tr><td>", "<ul><li>", "{", "> "])
 def test_deep_nesting_is_no_recursion(nested: str) -> None:
-    assert isinstance(read_any(nested * 3000, "", ".mdx"), str)
+    assert isinstance(read(nested * 3000, suffix=".mdx"), str)
 
 
 @pytest.mark.parametrize("opening", ["{% a ", "{{#include "])
 def test_tags_without_an_end_take_no_hours(opening: str) -> None:
     """Each one looked for its end in all of the paragraph."""
-    assert "word" in read_any(opening * 30_000 + "\n\nword", "jekyll", ".md")
+    assert "word" in read(opening * 30_000 + "\n\nword", kind="jekyll")
