@@ -58,12 +58,20 @@ def test_front_matter_of_every_kind_is_read_and_its_faults_are_named(
         ('{"a": 1} is an object', ""),
         ('{\n  "title": "One",\n}\n\nText', "no valid JSON front matter: read as text"),
         ("---\nA note: this: is prose\nof two lines.\n---\nText", "read as text"),
+        ("---\n\nA paragraph.\n\n---\n\nText", "between '---' that is no front matter: read as text"),
+        ("--- \nOne thing: that\n---\n", "between '---' that is no front matter: read as text"),
+        ("---\n\nA ruler and a paragraph.\n", ""),
+        ("---\nNote that this is no key: it is a sentence.\n", ""),
+        ("Text\n---\na: b\n---\n", ""),
+        ("---\ntitle: Never closed\npriority: 3\n\n# Heading\n\nText.", "no closing '---': read as text"),
         ('+++\ntitle = "never closed"\n\nText', "no closing '+++': read as text"),
     ],
 )
 def test_what_only_begins_like_front_matter_is_text(text: str, problem: str) -> None:
-    assert split_front_matter(text)[:2] == ({}, text)
-    assert problem in split_front_matter(text)[2]
+    found, body, told = split_front_matter(text)
+
+    assert (found, body, bool(told)) == ({}, text, bool(problem))
+    assert problem in told
 
 
 @given(st.text(alphabet=st.sampled_from("-+.:{}[]&*!|>%@`\"'\n\t abc01=#,\\")), st.sampled_from(["---", "+++"]))

@@ -321,17 +321,13 @@ def test_what_the_index_does_not_have(question: str, unknown: list[str], tmp_pat
         ("Demurage per dday", "demurrage per day"),
         ("the plane and a tyre", "the plane and a tyre"),
         ("GC-419", "GC-419"),  # no code is another one misspelt
+        ("prnce of the terminal", "prince of the terminal"),  # of several the one whose chunk has the other words
+        ("prnce of the standard plan", "price of the standard plan"),
         ("", ""),
     ],
 )
 def test_misspelt_words_are_spelt_as_the_index_does(question: str, respelt: str, tmp_path: Path) -> None:
     assert words(tmp_path).correct_spelling(question) == respelt
-
-
-def test_of_several_spellings_the_one_counts_whose_chunk_has_the_other_words(tmp_path: Path) -> None:
-    of = words(tmp_path)
-    assert of.correct_spelling("prnce of the terminal") == "prince of the terminal"
-    assert of.correct_spelling("prnce of the standard plan") == "price of the standard plan"
 
 
 def test_another_language_is_told_by_the_share_of_known_words(tmp_path: Path) -> None:
