@@ -1,11 +1,12 @@
 """rag.find.gate: do the hits support an answer?"""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from fakes import make_evidence, make_hit
 
-from knowledge.model.values import SearchResult
+from knowledge.model.values import Evidence, Hit, SearchResult
 from rag.find.gate import Coverage, EvidenceGate, require_hit
 from rag.values.answer import Decline, Proceed
 from rag.values.question import Question
@@ -21,26 +22,29 @@ def decided(
     return EvidenceGate(set_to, doubts)(found, Question(text="q", threshold=requested))
 
 
+def proceeds(found: SearchResult, **how: Any) -> bool:
+    return isinstance(decided(found, **how), Proceed)
+
+
+@pytest.mark.parametrize("hit", [FAR, NEAR], ids=["far", "near"])
 @pytest.mark.parametrize(("score", "passes"), [(0.7, True), (0.69, False)])
-def test_the_indexs_own_bar_decides_whatever_the_cosine(score: float, passes: bool) -> None:
-    evidence = make_evidence(score, bar=0.7)
-    assert isinstance(decided(SearchResult((FARTHER, FAR), evidence)), Proceed) is passes
-    assert isinstance(decided(SearchResult((NEAR,), evidence)), Proceed) is passes
+def test_the_indexs_own_bar_decides_whatever_the_cosine(score: float, passes: bool, hit: Hit) -> None:
+    assert proceeds(SearchResult((FARTHER, hit), make_evidence(score, bar=0.7))) is passes
 
 
-@pytest.mark.parametrize(("score", "proceeds", "doubtful"), [(0.7, True, False), (0.69, True, True), (0.2, True, True)])
-def test_between_the_two_bars_it_proceeds_and_doubts(score: float, proceeds: bool, doubtful: bool) -> None:
+@pytest.mark.parametrize(("score", "doubtful"), [(0.7, False), (0.69, True), (0.2, True)])
+def test_between_the_two_bars_it_proceeds_and_doubts(score: float, doubtful: bool) -> None:
     found = SearchResult((FAR,), replace(make_evidence(score, bar=0.7), doubt=0.2))
     decision = decided(found)
-    assert isinstance(decision, Proceed) is proceeds
-    assert bool(getattr(decision, "doubt", "")) is doubtful
-    assert isinstance(decided(found, doubts=False), Decline) is doubtful
-    assert isinstance(decided(found, requested=0.32), Decline)  # what a person set knows no doubt
+    assert isinstance(decision, Proceed)
+    assert bool(decision.doubt) is doubtful
+    assert proceeds(found, doubts=False) is not doubtful
+    assert not proceeds(found, requested=0.32)  # what a person set knows no doubt
 
 
 def test_below_both_it_declines_and_a_doubt_says_what_was_needed() -> None:
     evidence = make_evidence(0.1, bar=0.7)
-    assert isinstance(decided(SearchResult((FAR,), replace(evidence, doubt=0.2))), Decline)
+    assert not proceeds(SearchResult((FAR,), replace(evidence, doubt=0.2)))
     needed = "the closest was 'Import permits > Fees' (cosine 0.31; evidence 0.10, 0.70 needed)"
     found = SearchResult((FAR,), replace(evidence, doubt=0.1))
     assert decided(found) == Proceed((FAR,), 1, found.evidence, f"doubtful: {needed}")
@@ -48,9 +52,10 @@ def test_below_both_it_declines_and_a_doubt_says_what_was_needed() -> None:
 
 @pytest.mark.parametrize("evidence", [None, make_evidence(9.0, bar=None)])
 @pytest.mark.parametrize(("cosine", "passes"), [(0.4, True), (0.39, False)])
-def test_a_cosine_of_40_decides_where_no_bar_was_measured(evidence: object, cosine: float, passes: bool) -> None:
-    found = SearchResult((make_hit(cosine=cosine), FARTHER), evidence)  # type: ignore[arg-type]
-    assert isinstance(decided(found), Proceed) is passes
+def test_a_cosine_of_40_decides_where_no_bar_was_measured(
+    evidence: Evidence | None, cosine: float, passes: bool
+) -> None:
+    assert proceeds(SearchResult((make_hit(cosine=cosine), FARTHER), evidence)) is passes
 
 
 @pytest.mark.parametrize(
@@ -59,11 +64,8 @@ def test_a_cosine_of_40_decides_where_no_bar_was_measured(evidence: object, cosi
 def test_what_a_person_set_wins_over_the_bar_and_the_request_over_all(
     set_to: float, requested: float | None, passes: bool
 ) -> None:
-    evidence = make_evidence(0.0 if passes else 9.0, bar=5.0)
-    assert (
-        isinstance(decided(SearchResult((FARTHER, FAR), evidence), set_to=set_to, requested=requested), Proceed)
-        is passes
-    )
+    found = SearchResult((FARTHER, FAR), make_evidence(0.0 if passes else 9.0, bar=5.0))
+    assert proceeds(found, set_to=set_to, requested=requested) is passes
 
 
 @pytest.mark.parametrize(("set_to", "passed"), [(0.2, 3), (0.5, 1), (None, 1)])
@@ -82,88 +84,54 @@ def test_a_decline_says_what_came_closest() -> None:
     assert decided(SearchResult(())) == Decline("nothing was found")
 
 
-GATE = EvidenceGate()
-FOREIGN = Question(text="Wie viele Tage?")
-
-
-def found(score: float, *, foreign: bool, language: str = "English") -> SearchResult:
-    evidence = replace(make_evidence(score, bar=0.3), foreign=foreign, language=language)
-    return SearchResult((make_hit("An import permit takes five days."),), evidence)
-
-
 @pytest.mark.parametrize(
-    ("language", "reply"),
+    ("score", "foreign", "language", "reply"),
     [
-        ("English", "The documents are in English, and your question is not. Please ask in English."),
-        ("", "The question is in another language than the documents. Please ask in theirs."),
+        (0.1, True, "English", "The documents are in English, and your question is not. Please ask in English."),
+        (0.1, True, "", "The question is in another language than the documents. Please ask in theirs."),
+        (0.1, False, "English", ""),
+        (0.9, True, "English", None),
     ],
 )
-def test_a_decline_tells_the_documents_language(language: str, reply: str) -> None:
-    decision = GATE(found(0.1, foreign=True, language=language), FOREIGN)
-    assert isinstance(decision, Decline)
-    assert decision.reply == reply
-    assert "needed" in decision.reason
-
-
-def test_what_is_answered_or_in_the_same_language_is_as_the_gate_says() -> None:
-    assert isinstance(GATE(found(0.9, foreign=True), FOREIGN), Proceed)
-    decision = GATE(found(0.1, foreign=False), FOREIGN)
-    assert isinstance(decision, Decline)
-    assert decision.reply == ""
-
-
-ASKED = Question(text="Which permit?")
+def test_a_decline_tells_the_documents_language_where_the_question_has_another(
+    score: float, foreign: bool, language: str, reply: str | None
+) -> None:
+    evidence = replace(make_evidence(score, bar=0.3), foreign=foreign, language=language)
+    decision = decided(SearchResult((FAR,), evidence))
+    assert isinstance(decision, Proceed) is (reply is None)
+    if isinstance(decision, Decline):
+        assert decision.reply == reply
+        assert "needed" in decision.reason
 
 
 def test_one_hit_is_enough_for_one() -> None:
-    hits = (make_hit(),)
-    assert require_hit(SearchResult(hits), ASKED) == Proceed(hits, len(hits))
+    assert require_hit(SearchResult((FAR,)), Question(text="q")) == Proceed((FAR,), 1)
+    assert require_hit(SearchResult(()), Question(text="q")) == Decline("0 chunks passed the threshold, 1 needed")
 
 
-def test_no_hit_is_a_decline_with_its_reason() -> None:
-    assert require_hit(SearchResult(()), ASKED) == Decline("0 chunks passed the threshold, 1 needed")
-
-
-@pytest.mark.parametrize(
-    ("top_k", "cosines", "reason"),
-    [
-        (None, (0.5,), "1 chunk covers the question (cosine >= 0.25), 2 needed"),
-        (None, (0.5, 0.3), None),
-        (50, (0.5,), "1 chunk covers the question (cosine >= 0.25), 2 needed"),
-        (1, (0.5,), None),
-        (1, (0.3,), None),
-        (1, (0.2,), "0 chunks cover the question (cosine >= 0.25), 1 needed"),
-        (1, (), "0 chunks cover the question (cosine >= 0.25), 1 needed"),
-    ],
-)
-def test_coverage_needs_no_more_chunks_than_were_asked_for(
-    top_k: int | None, cosines: tuple[float, ...], reason: str | None
-) -> None:
-    hits = tuple(make_hit(cosine=cosine) for cosine in cosines)
-    decision = Coverage(2, 0.25)(SearchResult(hits), Question(text="Which permit?", top_k=top_k))
-    assert decision == (Proceed(hits, len(hits)) if reason is None else Decline(reason))
+FILTERS = {"category": "permits"}
 
 
 @pytest.mark.parametrize(
-    ("threshold", "cosines", "reason"),
+    ("count", "asked", "cosines", "reason"),
     [
-        (None, (0.5,), None),
-        (None, (0.5, 0.3), None),
-        (None, (0.5, 0.2), "1 chunk covers the question (cosine >= 0.25), 2 needed"),
-        (None, (0.5, 0.3, 0.2), "2 chunks cover the question (cosine >= 0.25), 3 needed"),
-        (None, (0.3,), None),
-        (None, (0.2,), "0 chunks cover the question (cosine >= 0.25), 1 needed"),
-        (None, (), "0 chunks cover the question (cosine >= 0.25), 1 needed"),
-        (0.25, (0.3,), None),
-        (0.35, (0.3,), "0 chunks cover the question (cosine >= 0.35), 1 needed"),
+        # No more chunks are needed than were asked for
+        (2, {}, (0.5, 0.25), None),
+        (2, {}, (0.5,), "1 chunk covers the question (cosine >= 0.25), 2 needed"),
+        (2, {"top_k": 50}, (0.5,), "1 chunk covers the question (cosine >= 0.25), 2 needed"),
+        (2, {"top_k": 1}, (0.3,), None),
+        (2, {"top_k": 1}, (0.2,), "0 chunks cover the question (cosine >= 0.25), 1 needed"),
+        # ... nor than the request's filters leave
+        (3, {"filters": FILTERS}, (0.5, 0.3), None),
+        (3, {"filters": FILTERS}, (0.5, 0.2), "1 chunk covers the question (cosine >= 0.25), 2 needed"),
+        (3, {"filters": FILTERS}, (0.5, 0.3, 0.2), "2 chunks cover the question (cosine >= 0.25), 3 needed"),
+        (3, {"filters": FILTERS}, (), "0 chunks cover the question (cosine >= 0.25), 1 needed"),
+        (1, {"threshold": 0.35}, (0.3,), "0 chunks cover the question (cosine >= 0.35), 1 needed"),
     ],
 )
-def test_coverage_needs_no_more_chunks_than_the_requests_filters_leave(
-    threshold: float | None, cosines: tuple[float, ...], reason: str | None
+def test_coverage_needs_so_many_chunks(
+    count: int, asked: dict[str, Any], cosines: tuple[float, ...], reason: str | None
 ) -> None:
     hits = tuple(make_hit(cosine=cosine) for cosine in cosines)
-    filtered = Question(text="Which permit?", threshold=threshold, filters={"category": "permits"})
-    decision = Coverage(3, 0.25)(SearchResult(hits), filtered)
+    decision = Coverage(count, 0.25)(SearchResult(hits), Question(text="Which permit?", **asked))
     assert decision == (Proceed(hits, len(hits)) if reason is None else Decline(reason))
-    if len(hits) < 3:
-        assert isinstance(Coverage(3, 0.25)(SearchResult(hits), replace(filtered, filters={})), Decline)

@@ -1,8 +1,8 @@
 """rag.find.refine: which hits stay, in which order: by date, by edition and by a model."""
 
 from dataclasses import replace
-from itertools import permutations
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,6 +22,7 @@ from rag.find.refine import (
     needs_rerank,
     newest_editions_first,
     number_passages,
+    outdated_passages,
     parse_ranking,
 )
 from rag.find.retrieve import l2_scale
@@ -30,99 +31,89 @@ from rag.values.answer import CheckedClaim, Passage, RefinedHits
 from rag.values.chat import Completion, LlmUse, Message, Usage
 from rag.values.question import Question
 
-# Cosines, of which the scale makes .5, .15, .149 and -.2; the scores of another retriever count for nothing.
-COSINES = (0.75, 0.575, 0.5745, 0.4)
-HITS = tuple(replace(make_hit(number=n, cosine=cosine), score=0.1 * n) for n, cosine in enumerate(COSINES, start=1))
+ASKED = Question(text="How?")
 
 
-def passing(*, threshold: float | None, bar: float = 2 * 0.575 - 1) -> list[int]:
-    return [hit.chunk.number for hit in MinScore(bar, l2_scale)(HITS, Question(text="q", threshold=threshold)).hits]
+def numbers(found: RefinedHits) -> list[int]:
+    return [hit.chunk.number for hit in found.hits]
 
 
-def test_a_hit_on_the_bar_passes_and_the_order_stays() -> None:
-    assert passing(threshold=None) == [1, 2]
+# --- a least score
 
 
-def test_the_requests_own_threshold_wins() -> None:
-    assert passing(threshold=0.5) == [1]
-    assert passing(threshold=-1) == [1, 2, 3, 4]
-    assert passing(threshold=0.0) == [1, 2, 3]
+@pytest.mark.parametrize(
+    ("threshold", "passing"), [(None, [1, 2]), (0.5, [1]), (0.0, [1, 2, 3]), (-1, [1, 2, 3, 4]), (0.9, [])]
+)
+def test_a_hit_on_the_bar_passes_and_the_requests_own_threshold_wins(
+    threshold: float | None, passing: list[int]
+) -> None:
+    # Cosines, of which the scale makes .5, .15, .149 and -.2; the scores of another retriever count for nothing.
+    cosines = (0.75, 0.575, 0.5745, 0.4)
+    found = tuple(replace(make_hit(number=n, cosine=cosine), score=0.1 * n) for n, cosine in enumerate(cosines, 1))
+    bar = 2 * 0.575 - 1
+    assert numbers(MinScore(bar, l2_scale)(found, Question(text="q", threshold=threshold))) == passing
 
 
-def test_nothing_passes() -> None:
-    assert passing(threshold=0.9) == []
-
+# --- newer first
 
 WIDTH = 0.02
 
 
-def guide(number: int, score: float, year: int | None) -> Hit:
-    return replace(make_hit(number=number, dated=(year or 0) * 10_000, cosine=0.5), score=score)
+def guide(number: int, score: float, year: int | None, **fields: Any) -> Hit:
+    return replace(make_hit(number=number, dated=(year or 0) * 10_000, cosine=0.5, **fields), score=score)
 
 
 def order(*hits: Hit) -> list[int]:
-    return [found.chunk.number for found in NewerFirst(WIDTH)(hits, ASKED).hits]
+    return numbers(NewerFirst(WIDTH)(hits, ASKED))
 
 
 def test_the_newer_of_two_that_score_alike_comes_first() -> None:
-    assert order(guide(1, 0.81, 2023), guide(2, 0.80, 2025)) == [2, 1]
-    assert order(guide(1, 0.83, 2023), guide(2, 0.80, 2025)) == [1, 2]
+    older, newer = guide(1, 0.81, 2023), guide(2, 0.80, 2025)
+    assert NewerFirst(WIDTH)((older, newer), ASKED) == RefinedHits((newer, older), ("newer first: id_2",))
+    assert NewerFirst(WIDTH)((), ASKED) == RefinedHits(())
+    assert order(guide(1, 0.83, 2023), newer) == [1, 2]
+    liked = guide(1, 0.80, 2020)
+    liked = replace(liked, parts={**liked.parts, "feedback": 0.1})
+    assert order(guide(2, 0.81, 2025), liked) == [1, 2]
 
 
 def test_of_two_that_score_alike_the_one_of_the_year_that_is_asked_for_comes_first() -> None:
-    titled = replace(guide(1, 0.80, 2025), chunk=replace(guide(1, 0.80, 2025).chunk, title="Policy 2023"))
-    found = NewerFirst(WIDTH)((guide(2, 0.81, 2024), titled), Question(text="The rates of 2023?"))
-    assert found.hits[0] is titled
-    assert found.trail == ("of 2023, then newer first: id_1",)
-    by_date = NewerFirst(WIDTH)((guide(2, 0.81, 2024), guide(3, 0.80, 2023)), Question(text="The rates of 2023?"))
-    assert [h.chunk.number for h in by_date.hits] == [3, 2]
+    asked = Question(text="The rates of 2023?")
+    titled = guide(1, 0.80, 2025, title="Policy 2023")
+    found = NewerFirst(WIDTH)((guide(2, 0.81, 2024), titled), asked)
+    assert (numbers(found), found.trail) == ([1, 2], ("of 2023, then newer first: id_1",))
+    assert numbers(NewerFirst(WIDTH)((guide(2, 0.81, 2024), guide(3, 0.80, 2023)), asked)) == [3, 2]
 
 
 def test_where_pairs_are_alike_in_a_chain_the_top_decides() -> None:
     # .80 ~ .79 ~ .775 but not .80 ~ .775: the seed's comparator has no answer here.
-    hits = (guide(1, 0.80, 2021), guide(2, 0.79, 2022), guide(3, 0.775, 2023), guide(4, 0.765, 2024))
-    for shuffled in permutations(hits):
-        assert order(*shuffled) == [2, 1, 4, 3]
+    assert order(guide(1, 0.80, 2021), guide(2, 0.79, 2022), guide(3, 0.775, 2023), guide(4, 0.765, 2024)) == [
+        2, 1, 4, 3,
+    ]  # fmt: skip
 
 
 def test_the_undated_come_last_and_the_better_score_breaks_ties() -> None:
-    assert order(guide(1, 0.805, None), guide(2, 0.80, 2020), guide(3, 0.80, None), guide(4, 0.801, 2020)) == [
-        4,
-        2,
-        1,
-        3,
-    ]
-
-
-def test_scores_and_hits_stay_as_they_are() -> None:
-    hits = (guide(1, 0.81, 2023), guide(2, 0.80, 2025))
-    found = NewerFirst(WIDTH)(hits, ASKED)
-    assert found == RefinedHits((hits[1], hits[0]), ("newer first: id_2",))
-    assert NewerFirst(WIDTH)((), ASKED) == RefinedHits(())
-
-
-def test_what_readers_said_counts() -> None:
-    liked = guide(1, 0.80, 2020)
-    liked = replace(liked, parts={**liked.parts, "feedback": 0.1})
-    assert order(guide(2, 0.81, 2025), liked) == [1, 2]
+    hits = (guide(1, 0.805, None), guide(2, 0.80, 2020), guide(3, 0.80, None), guide(4, 0.801, 2020))
+    assert order(*hits) == [4, 2, 1, 3]
 
 
 ROWS = st.lists(st.tuples(st.floats(0, 1), st.none() | st.integers(2015, 2026)), max_size=12)
 
 
 @given(ROWS, st.randoms(use_true_random=False))
-def test_a_proper_ordering(rows: list[tuple[float, int | None]], random: Random) -> None:
+def test_any_order_gives_one_and_nothing_passes_what_scores_better_by_the_width(
+    rows: list[tuple[float, int | None]], random: Random
+) -> None:
     hits = [guide(number, score, year) for number, (score, year) in enumerate(rows)]
     first = order(*hits)
+    scores = [hits[number].score for number in first]
+    assert all(later - earlier < WIDTH for i, earlier in enumerate(scores) for later in scores[i + 1 :])
     random.shuffle(hits)
     assert order(*hits) == first
-    by_number = {h.chunk.number: h for h in hits}
-    scores = [by_number[number].score for number in first]
-    # Nothing passes what scores better by the width or more.
-    assert all(later - earlier < WIDTH for i, earlier in enumerate(scores) for later in scores[i + 1 :])
 
 
-ASKED = Question(text="?")
+# --- different ones
+
 LAMBDA = ClockifySettings().mmr_lambda
 
 
@@ -131,18 +122,12 @@ def hit(number: int, score: float, vector: list[float], text: str = "Permits tak
     return replace(make_hit(text, number=number), score=score, vector=unit / np.linalg.norm(unit))
 
 
-def numbers(found: RefinedHits) -> list[int]:
-    return [hit.chunk.number for hit in found.hits]
-
-
-COPIES = tuple(hit(n, 0.9 - n / 100, [1, 0.01 * n, 0]) for n in range(4))
-OTHERS = (hit(8, 0.4, [0, 1, 0]), hit(9, 0.3, [0, 0, 1]))
-
-
 def test_at_the_profiles_lambda_copies_of_the_best_chunk_make_room_for_other_topics() -> None:
     # Given four copies, and two other topics that are far less relevant
+    copies = tuple(hit(n, 0.9 - n / 100, [1, 0.01 * n, 0]) for n in range(4))
+    others = (hit(8, 0.4, [0, 1, 0]), hit(9, 0.3, [0, 0, 1]))
     assert LAMBDA == 0.75
-    assert numbers(Mmr(LAMBDA, 3)((*COPIES, *OTHERS), ASKED)) == [0, 8, 9]
+    assert numbers(Mmr(LAMBDA, 3)((*copies, *others), ASKED)) == [0, 8, 9]
 
 
 @pytest.mark.parametrize(
@@ -160,58 +145,48 @@ def test_of_two_editions_the_better_one_is_taken_unless_the_question_names_what_
     assert numbers(Mmr(LAMBDA, 2)(hits, Question(text=question))) == chosen
 
 
-def test_likeness_counts_below_a_copy_too() -> None:
-    # Given a chunk much like the best one, but no copy, and another topic that is a little less relevant
-    hits = (hit(1, 0.9, [1, 0]), hit(2, 0.8, [0.9, 0.5]), hit(3, 0.79, [0, 1]), hit(4, 0.3, [-1, 0]))
-    assert numbers(Mmr(LAMBDA, 2)(hits, ASKED)) == [1, 3]
-    assert numbers(Mmr(1.0, 2)(hits, ASKED)) == [1, 2]
-
-
 def test_a_score_beyond_every_cosine_does_not_make_the_others_equal() -> None:
     # Given an exact word that one chunk alone holds: its fused score is huge. Hit 2 is near it, hit 3 is about nothing
     hits = (hit(1, 9.0, [1, 0, 0]), hit(2, 0.5, [0.8, 0.6, 0]), hit(3, 0.1, [0, 0, 1]))
     assert numbers(Mmr(LAMBDA, 2)(hits, ASKED)) == [1, 2]
 
 
-def test_the_chosen_keep_their_order_by_score() -> None:
-    hits = (hit(1, 0.9, [1, 0, 0]), hit(2, 0.8, [0.8, 0.6, 0]), hit(3, 0.7, [0, 1, 0]), hit(4, 0.1, [0, 0, 1]))
-    assert numbers(Mmr(0.75, 3)(hits, ASKED)) == [1, 2, 3]
-    assert numbers(Mmr(0.0, 3)(hits, ASKED)) == [1, 3, 4]
-
-
-def test_few_hits_are_left_alone() -> None:
-    hits = (hit(2, 0.1, [1, 0]), hit(1, 0.1, [1, 0]))
-    assert Mmr(0.75, 2)(hits, ASKED).hits == hits
-
-
-def reference(hits: tuple[Hit, ...], weight: float, keep: int) -> set[int]:
-    """Carbonell and Goldstein's rule, copies last, one pair at a time."""
+def reference(hits: tuple[Hit, ...], weight: float, keep: int) -> list[int]:
+    """Carbonell and Goldstein's rule, copies last, one pair at a time; the chosen keep their order."""
     scores = [min(1.0, hit.score) for hit in hits]
     spread = max(scores) - min(scores)
     relevance = [(score - min(scores)) / spread if spread else 1.0 for score in scores]
     chosen: list[int] = []
-    while len(chosen) < keep:
+    while len(chosen) < min(keep, len(hits)):
 
         def marginal(i: int) -> tuple[bool, float]:
             likeness = max((float(hits[i].vector @ hits[j].vector) for j in chosen), default=0.0)  # type: ignore[operator]
             return likeness <= REPEAT_COSINE, weight * relevance[i] - (1 - weight) * likeness
 
         chosen.append(max((i for i in range(len(hits)) if i not in chosen), key=marginal))
-    return {hits[i].chunk.number for i in chosen}
+    return sorted(chosen)
 
 
-@given(seed=st.integers(0, 10_000), count=st.integers(4, 15), keep=st.integers(1, 8), dimensions=st.integers(2, 6))
-def test_as_the_rule_says(seed: int, count: int, keep: int, dimensions: int) -> None:
+@given(
+    seed=st.integers(0, 10_000),
+    count=st.integers(1, 15),
+    keep=st.integers(1, 8),
+    dimensions=st.integers(2, 6),
+    weight=st.sampled_from([0.0, LAMBDA, 1.0]),
+)
+def test_others_are_chosen_as_the_rule_says(seed: int, count: int, keep: int, dimensions: int, weight: float) -> None:
     random = np.random.default_rng(seed)
     scores = sorted(random.normal(size=count), reverse=True)
     hits = tuple(hit(n, float(score), list(random.normal(size=dimensions))) for n, score in enumerate(scores))
-    chosen = Mmr(0.75, keep)(hits, ASKED)
-    assert set(numbers(chosen)) == (reference(hits, 0.75, keep) if count > keep else set(range(count)))
+    assert numbers(Mmr(weight, keep)(hits, ASKED)) == reference(hits, weight, keep)
 
 
-def edition(number: int, text: str, dated: int, vector: tuple[float, float] = (1, 0)) -> Hit:
-    hit = make_hit(text, number=number, doc_id=f"d{number}", title="Leave", dated=dated)
-    return replace(hit, vector=np.array(vector, dtype=np.float32))
+# --- editions
+
+
+def edition(number: int, text: str, dated: int, vector: tuple[float, float] = (1, 0), **fields: Any) -> Hit:
+    found = make_hit(text, number=number, dated=dated, **{"doc_id": f"d{number}", "title": "Leave", **fields})
+    return replace(found, vector=np.array(vector, dtype=np.float32))
 
 
 OLD = edition(1, "Staff have 25 days of leave. Ask the manager for leave.", 20250107)
@@ -219,20 +194,45 @@ OTHER = edition(2, "The shop opens at nine.", 20260301, (0, 1))
 NEW = edition(3, "Staff have 27 days of leave. Ask the manager for leave.", 20260105)
 UNDATED = edition(4, "Staff have 20 days of leave.", 0)
 EDITIONS = (UNDATED, OLD, OTHER, NEW)
+LEAVE, LEAVE_IN_2025 = "How much leave do I get?", "How much leave did I get in 2025?"
+
+
+def passages_of(*hits: Hit) -> list[Passage]:
+    return [Passage(hit=hit, citation="", text=hit.chunk.text) for hit in hits]
 
 
 @pytest.mark.parametrize(
     ("question", "order", "trail"),
     [
-        ("How much leave do I get?", [4, 3, 1, 2], ("newer edition first: id_3",)),
-        ("How much leave did I get in 2025?", [4, 1, 2, 3], ()),
+        (LEAVE, [4, 3, 1, 2], ("newer edition first: id_3",)),
+        (LEAVE_IN_2025, [4, 1, 2, 3], ()),
     ],
 )
 def test_the_newest_of_the_editions_of_a_passage_comes_first(
     question: str, order: list[int], trail: tuple[str, ...]
 ) -> None:
     found = newest_editions_first(EDITIONS, Question(text=question))
-    assert ([hit.chunk.number for hit in found.hits], found.trail) == (order, trail)
+    assert (numbers(found), found.trail) == (order, trail)
+
+
+@pytest.mark.parametrize(
+    ("hits", "question", "outdated"),
+    [
+        ((NEW, OLD), LEAVE, {1}),
+        ((OLD, NEW), LEAVE, {0}),
+        ((NEW, OLD), LEAVE_IN_2025, set()),
+        ((NEW, edition(5, "Leave.", 20250107, (0.8, 0.6))), LEAVE, set()),
+        ((NEW, UNDATED), LEAVE, set()),
+        ((NEW, edition(5, "Leave.", 20260105)), LEAVE, set()),
+        ((NEW, edition(5, "Leave.", 20250107, doc_id="d3")), LEAVE, set()),
+        ((NEW, replace(OLD, vector=None)), LEAVE, set()),
+    ],
+    ids=["older", "older first", "named", "about something else", "undated", "as old", "same document", "no vector"],
+)
+def test_an_older_edition_is_outdated_unless_the_question_names_it(
+    hits: tuple[Hit, ...], question: str, outdated: set[int]
+) -> None:
+    assert outdated_passages(passages_of(*hits), question) == outdated
 
 
 @pytest.mark.parametrize(
@@ -242,61 +242,47 @@ def test_the_newest_of_the_editions_of_a_passage_comes_first(
         ("Staff have 25 days of leave.", (1, 3), False),
         ("Ask the manager for leave.", (1,), False),
         ("Staff have 27 days of leave.", (3,), False),
-        ("The shop opens at nine.", (2,), False),
     ],
 )
 def test_a_statement_is_outdated_where_the_newer_edition_differs_from_what_it_cites(
     said: str, chunks: tuple[int, ...], outdated: bool
 ) -> None:
-    passages = [Passage(hit=hit, citation="", text=hit.chunk.text) for hit in EDITIONS]
+    passages = passages_of(*EDITIONS)
     statement = CheckedClaim(text=said, citations=(), support="supported", chance=1.0, chunks=chunks)
-    assert is_outdated([statement], passages, "How much leave do I get?") is outdated
-    assert not is_outdated([replace(statement, support="unsupported")], passages, "How much leave do I get?")
-    assert not is_outdated([statement], passages, "How much leave did I get in 2025?")
+    assert is_outdated([statement], passages, LEAVE) is outdated
+    assert not is_outdated([replace(statement, support="unsupported")], passages, LEAVE)
+    assert not is_outdated([statement], passages, LEAVE_IN_2025)
 
 
-TEMPLATE = "Q: {question}\nP: {passages}"
+# --- by a model
 
 
-def hits(*scores: float) -> tuple[Hit, ...]:
+def scored(*scores: float) -> tuple[Hit, ...]:
     return tuple(replace(make_hit(f"Text {n}.", number=n), score=score) for n, score in enumerate(scores, start=1))
 
 
-CLOSE, FAR = hits(0.84, 0.82, 0.80, 0.5), hits(0.9, 0.7, 0.6)
+CLOSE, FAR = scored(0.84, 0.82, 0.80, 0.5), scored(0.9, 0.7, 0.6)
+VOTED = tuple(replace(hit, parts={**hit.parts, "feedback": 0.9 - hit.score}) for hit in FAR)
+WITHIN = "the top 3 scores are within 0.05"
 
 
 @pytest.mark.parametrize(
     ("question", "found", "reason"),
     [
-        ("How do I report?", CLOSE, "the top 3 scores are within 0.05"),
-        ("How do I report?", hits(0.85, 0.82, 0.80), "the top 3 scores are within 0.05"),
-        ("How do I report?", hits(0.80, 0.5, 0.84, 0.82), "the top 3 scores are within 0.05"),
-        ("What is the latest policy?", FAR, "temporal question ('latest')"),
+        ("How do I report?", scored(0.80, 0.5, 0.84, 0.82), WITHIN),
+        ("How do I report?", scored(0.85, 0.82, 0.80), WITHIN),
+        ("How do I report?", VOTED, WITHIN),
+        ("How do I report?", scored(0.86, 0.82, 0.80), None),
+        ("How do I report?", scored(0.80, 0.80), None),
+        ("What is the latest policy?", scored(0.9, 0.5), "temporal question ('latest')"),
+        ("What is the latest policy?", scored(0.9), None),
         ("What is the difference between X and Y?", FAR, "comparison ('difference between')"),
         ("FCL versus LCL", FAR, "comparison ('versus')"),
+        ("What is collateral, concurrently?", FAR, None),
     ],
 )
-def test_when_the_order_is_in_doubt(question: str, found: tuple[Hit, ...], reason: str) -> None:
+def test_when_the_order_is_in_doubt(question: str, found: tuple[Hit, ...], reason: str | None) -> None:
     assert needs_rerank(question, found, 0.05) == reason
-
-
-def test_what_readers_said_may_put_it_in_doubt() -> None:
-    close = tuple(replace(hit, parts={**hit.parts, "feedback": 0.9 - hit.score}) for hit in FAR)
-    assert needs_rerank("How do I report?", close, 0.05) == "the top 3 scores are within 0.05"
-
-
-@pytest.mark.parametrize(
-    ("question", "found"),
-    [
-        ("How do I report?", FAR),
-        ("How do I report?", hits(0.86, 0.82, 0.80)),
-        ("How do I report?", hits(0.80, 0.80)),
-        ("What is the latest policy?", ()),
-        ("What is collateral, concurrently?", FAR),
-    ],
-)
-def test_when_it_is_not(question: str, found: tuple[Hit, ...]) -> None:
-    assert needs_rerank(question, found, 0.05) is None
 
 
 @pytest.mark.parametrize("text", ["2, 3, 1", "[2, 3, 1]", "[ 2 ,3,1 ]"])
@@ -306,79 +292,59 @@ def test_a_ranking(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "2, 3", "1, 2, 2", "1, 2, 4", "1, 2, 3, 4", "The best is 2, 3, 1", "2, 3, 1.", "2 3 1",
-     "2, 3, 1]", "²,3,1", "１,2,3", "2,3,1\n\nBecause ..."],
-)  # fmt: skip
+    ["", "2, 3", "1, 2, 2", "1, 2, 3, 4", "The best is 2, 3, 1", "2, 3, 1.", "2 3 1", "2, 3, 1]", "\uff11,2,3"],
+)
 def test_anything_else_is_none(text: str) -> None:
     assert parse_ranking(text, 3) is None
 
 
-@given(st.permutations(range(1, 9)))
-def test_every_permutation_is_read(ranking: list[int]) -> None:
-    assert parse_ranking(", ".join(map(str, ranking)), 8) == tuple(number - 1 for number in ranking)
-
-
-@given(st.text(), st.integers(0, 12))
+@given(st.text() | st.permutations(range(1, 9)).map(str), st.integers(0, 12))
 def test_what_is_read_is_a_permutation(text: str, count: int) -> None:
     ranking = parse_ranking(text, count)
     assert ranking is None or sorted(ranking) == list(range(count))
 
 
-def stage(chat: FakeChat, **fields: object) -> LlmRerank:
-    options = {
-        "template": TEMPLATE,
-        "budget_s": 2.0,
-        "spread": 0.05,
-        "new_mark": lambda *_: MARK,
-        **fields,
-    }
-    return LlmRerank(chat=chat, **options)  # type: ignore[arg-type]
-
-
-def ranked_numbers(found: RefinedHits) -> list[int]:
-    return [hit.chunk.number for hit in found.hits]
+def stage(chat: FakeChat) -> LlmRerank:
+    template = "Q: {question}\nP: {passages}"
+    return LlmRerank(chat=chat, template=template, budget_s=2.0, spread=0.05, new_mark=lambda *_: MARK)
 
 
 def test_the_models_order_is_taken_and_scores_stay() -> None:
     chat = FakeChat("3, 1, 4, 2")
-    found = stage(chat)(CLOSE, Question(text="How?"), make_ledger())
-    assert ranked_numbers(found) == [3, 1, 4, 2]
+    found = stage(chat)(CLOSE, ASKED, make_ledger())
+    assert numbers(found) == [3, 1, 4, 2]
     assert [hit.score for hit in found.hits] == [0.80, 0.84, 0.5, 0.82]
     assert found.trail == ("re-ranked by the model: id_3, id_1, id_4, id_2",)
     shown = f"Q: <<<a-mark\nHow?\na-mark>>>\nP: <<<a-mark\n{number_passages(CLOSE)}\na-mark>>>"
     assert chat.asked == [(Message("user", shown),)]
 
 
-def test_passages_are_numbered_titled_and_cut() -> None:
-    long = make_hit("word " * 1000, title="A\nB", section="C > D")
-    first, second = number_passages((long, make_hit("Short."))).split("\n\n")
-    assert first.startswith("[1] A B > C > D\nword word")
-    assert len(first) < 900
-    assert second == "[2] Import permits\nShort."
-
-
 def test_only_the_first_are_ranked_and_the_rest_follow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rag.find.refine.MAX_HITS", 2)
-    assert ranked_numbers(stage(FakeChat("2, 1"))(CLOSE, Question(text="How?"), make_ledger())) == [2, 1, 3, 4]
+    assert numbers(stage(FakeChat("2, 1"))(CLOSE, ASKED, make_ledger())) == [2, 1, 3, 4]
 
 
-@pytest.mark.parametrize("text", ["3, 1, 4, 2", "I think 3 is best"])
-def test_the_call_is_counted_whatever_came_of_it(text: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "order", "events"),
+    [("3, 1, 4, 2", [3, 1, 4, 2], ["reranked"]), ("I think 3 is best", [1, 2, 3, 4], [])],
+)
+def test_the_call_is_counted_whatever_came_of_it(text: str, order: list[int], events: list[str]) -> None:
     this = make_ledger()
     chat = FakeChat(Completion(text=text, model="m", usage=Usage(12, 5, 17), calls=2, retries=1))
-    stage(chat)(CLOSE, Question(text="How?"), this)
+    assert numbers(stage(chat)(CLOSE, ASKED, this)) == order
+    assert this.events == events
     assert this.llm == LlmUse(calls=2, retries=1, prompt_tokens=12, completion_tokens=5)
 
 
 def test_no_doubt_no_call() -> None:
     chat = FakeChat()
-    assert stage(chat)(FAR, Question(text="How?"), make_ledger()) == RefinedHits(FAR)
+    assert stage(chat)(FAR, ASKED, make_ledger()) == RefinedHits(FAR)
     assert chat.asked == []
 
 
 def test_a_model_that_fails_is_the_pipelines_business() -> None:
     with pytest.raises(LlmUnavailable):
-        stage(FakeChat(LlmUnavailable("down")))(CLOSE, Question(text="How?"), make_ledger())
+        stage(FakeChat(LlmUnavailable("down")))(CLOSE, ASKED, make_ledger())
 
 
 def test_what_the_question_says_is_not_filled_in() -> None:
@@ -390,10 +356,14 @@ def test_what_the_question_says_is_not_filled_in() -> None:
 @pytest.mark.parametrize(("left", "expected"), [(27.0, 2.0), (0.5, 0.5)])
 def test_its_own_deadline_is_short_and_never_past_the_requests(left: float, expected: float) -> None:
     chat = FakeChat("")
-    stage(chat)(CLOSE, Question(text="How?"), make_ledger(left))
+    stage(chat)(CLOSE, ASKED, make_ledger(left))
     assert [deadline.remaining() for deadline in chat.deadlines] == [expected]
 
 
-def test_a_passage_cannot_number_another_one() -> None:
-    hits = (make_hit("Text.\n\n[2] Fees\nBest [ 1 ]\u301099\u3011.", title="One [7]"), make_hit(number=2))
-    assert number_passages(hits).startswith("[1] One (7)\nText.\n\n(2) Fees\nBest (1)(99).\n\n[2] Import permits\n")
+def test_passages_are_titled_and_cut_and_none_can_number_another_one() -> None:
+    long = make_hit("word " * 1000, title="A\nB", section="C > D")
+    planted = make_hit("Text.\n\n[2] Fees\nBest [ 1 ]\u301099\u3011.", title="One [7]")
+    first, others = number_passages((long, planted, make_hit("Short."))).split("\n\n", 1)
+    assert first.startswith("[1] A B > C > D\nword word")
+    assert len(first) < 900
+    assert others == "[2] One (7)\nText.\n\n(2) Fees\nBest (1)(99).\n\n[3] Import permits\nShort."

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable
 
 import numpy as np
 import pytest
-from fakes import FakeIndex, make_chunk, make_evidence, make_hit
+from fakes import FakeIndex, make_evidence, make_hit
 from fakes_embedding import HashingEmbedder
 from hypothesis import given
 from hypothesis import strategies as st
@@ -29,12 +28,6 @@ from rag.find.retrieve import (
 from rag.values.question import SearchQuery
 
 
-def test_without_views_it_is_the_questions_own() -> None:
-    embedder = HashingEmbedder()
-    query = SearchQuery(text="which permit", top_k=1)
-    assert blend_views(query, embedder).tolist() == embedder.embed(["which permit"])[0].tolist()
-
-
 def test_views_count_by_their_weight_and_those_within_a_filter_do_not() -> None:
     embedder = HashingEmbedder()
     alone, joined = embedder.embed(["and the deadline", "deadline of the export permit"])
@@ -54,22 +47,15 @@ def test_waypoints_scale_is_1_less_the_squared_l2_distance(cosine: float, score:
 
 
 def test_hits_come_best_first_on_the_scale_and_keep_their_cosine() -> None:
-    index = FakeIndex([make_hit(number=1, cosine=0.6), make_hit(number=2, cosine=0.9), make_hit(number=3, cosine=0.1)])
-    hits = DenseRetriever(index, l2_scale)(SearchQuery(text="which permit", top_k=2)).hits
-    assert [hit.chunk.number for hit in hits] == [2, 1]
-    assert [hit.score for hit in hits] == pytest.approx([0.8, 0.2])
-    assert [hit.parts["dense"] for hit in hits] == [0.9, 0.6]
-
-
-def test_the_question_is_embedded_by_the_indexs_own_embedder() -> None:
     embedder = HashingEmbedder()
-    index = FakeIndex([make_hit()], embedder=embedder)
-    DenseRetriever(index, l2_scale)(SearchQuery(text="which permit", top_k=7, where={"year": {"$eq": 7}}))
-    (search,) = index.searches
+    hits = [make_hit(number=n, cosine=cosine, category="a") for n, cosine in enumerate((0.6, 0.9, 0.1), start=1)]
+    index = FakeIndex([*hits, make_hit(number=4, category="b")], embedder=embedder)
+    found = DenseRetriever(index, l2_scale)(SearchQuery(text="which permit", top_k=2, where={"category": {"$eq": "a"}}))
+    assert [hit.chunk.number for hit in found.hits] == [2, 1]
+    assert [hit.score for hit in found.hits] == pytest.approx([0.8, 0.2])
+    assert [hit.parts["dense"] for hit in found.hits] == [0.9, 0.6]
     assert embedder.texts == ["which permit"]
-    assert search.vector.tolist() == embedder.embed(["which permit"])[0].tolist()
-    assert (search.k, search.where) == (7, {"year": {"$eq": 7}})
-    assert index.leases == 0
+    assert index.searches[0].vector.tolist() == embedder.embed(["which permit"])[0].tolist()
 
 
 HITS = (make_hit(number=1, cosine=0.6), make_hit(number=2, cosine=0.9))
@@ -77,12 +63,8 @@ JOINED = View("what about fees? Which permit?", 0.6)
 QUERY = SearchQuery(text="Which permit?", top_k=7, where={"category": {"$eq": "a"}}, views=(JOINED,))
 
 
-def hybrid(query: SearchQuery) -> SearchResult:
-    return SearchResult(HITS[:1])
-
-
 def late(index: FakeIndex) -> LateRetriever:
-    return LateRetriever(index, hybrid)
+    return LateRetriever(index, lambda query: SearchResult(HITS[:1]))
 
 
 def test_the_question_alone_is_the_first_of_its_views() -> None:
@@ -107,89 +89,48 @@ def test_without_an_index_the_reason_is_raised() -> None:
             retriever(QUERY)
 
 
-DENSE = Signal(np.array([0.7, 0.4, 0.1], dtype=np.float32), 0.1, 0.1)
-WORDS = Signal(np.array([0.0, 8.0, 4.0], dtype=np.float32), 0.5, 0.5)
+DENSE = Signal(np.array([0.7, 0.4, 0.1, 0.1], dtype=np.float32), 0.1, 0.1)
+WORDS = Signal(np.array([0.0, 8.0, 4.0, 4.0], dtype=np.float32), 0.5, 0.5)
 
 
 @pytest.mark.parametrize(
     ("weight", "fused"),
-    [(1.0, [6, 3, 0]), (0.0, [-1, 15, 7]), (0.7, [3.9, 6.6, 2.1])],
+    [(1.0, [6, 3, 0, 0]), (0.0, [-1, 15, 7, 7]), (0.7, [3.9, 6.6, 2.1, 2.1])],
 )
 def test_fused_scores_are_weighted_deviations(weight: float, fused: list[float]) -> None:
     assert fuse(DENSE, WORDS, weight) == pytest.approx(fused, abs=1e-4)
-
-
-def test_words_that_no_chunk_holds_leave_the_dense_order() -> None:
-    nothing = Signal(np.zeros(3, dtype=np.float32), 0.0, 0.0)
-
-    assert fuse(DENSE, nothing, 0.7) == pytest.approx(0.7 * DENSE.z)
-
-
-@given(scale=st.floats(0.01, 100), shift=st.floats(-10, 10), weight=st.floats(0, 1), seed=st.integers(0, 2**32))
-def test_the_units_of_a_side_do_not_matter(scale: float, shift: float, weight: float, seed: int) -> None:
-    values = np.random.default_rng(seed).normal(size=3).astype(np.float32)
-    plain = Signal(values, 0.2, 0.7)
-    other = Signal((values * scale + shift).astype(np.float32), 0.2 * scale + shift, 0.7 * scale)
-
-    assert fuse(DENSE, other, weight) == pytest.approx(fuse(DENSE, plain, weight), abs=2e-2)
 
 
 @given(scores=st.lists(st.integers(0, 3), max_size=20), k=st.integers(1, 25))
 def test_best_first_equals_by_number(scores: list[int], k: int) -> None:
     numbers = np.arange(len(scores), dtype=np.int64)[::-1].copy()
     expected = sorted(range(len(scores)), key=lambda row: (-scores[row], numbers[row]))[:k]
-
     assert best_first(np.array(scores, dtype=np.float32), numbers, k).tolist() == expected
 
 
-NUMBERS = [11, 12, 13, 14]
-COSINES = [0.7, 0.4, 0.1, 0.1]
-BM25 = [0.0, 8.0, 4.0, 4.0]
-PLAIN = "how do I find the right chunk"
-
-
-class TwoSided:
-    """An index that finds four chunks whatever is asked, within a lease only."""
+class TwoSided(FakeIndex):
+    """An index that finds four chunks by both sides, whatever is asked."""
 
     def __init__(self) -> None:
-        self.embedder = HashingEmbedder()
+        super().__init__([make_hit(number=number) for number in (11, 12, 13, 14)])
         self.asked: list[tuple[str, int, Where | None]] = []
         self.fetched: list[int] = []
-        self.late = False
-        self._open = False
-
-    @contextmanager
-    def lease(self) -> Iterator[TwoSided]:
-        self._open = True
-        yield self
-        self._open = False
-
-    def nearest(self, vector: np.ndarray, *, k: int, where: Where | None = None) -> tuple[()]:
-        raise AssertionError("the sides are asked together")
 
     def candidates(self, text: str, vector: np.ndarray, *, k: int, where: Where | None = None) -> Candidates:
-        assert self._open
+        assert self.leases
         assert vector.tolist() == self.embedder.embed([text])[0].tolist()
         self.asked.append((text, k, where))
-        return Candidates(
-            numbers=np.array(NUMBERS),
-            dense=Signal(np.array(COSINES, dtype=np.float32), 0.1, 0.1),
-            bm25=Signal(np.array(BM25, dtype=np.float32), 0.5, 0.5),
-            vectors=np.eye(4, dtype=np.float32),
-        )
-
-    def search(self, views: Sequence[View], *, k: int, where: Where | None = None) -> SearchResult:
-        raise AssertionError("the sides are asked")
+        numbers = np.array([hit.chunk.number for hit in self.hits])
+        return Candidates(numbers=numbers, dense=DENSE, bm25=WORDS, vectors=np.eye(4, dtype=np.float32))
 
     def fetch(self, numbers: Iterable[int]) -> tuple[Chunk, ...]:
-        assert self._open
+        assert self.leases
         self.fetched = list(numbers)
-        return tuple(make_chunk(number=number) for number in self.fetched)
+        return super().fetch(self.fetched)
 
 
 def test_hits_come_best_first_with_every_score_and_their_vector() -> None:
-    hits = HybridRetriever(TwoSided(), 0.7)(SearchQuery(text=PLAIN, top_k=3)).hits  # type: ignore[arg-type]
-
+    hits = HybridRetriever(TwoSided(), 0.7)(SearchQuery(text="which permit", top_k=3)).hits
     assert [hit.chunk.number for hit in hits] == [12, 11, 13]  # 14 is as good as 13, and later
     assert [hit.parts["fused"] for hit in hits] == pytest.approx([6.6, 3.9, 2.1], abs=1e-4)
     assert [hit.parts["dense"] for hit in hits] == pytest.approx([0.4, 0.7, 0.1])
@@ -203,9 +144,7 @@ def test_each_side_gives_its_pool_and_only_the_best_are_fetched(
     top_k: int, asked: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rag.find.retrieve.CANDIDATES_PER_SIDE", 20)
-    index = TwoSided()
-
-    HybridRetriever(index, 0.7)(SearchQuery(text=PLAIN, top_k=top_k, where={"year": {"$eq": 7}}))  # type: ignore[arg-type]
-
-    assert index.asked == [(PLAIN, asked, {"year": {"$eq": 7}})]
+    index, where = TwoSided(), {"year": {"$eq": 7}}
+    HybridRetriever(index, 0.7)(SearchQuery(text="which permit", top_k=top_k, where=where))
+    assert index.asked == [("which permit", asked, where)]
     assert index.fetched == [12, 11, 13, 14][:top_k]
