@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import date
 
 import pytest
-from fakes import FakeChat, Unconnected, deadline, decline_of, make_hit, make_writer
+from fakes import FakeChat, deadline, decline_of, make_hit, make_writer
 from fakes_evidence import make_evidence, matched
 
 from rag.answer.citation_forms import TitleForm
@@ -38,19 +38,18 @@ class Writes:
         return self.completion
 
 
-class Speaks(Unconnected):
-    """A chat model that says ``pieces``."""
-
-    model, last_error = "spoken", None
+class Speaks(FakeChat):
+    """A chat model that says its ``pieces`` one by one."""
 
     def __init__(self, *pieces: str) -> None:
+        super().__init__("".join(pieces))
         self.pieces = pieces
 
     def complete(self, messages: Sequence[Message], *, deadline: Deadline, on_text: OnText | None = None) -> Completion:
-        for piece in self.pieces:
-            if on_text:
+        if on_text:
+            for piece in self.pieces:
                 on_text(piece)
-        return Completion(text="".join(self.pieces), model=self.model, finish_reason="stop")
+        return super().complete(messages, deadline=deadline)
 
 
 def test_system_prompt_with_the_context_then_the_question_as_it_is() -> None:
@@ -78,40 +77,33 @@ def test_a_follow_up_is_asked_as_understood_where_the_prompt_holds_no_history(hi
 
 
 def test_a_completion_that_cannot_be_encoded_is_mended() -> None:
-    completion = make_writer(FakeChat("Cut \ud83d"), "{context}")(ASKED, CONTEXT, deadline=deadline())
-    assert completion.text == "Cut \ufffd"
+    assert make_writer(FakeChat("Cut \ud83d"))(ASKED, CONTEXT, deadline=deadline()).text == "Cut \ufffd"
 
 
 def test_the_last_resort_is_not_asked_while_the_model_answers() -> None:
     last = Writes()
-    writer = FallbackWriter(make_writer(FakeChat("Answer [T]."), "{context}"), last)
-    completion = writer(ASKED, CONTEXT, deadline=deadline())
+    completion = FallbackWriter(make_writer(FakeChat("Answer [T].")), last)(ASKED, CONTEXT, deadline=deadline())
     assert (completion.text, completion.degraded, last.given) == ("Answer [T].", False, [])
 
 
 def test_the_last_resort_answers_when_the_model_is_unreachable_and_says_so() -> None:
     last = Writes()
-    writer = FallbackWriter(make_writer(FakeChat(LlmUnavailable("down")), "{context}"), last)
+    writer = FallbackWriter(make_writer(FakeChat(LlmUnavailable("down"))), last)
     completion = writer(ASKED, CONTEXT, deadline=deadline())
     assert completion == Completion(text="Quoted. [T]", model="extractive", calls=0, degraded=True)
     assert last.given == [(ASKED, CONTEXT)]
 
 
-def test_where_the_last_resort_has_nothing_to_say_the_model_is_missed() -> None:
-    writer = FallbackWriter(make_writer(FakeChat(LlmUnavailable("down")), "{context}"), Writes(""))
-    with pytest.raises(LlmUnavailable, match="down"):
-        writer(ASKED, CONTEXT, deadline=deadline())
-
-
-def test_a_model_that_refuses_is_no_case_for_the_last_resort() -> None:
-    writer = FallbackWriter(make_writer(FakeChat(LlmFailed("400")), "{context}"), Writes())
-    with pytest.raises(LlmFailed):
-        writer(ASKED, CONTEXT, deadline=deadline())
-
-
-def test_without_a_last_resort_the_error_goes_up() -> None:
-    with pytest.raises(LlmUnavailable, match="down"):
-        make_writer(FakeChat(LlmUnavailable("down")), "{context}")(ASKED, CONTEXT, deadline=deadline())
+@pytest.mark.parametrize(
+    ("error", "quoted"),
+    [(LlmUnavailable("down"), ""), (LlmFailed("down"), "Quoted. [T]")],
+    ids=["no quotes", "refused"],
+)
+def test_the_model_s_error_goes_up_where_it_refused_or_the_last_resort_has_nothing_to_say(
+    error: Exception, quoted: str
+) -> None:
+    with pytest.raises(type(error), match="down"):
+        FallbackWriter(make_writer(FakeChat(error)), Writes(quoted))(ASKED, CONTEXT, deadline=deadline())
 
 
 def test_a_fence_stands_in_nothing_that_it_holds() -> None:
@@ -157,11 +149,9 @@ def test_no_fence_is_passed_on_whole_or_in_pieces() -> None:
     assert ("".join(told), completion.text) == ("It is  a-m", "It is  a-m")
 
 
-QUESTION = "How many days does a permit take?"
-TEXT = "A permit takes five days."
-PERMIT = Context(
-    TEXT, (Passage(hit=matched(make_hit(TEXT), QUESTION), citation="[T]", text=TEXT),), make_evidence(QUESTION)
-)
+QUESTION, TEXT = "How many days does a permit take?", "A permit takes five days."
+PASSAGE = Passage(hit=matched(make_hit(TEXT), QUESTION), citation="[T]", text=TEXT)
+PERMIT = Context(TEXT, (PASSAGE,), make_evidence(QUESTION))
 
 
 @pytest.mark.parametrize(("doubtful", "writer"), [(False, "fake-model"), (True, "extractive")])

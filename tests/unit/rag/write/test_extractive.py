@@ -1,6 +1,7 @@
 """rag.write.extractive: quotes with their citations, and what the documents do not mention."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from fakes import deadline, make_hit
@@ -27,64 +28,46 @@ PERMITS = make_hit(
 TEA = make_hit(
     "Tea is served in the hall at four. Cakes come on Fridays only.", number=2, title="Tea", doc_id="tea", cosine=0.2
 )
-QUESTION = "How many days does an import permit take?"
+PACK = TitledPacker(8000, TitleForm(0.5, 3))
 
 
 def context_of(question: str, *hits: Hit, unknown: tuple[str, ...] = ()) -> Context:
     found = tuple(matched(hit, question) for hit in hits)
-    return replace(
-        TitledPacker(8000, TitleForm(0.5, 3))(found), evidence=make_evidence(question, unknown=unknown, ohio=0.5)
-    )
+    return replace(PACK(found), evidence=make_evidence(question, unknown=unknown, ohio=0.5))
 
 
 def completed(question: str, context: Context) -> Completion:
     return ExtractiveWriter()(Question(text=question), context, deadline=deadline(0))
 
 
-def test_what_answers_with_its_citation() -> None:
-    context = context_of(QUESTION, PERMITS, TEA)
-    completion = completed(QUESTION, context)
+def test_what_answers_with_its_citation_and_that_no_model_wrote_it() -> None:
+    question = "How many days does an import permit take?"
+    context = context_of(question, PERMITS, TEA)
+    completion = completed(question, context)
     assert completion.text.startswith("An import permit takes five working days. The fee is **12.50 dollars**")
     assert [context.passages[quote.passage].citation for quote in completion.quotes] == ["[Import permits > Fees]"]
-
-
-def test_it_says_that_it_is_no_model() -> None:
-    completion = completed(QUESTION, context_of(QUESTION, PERMITS))
-    assert (completion.model, completion.calls, completion.usage, completion.finish_reason, completion.degraded) == (
-        "extractive",
-        0,
-        None,
-        "stop",
-        False,
+    assert replace(completion, text="", quotes=()) == Completion(
+        text="", model="extractive", calls=0, usage=None, finish_reason="stop", degraded=False
     )
 
 
 def test_it_tells_which_passages_its_quotes_are_of() -> None:
     question = "permit days cakes Fridays"
     context = context_of(question, PERMITS, TEA)
-    completion = completed(question, context)
-    assert len(completion.quotes) == 2
-    for quote in completion.quotes:
-        assert quote.text in context.passages[quote.passage].text
-    assert {quote.passage for quote in completion.quotes} == {0, 1}
+    quotes = completed(question, context).quotes
+    assert {quote.passage for quote in quotes} == {0, 1}
+    assert [quote.text in context.passages[quote.passage].text for quote in quotes] == [True, True]
 
 
-CODE = make_hit("To restart the whole flux you run this:\n\n```sh\nflux restart --force\n```\n", title="Flux")
-
-
-@pytest.mark.parametrize("question", ["how to restart flux"])
-def test_code_comes_with_what_introduces_it(question: str) -> None:
-    assert completed(question, context_of(question, CODE)).text == (
-        "To restart the whole flux you run this:\n\n```sh\nflux restart --force\n```"
-    )
-
-
-OHIO = "What does an import permit cost in Ohio?"
+def test_code_comes_with_what_introduces_it() -> None:
+    question, text = "how to restart flux", "To restart the flux you run this:\n\n```sh\nflux restart --force\n```"
+    assert completed(question, context_of(question, make_hit(f"{text}\n", title="Flux"))).text == text
 
 
 def test_a_word_that_no_document_has_is_named_first() -> None:
+    question = "What does an import permit cost in Ohio?"
     weak = replace(PERMITS, score=0.3, parts={"dense": 0.3})
-    completion = completed(OHIO, context_of(OHIO, weak, unknown=("Ohio",)))
+    completion = completed(question, context_of(question, weak, unknown=("Ohio",)))
     assert completion.note == "The documents do not mention Ohio. What comes closest:"
     assert completion.text.startswith(f"{completion.note}\n\n")
     assert len(completion.quotes) == 1
@@ -94,7 +77,7 @@ def test_a_word_that_no_document_has_is_named_first() -> None:
 def test_what_holds_nothing_to_quote_gives_nothing(text: str) -> None:
     hit = make_hit(text, title="")
     assert completed("picture", context_of("picture", hit)).text == ""
-    assert completed("picture", TitledPacker(8000, TitleForm(0.5, 3))((hit,))).quotes == ()
+    assert completed("picture", PACK((hit,))).quotes == ()
 
 
 PORT = make_hit("### `--port=N`\n\nDefault: 80.\n\nThe ship listens here for others.", title="Ship")
@@ -111,15 +94,11 @@ def test_an_entry_that_is_named_is_quoted_alone_from_its_name_on() -> None:
 
 def test_a_long_entry_is_quoted_by_its_beginning_and_what_answers() -> None:
     opening, far = "Sets where the ship listens.", "It may clash with the berth of another vessel."
-    filler = "\n\n".join(
-        f"Something else number {n} is said at length here, and then some more of it." for n in range(14)
-    )
-    entry = make_hit(f"### `--port=N`\n\n{opening}\n\n{filler}\n\n{far}", title="Ship")
-    quotes = completed(
-        "Can --port clash with another vessel?", context_of("Can --port clash with another vessel?", entry)
-    )
-    first, second = (quote.text for quote in quotes.quotes)
-    assert (first, second) == (f"### `--port=N`\n\n{opening}", far)
+    filler = "".join(f"Something number {n} is said at length here, and then some more of it.\n\n" for n in range(14))
+    entry = make_hit(f"### `--port=N`\n\n{opening}\n\n{filler}{far}", title="Ship")
+    question = "Can --port clash with another vessel?"
+    quotes = completed(question, context_of(question, entry)).quotes
+    assert [quote.text for quote in quotes] == [f"### `--port=N`\n\n{opening}", far]
 
 
 def test_a_part_of_a_name_and_a_mere_word_name_nothing() -> None:
@@ -130,70 +109,50 @@ def test_a_part_of_a_name_and_a_mere_word_name_nothing() -> None:
 
 
 def test_the_row_that_begins_with_the_name_is_quoted() -> None:
-    table = (
-        "| Field | What |\n| --- | --- |\n| `max_ships.tls` | What is max_ships here? |\n| `max_ships` | How many. |"
-    )
-    long = make_hit(
-        f"{table}\n" + "".join(f"| `f_{n}` | {'Some words here. ' * 5} |\n" for n in range(9)), title="Ship"
-    )
+    rows = "".join(f"| `f_{n}` | {'Some words here. ' * 5} |\n" for n in range(9))
+    named = "| `max_ships.tls` | What is max_ships here? |\n| `max_ships` | How many. |\n"
+    long = make_hit(f"| Field | What |\n| --- | --- |\n{named}{rows}", title="Ship")
     question = "What is max_ships?"
     assert completed(question, context_of(question, long)).text.endswith("| `max_ships` | How many. |")
 
 
 FOUND = "An import permit costs forty dollars. Policies of the county are kept."
+WEIGHTS = {"ohio": 0.5, "macon": 0.4, "rock": 0.4, "eagle": 0.4, "price": 0.1}
 
 
-def absent(question: str, *unknown: str, score: float = 0.7, near: dict[str, float] | None = None) -> tuple[str, ...]:
-    weights = {"ohio": 0.5, "macon": 0.4, "rock": 0.4, "eagle": 0.4, "price": 0.1}
-    evidence = make_evidence(question, score=score, bar=0.3, unknown=unknown, **weights)
-    return not_mentioned(evidence, [matched(make_hit(FOUND), question, near=near)])
+@pytest.mark.parametrize(
+    ("question", "unknown", "how", "named"),
+    [
+        ("What does a permit cost in Ohio?", ["Ohio"], {}, ("Ohio",)),
+        ("What does a permit cost in Ohio?", [], {}, ()),
+        ("permit at Rock Eagle", ["Rock", "Eagle"], {}, ("Rock Eagle",)),
+        ("permit in Ohio or Macon", ["Ohio", "Macon"], {}, ("Ohio", "Macon")),
+        ("What would it cost?", ["would"], {}, ()),
+        ("permit price", ["price"], {"near": 0.75}, ()),
+        ("permit price", ["price"], {"near": 0.65}, ("price",)),
+        ("What does a big permit cost in town?", ["big"], {}, ()),
+        ("permit in Ohio", ["Ohio"], {"score": 0.29 + WEAK}, ("Ohio",)),
+        ("permit in Ohio", ["Ohio"], {"score": 0.31 + WEAK}, ()),
+        ("fee GC-999", ["GC-999"], {"score": 9.0, "near": 0.9}, ("GC-999",)),
+        ("fee ps3", ["ps3"], {"score": 9.0, "near": 0.9}, ("ps3",)),
+        ("Wie viele permit GC-999", ["viele", "GC-999"], {"language": "German"}, ("GC-999",)),
+    ],
+    ids=[
+        "no document has it", "one has it that was not found", "one phrase", "two words", "grammar", "said otherwise",
+        "hardly said", "of no weight", "weak evidence", "strong evidence", "code", "short code", "other language",
+    ],
+)  # fmt: skip
+def test_what_the_documents_do_not_mention(
+    question: str, unknown: list[str], how: dict[str, Any], named: tuple[str, ...]
+) -> None:
+    evidence = make_evidence(question, score=how.get("score", 0.7), bar=0.3, unknown=tuple(unknown), **WEIGHTS)
+    found = matched(make_hit(FOUND), question, near={"costs": how.get("near", 0.2)})
+    assert not_mentioned(replace(evidence, language=how.get("language", "English")), [found]) == named
 
 
-def test_the_word_that_no_document_has() -> None:
-    assert absent("What does a permit cost in Ohio?", "Ohio") == ("Ohio",)
-
-
-def test_a_word_that_a_document_has_which_was_not_found_is_not_named() -> None:
-    assert absent("What does a permit cost in Ohio?") == ()
-
-
-def test_neighbours_are_one_phrase_and_the_heaviest_are_named() -> None:
-    assert absent("permit at Rock Eagle", "Rock", "Eagle") == ("Rock Eagle",)
-    assert absent("permit in Ohio or Macon", "Ohio", "Macon") == ("Ohio", "Macon")
-
-
-def test_a_word_is_named_once() -> None:
+def test_a_word_is_named_once_and_nothing_without_matches() -> None:
     question = "Ohio wrote of ohio"
     evidence = make_evidence(question, ohio=0.5)
     evidence = replace(evidence, asked=replace(evidence.asked, unknown=((0, 4), (14, 18))))
     assert not_mentioned(evidence, [matched(make_hit(FOUND), question)]) == ("ohio",)
-
-
-def test_words_of_grammar_are_not_named() -> None:
-    assert absent("What would it cost?", "would") == ()
-
-
-def test_what_another_word_says_is_not_named() -> None:
-    for near, named in ((0.75, ()), (0.65, ("price",))):
-        assert absent("permit price", "price", near={"costs": near}) == named
-
-
-def test_only_a_word_of_weight_is_named_and_only_where_the_evidence_is_weak() -> None:
-    assert absent("What does a big permit cost in town?", "big") == ()
-    assert absent("permit in Ohio", "Ohio", score=0.29 + WEAK) == ("Ohio",)
-    assert absent("permit in Ohio", "Ohio", score=0.31 + WEAK) == ()
-
-
-@pytest.mark.parametrize("code", ["GC-999", "ps3"])
-def test_a_code_is_named_whatever_is_near_it(code: str) -> None:
-    assert absent(f"fee {code}", code, score=9.0, near={"costs": 0.9}) == (code,)
-
-
-def test_without_matches_nothing_is_said() -> None:
-    assert not_mentioned(make_evidence("Ohio", unknown=("Ohio",)), [make_hit("Ohio")]) == ()
-
-
-def test_of_documents_in_another_language_only_codes_are_named() -> None:
-    question = "Wie viele permit GC-999"
-    evidence = replace(make_evidence(question, unknown=("viele", "GC-999")), language="German")
-    assert not_mentioned(evidence, [matched(make_hit(FOUND), question)]) == ("GC-999",)
+    assert not_mentioned(evidence, [make_hit(FOUND)]) == ()

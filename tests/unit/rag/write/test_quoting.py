@@ -1,13 +1,8 @@
-"""rag.write.extractive, extractive and newer: what is quoted, as the source has it."""
+"""rag.write.extractive: what is quoted, as the source has it."""
 
-from dataclasses import replace
-
-import numpy as np
-import pytest
 from fakes import make_hit
 from fakes_evidence import make_asked, matched
 
-from rag.find.refine import outdated_passages
 from rag.values.answer import Passage
 from rag.values.chat import Quote
 from rag.write.extractive import MAX_BYTES, quote_beginning, quote_sections
@@ -36,9 +31,6 @@ PERMIT = f"A permit takes five working days, {SAID}."
 WAITING = "Nobody at all waits longer than that."
 DESK = "The desk for visitors closes at noon."
 TIMES = f"{TEA} {PERMIT} {WAITING} {DESK}"
-COST = "The permit costs forty dollars in fees."
-
-
 FILLER = "\n\n".join(f"Of matter number {n} the people in the queue speak at length, {SAID}." for n in range(4))
 
 
@@ -56,7 +48,8 @@ def test_a_long_section_is_quoted_from_its_beginning_or_to_its_end_where_these_a
 
 
 def test_a_second_section_is_quoted_if_it_adds_more_than_its_passage_is_behind() -> None:
-    assert texts("permit takes days dollars", TIMES, f"{TEA} {COST}") == [TIMES, f"{TEA} {COST}"]
+    cost = f"{TEA} The permit costs forty dollars in fees."
+    assert texts("permit takes days dollars", TIMES, cost) == [TIMES, cost]
     assert texts("How many days does a permit take?", TIMES, TIMES) == [TIMES]
 
 
@@ -88,9 +81,9 @@ def test_a_quote_cut_out_of_a_list_is_not_indented() -> None:
     assert texts("restart flux force", nested) == [quote]
 
 
-def test_what_stands_under_a_heading_is_about_it() -> None:
-    text = "## Starting a timer\n\nPress the green button.\n\n## Stopping\n\nPress the red button.\n"
-    assert texts("starting timer", text) == ["Press the green button."]
+def test_what_stands_under_a_heading_is_about_it_and_markup_stays() -> None:
+    text = "## Starting a timer\n\nPress [Enter] or `name[extra]`.\n\n## Stopping\n\nPress the red button.\n"
+    assert texts("starting timer", text) == ["Press [Enter] or `name[extra]`."]
 
 
 def test_nothing_beyond_what_was_packed_is_quoted() -> None:
@@ -106,20 +99,12 @@ def test_keywords_and_a_closing_aside_are_never_quoted() -> None:
     assert texts("permit costs", text) == ["*A permit costs forty.*"]
 
 
-def test_brackets_and_markup_stay_as_they_are() -> None:
-    text = "Run `pip install name[extra]==1.2.0` now. Then press [Enter] and wait for a minute."
-    assert texts("pip install", f"{text}\n") == [text]
-
-
-def test_passages_without_units_give_nothing() -> None:
+def test_passages_without_units_and_outdated_ones_give_nothing() -> None:
     assert quoted("anything", "") == []
-    assert quote_sections([Passage(hit=make_hit(), citation="[1]", text=TIMES)], np.ones(1, np.float32)) == ()
-
-
-def test_nothing_is_quoted_of_what_is_outdated() -> None:
-    question = "permit days"
-    passages = [Passage(hit=matched(make_hit(TIMES), question), citation="[1]", text=TIMES)]
-    assert quote_sections(passages, make_asked(question).weights, without={0}) == ()
+    weights = make_asked("permit days").weights
+    assert quote_sections([Passage(hit=make_hit(), citation="[1]", text=TIMES)], weights) == ()
+    outdated = Passage(hit=matched(make_hit(TIMES), "permit days"), citation="[1]", text=TIMES)
+    assert quote_sections([outdated], weights, without={0}) == ()
 
 
 def test_what_introduces_something_is_not_quoted_without_it() -> None:
@@ -139,41 +124,3 @@ def test_without_matches_the_best_passage_is_quoted_below_its_headings() -> None
     (text,) = beginnings("A permit takes five days. " * 99)
     assert text.endswith("days. ...")
     assert len(text) <= MAX_BYTES
-
-
-QUESTION = "What is the reporting deadline?"
-
-
-def guide(year: int, *, cosine: float = 1.0, doc_id: str = "") -> Passage:
-    """A guide of a year (0: undated); ``cosine`` is what its vector has with that of the others."""
-    hit = make_hit("The deadline is the 10th.", title=f"Reporting guide {year}", doc_id=doc_id or f"guide-{year}")
-    vector = np.array([cosine, np.sqrt(1 - cosine**2)], dtype=np.float32)
-    hit = replace(hit, vector=vector, chunk=replace(hit.chunk, dated=year * 10_000))
-    return Passage(hit=hit, citation="[x]", text=hit.chunk.text)
-
-
-def test_the_older_edition_gives_way_wherever_it_ranks() -> None:
-    assert outdated_passages([guide(2025), guide(2023)], QUESTION) == {1}
-    assert outdated_passages([guide(2023), guide(2025)], QUESTION) == {0}
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        guide(2023, cosine=0.8),  # about something else
-        guide(0),
-        guide(2025, doc_id="another"),
-        guide(2023, doc_id="guide-2025"),
-    ],
-)
-def test_other_things_undated_ones_and_one_document_stand_beside_it(other: Passage) -> None:
-    assert outdated_passages([guide(2025), other], QUESTION) == frozenset()
-
-
-def test_what_the_question_names_is_quoted_although_there_is_a_newer_one() -> None:
-    assert outdated_passages([guide(2025), guide(2023)], "What was the deadline in 2023?") == frozenset()
-
-
-def test_without_vectors_nothing_is_known() -> None:
-    bare = guide(2023)
-    assert outdated_passages([guide(2025), replace(bare, hit=replace(bare.hit, vector=None))], QUESTION) == frozenset()
