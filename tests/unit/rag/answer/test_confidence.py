@@ -1,14 +1,13 @@
-"""rag.answer.confidence: the chance of quotes and of a model's answer, and the seeds' formulas."""
+"""rag.answer.confidence: the chance of quotes and of a model's answer, the seeds' formulas, caps, and the next step."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
-from fakes import make_hit
+from fakes import make_answer, make_hit
 from fakes_evidence import make_evidence, matched
-from hypothesis import given
-from hypothesis import strategies as st
 
 from knowledge.model.values import Hit
 from rag.answer.confidence import (
@@ -17,27 +16,36 @@ from rag.answer.confidence import (
     COSINE_CAP,
     DOUBTFUL_CAP,
     LEAD_CAP,
+    NO_SOURCES,
+    NOT_ANSWERED,
     PRIOR,
     TYPICAL,
     UNMENTIONED_CAP,
     CalibratedConfidence,
+    ConfidenceRouter,
     CountAndMeanConfidence,
     WeightedConfidence,
+    add_routing,
     answer_signals,
+    cap_confidence,
     log_odds,
 )
 from rag.answer.finish import FinishedAnswer
-from rag.values.answer import CheckedClaim, Citation, Confidence, Proceed
+from rag.values.answer import CheckedClaim, Citation, Confidence, Proceed, Support
+from rag.values.chat import Completion
 
 OWN = Confidence("High", 61.0, "3 relevant sources")
 CONFIDENCE = CalibratedConfidence(lambda said, found: OWN)
-QUESTION = "How many days does a permit take?"
+QUESTION = "permit days"
 ANSWERS = "A permit takes five working days for everybody."
 TEA = "Tea is served in the hall at four o'clock."
 
 
-def hit(text: str, question: str, score: float, number: int = 1) -> Hit:
-    return replace(matched(make_hit(text, number=number), question), score=score, parts={"dense": score})
+def hit(text: str, score: float, number: int = 1, *, question: str = QUESTION) -> Hit:
+    return matched(make_hit(text, number=number, cosine=score), question)
+
+
+GOOD, OTHER = hit(ANSWERS, 0.6), hit(TEA, 0.5, 2)
 
 
 def quoted(*cited: Hit) -> FinishedAnswer:
@@ -45,129 +53,97 @@ def quoted(*cited: Hit) -> FinishedAnswer:
     return FinishedAnswer(text="", citations=citations, is_quoted=True)
 
 
-def written(text: str, *context: Hit) -> FinishedAnswer:
-    """A model's answer that says ``text`` of the first hit of ``context``."""
-    statement = CheckedClaim(
-        text=text, citations=("[x]",), support="supported", chance=0.9, chunks=(context[0].chunk.number,)
-    )
-    return replace(quoted(context[0]), claims=(statement,), is_quoted=False)
+def written(*, chance: float = 0.9, chunks: tuple[int, ...] = (1,), count: int = 1) -> FinishedAnswer:
+    """A model's answer with claims of one ``chance``."""
+    claim = CheckedClaim(text=ANSWERS, citations=("[x]",), support="supported", chance=chance, chunks=chunks)
+    return replace(quoted(GOOD), claims=(claim,) * count, is_quoted=False)
 
 
-def proceed(question: str, *found: Hit, unknown: tuple[str, ...] = ()) -> Proceed:
-    return Proceed(found, len(found), make_evidence(question, unknown=unknown))
+def proceed(*found: Hit) -> Proceed:
+    return Proceed(found, len(found), make_evidence(QUESTION))
 
 
-def judged(question: str, *found: Hit, cited: tuple[Hit, ...], unknown: tuple[str, ...] = ()) -> Confidence:
-    return CONFIDENCE(quoted(*cited), proceed(question, *found, unknown=unknown))
+FOUND = proceed(GOOD, OTHER)
+
+
+def odds(confidence: Confidence) -> float:
+    return confidence.score / (100 - confidence.score)
 
 
 def test_the_signals_of_quotes_are_read_off_the_cited_run_and_the_hits() -> None:
-    question = "permit days"
-    good, other = hit(ANSWERS, question, 0.55), hit(TEA, question, 0.45, 2)
-    values = answer_signals(quoted(good), proceed(question, other, good))
+    good, other = hit(ANSWERS, 0.55), hit(TEA, 0.45, 2)
+    values = answer_signals(quoted(good), proceed(other, good))
     assert values == pytest.approx({"coverage": 0.9, "lead": 0.1, "cosine": 0.55})
-    wrong = answer_signals(quoted(other), proceed(question, other, good))
+    wrong = answer_signals(quoted(other), proceed(other, good))
     assert wrong is not None
     assert wrong["coverage"] < 0.5
-    far = [hit(ANSWERS, question, 0.9), other]
-    capped = answer_signals(quoted(*far), proceed(question, *far))
+    far = [hit(ANSWERS, 0.9), other]
+    capped = answer_signals(quoted(*far), proceed(*far))
     assert capped == pytest.approx({"coverage": 0.9, "lead": LEAD_CAP, "cosine": COSINE_CAP})
-    alone = answer_signals(quoted(good), proceed(question, good))
+    alone = answer_signals(quoted(good), proceed(good))
     assert alone is not None
     assert alone["lead"] == 0
 
 
-def test_what_is_cited_decides_of_quotes() -> None:
-    question = "permit days"
-    good, other = hit(ANSWERS, question, 0.6), hit(TEA, question, 0.5, 2)
-    right, wrong = (judged(question, good, other, cited=(one,)) for one in (good, other))
+def test_what_is_cited_decides_of_quotes_and_of_what_nobody_checked() -> None:
+    right, wrong = (CONFIDENCE(quoted(one), FOUND) for one in (GOOD, OTHER))
     assert (right.level, wrong.level) == ("High", "Low")
     assert right.score > 75 > 50 > wrong.score
     assert (right.raw, right.reason) == (61.0, "best match 60%, 1 source cited")
+    assert CONFIDENCE(written(count=0), FOUND) == right
 
 
 def test_the_support_of_its_claims_decides_of_what_a_model_wrote() -> None:
-    found = proceed("permit days", hit(ANSWERS, "permit days", 0.6))
-    likely, unlikely = (
-        CONFIDENCE(replace(answer, claims=(replace(answer.claims[0], chance=chance),) * 4), found)
-        for answer, chance in ((written(ANSWERS, found.hits[0]), 0.8), (written(TEA, found.hits[0]), 0.1))
-    )
+    likely, unlikely = (CONFIDENCE(written(chance=chance, count=4), proceed(GOOD)) for chance in (0.8, 0.1))
     assert (likely.level, unlikely.level) == ("High", "Low")
     expected = CLAIM_WEIGHT * (4 * 0.8 + PRIOR * TYPICAL) / (4 + PRIOR) + CLAIM_INTERCEPT
     assert likely.score == pytest.approx(100 / (1 + math.exp(-expected)), abs=0.06)
 
 
 def test_a_claim_that_cites_nothing_counts_half_and_a_shift_moves_the_odds() -> None:
-    found = proceed("permit days", hit(ANSWERS, "permit days", 0.6))
-    answer = written(ANSWERS, found.hits[0])
-    uncited = replace(answer, claims=(replace(answer.claims[0], chunks=()),))
-    half = replace(answer, claims=(replace(answer.claims[0], chance=0.45),))
-    assert CONFIDENCE(uncited, found).score == CONFIDENCE(half, found).score
-    less = CalibratedConfidence(lambda said, found: OWN, shift=-2.0)(answer, found).score
-    assert (less / (100 - less)) * math.exp(2) == pytest.approx(
-        CONFIDENCE(answer, found).score / (100 - CONFIDENCE(answer, found).score), rel=0.05
-    )
-
-
-def test_what_nobody_checked_is_judged_as_quotes_are() -> None:
-    question = "permit days"
-    good = hit(ANSWERS, question, 0.6)
-    unchecked = replace(written(ANSWERS, good), claims=())
-    assert CONFIDENCE(unchecked, proceed(question, good)) == judged(question, good, cited=(good,))
+    assert CONFIDENCE(written(chunks=()), FOUND).score == CONFIDENCE(written(chance=0.45), FOUND).score
+    less = CalibratedConfidence(lambda said, found: OWN, shift=-2.0)(written(), FOUND)
+    assert odds(less) * math.exp(2) == pytest.approx(odds(CONFIDENCE(written(), FOUND)), rel=0.05)
 
 
 def test_doubtful_quotes_are_low_and_what_a_model_wrote_is_medium_at_most() -> None:
-    question = "permit days"
-    good, other = hit(ANSWERS, question, 0.6), hit(TEA, question, 0.5, 2)
-    found = Proceed((good, other), 2, make_evidence(question, score=6.0), doubt="doubtful: the closest was ...")
-    quotes, model = CONFIDENCE(quoted(good), found), CONFIDENCE(written(ANSWERS, good, other), found)
+    found = Proceed((GOOD, OTHER), 2, make_evidence(QUESTION, score=6.0), doubt="doubtful: the closest was ...")
+    quotes, model = CONFIDENCE(quoted(GOOD), found), CONFIDENCE(written(), found)
     assert (quotes.level, quotes.score) == ("Low", 100 * UNMENTIONED_CAP)
     assert (model.level, model.score) == ("Medium", 100 * DOUBTFUL_CAP)
 
 
 def test_the_owner_s_labels_stretch_and_shift_the_log_odds() -> None:
-    good, other = hit(ANSWERS, "permit days", 0.6), hit(TEA, "permit days", 0.5, 2)
-    by_labels = replace(make_evidence("permit days"), odds=(0.5, -1.0))
-    values = answer_signals(quoted(good), proceed("permit days", good, other))
+    values = answer_signals(quoted(GOOD), FOUND)
     assert values is not None
-
-    found = CONFIDENCE(quoted(good), Proceed((good, other), 2, by_labels))
-
-    assert found.score == pytest.approx(100 / (1 + math.exp(1 - 0.5 * log_odds(values))), abs=0.06)
+    by_labels = Proceed((GOOD, OTHER), 2, replace(make_evidence(QUESTION), odds=(0.5, -1.0)))
+    expected = 100 / (1 + math.exp(1 - 0.5 * log_odds(values)))
+    assert CONFIDENCE(quoted(GOOD), by_labels).score == pytest.approx(expected, abs=0.06)
 
 
 def test_a_low_one_names_what_is_not_mentioned() -> None:
     question = "permit for llamas in Ohio"
-    weak = hit(TEA, question, 0.2)
-    found = judged(question, weak, cited=(weak,), unknown=("llamas", "Ohio"))
+    weak = hit(TEA, 0.2, question=question)
+    found = CONFIDENCE(quoted(weak), Proceed((weak,), 1, make_evidence(question, unknown=("llamas", "Ohio"))))
     assert found.level == "Low"
     assert found.reason == "best match 20%, 1 source cited, no mention of llamas or Ohio"
 
 
 def test_without_tokens_the_profile_s_own() -> None:
     bare = make_hit(ANSWERS)
-    assert judged(QUESTION, bare, cited=(bare,)) == OWN
+    assert CONFIDENCE(quoted(bare), proceed(bare)) == OWN
     assert CONFIDENCE(FinishedAnswer(text=""), Proceed((bare,), 1)) == OWN
 
 
 # --- the seeds' formulas
 
-rule = CountAndMeanConfidence(high_count=3, high_mean=0.5, medium_count=2, medium_mean=0.3)
+COUNT_AND_MEAN = CountAndMeanConfidence(high_count=3, high_mean=0.5, medium_count=2, medium_mean=0.3)
 
 
-def score(found: tuple[Hit, ...], cited: tuple[Citation, ...]) -> Confidence:
-    return rule(FinishedAnswer(text="An answer.", citations=cited), Proceed(found, len(found)))
-
-
-def hits(*scores: float) -> tuple[Hit, ...]:
-    """Hits on the L2 scale: cosine = (score + 1) / 2."""
-    return tuple(replace(make_hit(cosine=(value + 1) / 2), score=value) for value in scores)
-
-
-def make_citations(count: int) -> tuple[Citation, ...]:
-    return tuple(
-        Citation(raw=f"[T{n}]", title=f"T{n}", section="", position=n, hit=make_hit(number=n)) for n in range(count)
-    )
+def counted(scores: Sequence[float], cited: int = 0, rule: CountAndMeanConfidence = COUNT_AND_MEAN) -> Confidence:
+    """The confidence in hits on the L2 scale: cosine = (score + 1) / 2."""
+    found = tuple(replace(make_hit(cosine=(value + 1) / 2), score=value) for value in scores)
+    return rule(quoted(*[make_hit()] * cited), Proceed(found, len(found)))
 
 
 @pytest.mark.parametrize(
@@ -178,7 +154,6 @@ def make_citations(count: int) -> tuple[Citation, ...]:
         ([0.42] * 4, 2, "Medium", "4 sources found, average relevance 42%"),
         ([0.9, 0.9], 2, "Medium", "2 sources found, average relevance 90%"),
         ([0.9], 1, "Low", "Only 1 source found"),
-        ([0.22] * 5, 1, "Low", "Low relevance scores (avg 22%)"),
         ([-0.004, -0.002], 0, "Low", "Low relevance scores (avg 0%)"),
         # the bars themselves count
         ([0.75, 0.5, 0.25], 0, "High", "3 relevant sources"),
@@ -187,51 +162,115 @@ def make_citations(count: int) -> tuple[Citation, ...]:
     ],
 )
 def test_levels_and_words(scores: Sequence[float], cited: int, level: str, reason: str) -> None:
-    confidence = score(hits(*scores), make_citations(cited))
+    confidence = counted(scores, cited)
     assert (confidence.level, confidence.reason) == (level, reason)
 
 
-def test_the_score_is_100_times_the_mean_cosine() -> None:
-    # Scores .6 and .2 are the cosines .8 and .6.
-    assert score(hits(0.6, 0.2), ()).score == 70.0
+def test_the_score_is_100_times_the_mean_cosine_and_too_few_sources_are_no_low_scores() -> None:
+    assert counted([0.6, 0.2]).score == 70.0  # the cosines .8 and .6
+    assert counted([0.9, 0.9], rule=replace(COUNT_AND_MEAN, medium_count=3)).reason == "Only 2 sources found"
 
 
-def test_too_few_sources_for_a_higher_bar_are_not_called_low_scores() -> None:
-    strict = replace(rule, medium_count=3)
-    found = hits(0.9, 0.9)
-    assert strict(FinishedAnswer(text="An answer."), Proceed(found, 2)).reason == "Only 2 sources found"
-
-
-RULE = WeightedConfidence(floor=0.4, ceiling=0.75, high=70, medium=40)
+WEIGHTED = WeightedConfidence(floor=0.4, ceiling=0.75, high=70, medium=40)
 LONG = "word " * 30
 
 
-def evidence(best: float, passed: int) -> Proceed:
-    return Proceed((make_hit(cosine=best), make_hit(number=2, cosine=0.3)), passed)
-
-
 @pytest.mark.parametrize(
-    ("answer", "best", "passed", "citations", "score", "level"),
+    ("answer", "best", "passed", "cited", "score", "level"),
     [
         (LONG, 0.75, 4, 3, 100.0, "High"),
         (LONG, 0.9, 9, 9, 100.0, "High"),
         (LONG, 0.4, 4, 3, 60.0, "Medium"),
         (LONG, 0.75, 4, 0, 75.0, "High"),
         ("Yes.", 0.4, 2, 1, 18.8, "Low"),
+        ("Yes.", -1.0, 0, 0, 0.5, "Low"),
     ],
 )
-def test_the_formula(answer: str, best: float, passed: int, citations: int, score: float, level: str) -> None:
-    confidence = RULE(FinishedAnswer(text=answer, citations=make_citations(citations)), evidence(best, passed))
+def test_the_formula(answer: str, best: float, passed: int, cited: int, score: float, level: str) -> None:
+    found = Proceed((make_hit(cosine=best), make_hit(number=2, cosine=-1.0)), passed)
+    confidence = WEIGHTED(replace(quoted(*[GOOD] * cited), text=answer), found)
     assert (confidence.score, confidence.level) == (score, level)
 
 
 def test_the_reason() -> None:
-    confidence = RULE(FinishedAnswer(text=LONG, citations=make_citations(1)), evidence(0.58, 3))
+    confidence = WEIGHTED(replace(quoted(GOOD), text=LONG), Proceed((make_hit(cosine=0.58),), 3))
     assert confidence.reason == "1 citation, 3 relevant chunks, best match 58%"
 
 
-@given(best=st.floats(-1, 1), passed=st.integers(0, 50), citations=st.integers(0, 20), answer=st.text(max_size=200))
-def test_the_score_is_a_percentage(best: float, passed: int, citations: int, answer: str) -> None:
-    assert (
-        0 <= RULE(FinishedAnswer(text=answer, citations=make_citations(citations)), evidence(best, passed)).score <= 100
-    )
+# --- the next step
+
+WRITTEN = Completion(text="x", model="m")
+
+
+@pytest.mark.parametrize(
+    ("confidence", "is_cited", "completion", "action"),
+    [
+        (NO_SOURCES, False, None, "augment_kb"),
+        (NOT_ANSWERED, False, WRITTEN, "escalate"),
+        (Confidence("Low", 39.9, ""), True, WRITTEN, "escalate"),
+        (Confidence("Medium", 40, ""), True, WRITTEN, "return"),
+        (Confidence("High", 90, ""), True, WRITTEN, "return"),
+        (Confidence("High", 90, ""), False, WRITTEN, "escalate"),
+    ],
+)
+def test_routing(confidence: Confidence, is_cited: bool, completion: Completion | None, action: str) -> None:
+    refused = confidence in (NO_SOURCES, NOT_ANSWERED)
+    citations = quoted(*[GOOD] * is_cited).citations
+    answer = make_answer(confidence=confidence, refused=refused, citations=citations, completion=completion)
+    routing = add_routing(answer, ConfidenceRouter(40)).routing
+    assert routing is not None
+    assert routing.action == action
+
+
+@pytest.mark.parametrize(("score", "level"), [(79.9, "Low"), (80.0, "High")])
+def test_what_goes_to_a_person_is_low_whatever_its_score(score: float, level: str) -> None:
+    answer = make_answer(confidence=Confidence("High", score, ""), citations=quoted(GOOD).citations)
+    found = add_routing(answer, ConfidenceRouter(80))
+    assert found.routing is not None
+    assert (found.confidence.level, found.routing.action == "escalate") == (level, level == "Low")
+    assert add_routing(replace(answer, citations=()), None).confidence.level == "Low"
+
+
+# --- caps
+
+HIGH, LOW = Confidence("High", 80.0, "3 relevant sources"), Confidence("Low", 20.0, "r")
+
+
+def capped(confidence: Confidence = HIGH, *, is_partial: bool = False, **fields: Any) -> Confidence:
+    return cap_confidence(confidence, FinishedAnswer(text="", **fields), is_partial=is_partial)
+
+
+@pytest.mark.parametrize(
+    ("cited", "removed", "expected"),
+    [
+        (2, 0, HIGH),
+        (0, 0, Confidence("Low", 35.0, "3 relevant sources, no statement cites a source that was found")),
+        (0, 4, Confidence("Low", 35.0, "3 relevant sources, no statement cites a source that was found")),
+        (3, 1, Confidence("Medium", 74.0, "3 relevant sources, 1 of 4 citations named nothing that was found")),
+        (1, 3, Confidence("Low", 35.0, "3 relevant sources, 3 of 4 citations named nothing that was found")),
+    ],
+)
+def test_invented_and_missing_citations_lower_the_confidence(cited: int, removed: int, expected: Confidence) -> None:
+    assert capped(cited=cited, removed=removed) == expected
+    assert capped(LOW, cited=cited, removed=removed).score == 20.0
+
+
+def test_nothing_supported_is_low_and_a_statement_without_support_is_told() -> None:
+    def of(*supports: Support) -> Confidence:
+        claims = [CheckedClaim(text="s", citations=(), support=one, chance=0.5) for one in supports]
+        return capped(cited=4, claims=tuple(claims))
+
+    assert of("supported", "partial") == HIGH
+    one = of("supported", "supported", "unsupported", "supported")
+    assert one == Confidence("High", 80.0, f"{HIGH.reason}, 1 of 4 statements not found in the sources")
+    half = of("supported", "unsupported")
+    assert half == Confidence("Low", 35.0, f"{HIGH.reason}, 1 of 2 statements not found in the sources")
+    nothing = of("unsupported", "unsupported")
+    assert nothing == Confidence("Low", 35.0, f"{HIGH.reason}, the sources cited support no statement")
+
+
+def test_part_of_an_answer_and_one_that_was_not_checked_as_a_whole_are_never_high() -> None:
+    assert capped(cited=2, is_partial=True) == Confidence("Medium", 74.0, f"{HIGH.reason}, the answer broke off")
+    assert capped(LOW, cited=2, is_partial=True).level == "Low"
+    unchecked = f"{HIGH.reason}, 3 statements not checked: the answer is too long"
+    assert capped(cited=2, unchecked=3) == Confidence("Medium", 74.0, unchecked)
