@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 from fakes import FakeIndex, make_hit
 
-from knowledge.model.values import Hit
 from rag.answer.check import CHECK_BUDGET, CLAIM_OVERHEAD, CheckedAnswer, SupportCheck
 from rag.answer.citation_forms import CitationForm, IdForm, SourceForm, TitleForm
 from rag.answer.claims import split_claims
@@ -14,29 +13,22 @@ from rag.answer.streaming_parser import parse_answer
 from rag.answer.tree import cited_chunks
 from rag.values.answer import Context, Passage
 
-DAYS = make_hit("The import permit takes five working days.", number=1, url="https://example.org/1")
-FEES = make_hit(
-    "Ninety dollars are charged for each application, in cash or by card.", number=2, url="https://example.org/2"
-)
+PAGE = "https://example.org"
+DAYS = make_hit("The import permit takes five working days.", number=1, url=f"{PAGE}/1")
+FEES = make_hit("Ninety dollars are charged for each application, in cash or by card.", number=2, url=f"{PAGE}/2")
+HITS = (DAYS, FEES)
 TRUE, COSTS = "The permit takes five working days", "Ninety dollars are charged for each application"
 FALSE = "Officers never answer phone calls on Sundays"
 
 
 def check(
-    answer: str,
-    *,
-    unsupported: str = "mark",
-    hits: tuple[Hit, ...] = (DAYS, FEES),
-    late: bool = True,
-    form: CitationForm | None = None,
-    language: str = "",
+    answer: str, form: CitationForm | None = None, *, unsupported: str = "mark", late: bool = True, language: str = ""
 ) -> CheckedAnswer:
     form = form or IdForm()
-    context = Context("", tuple(Passage(hit=hit, citation=f"[{hit.chunk.id}]", text=hit.chunk.text) for hit in hits))
-    index = FakeIndex(hits, late=late, unlike=lambda text: language)
+    context = Context("", tuple(Passage(hit=hit, citation=f"[{hit.chunk.id}]", text=hit.chunk.text) for hit in HITS))
+    index = FakeIndex(HITS, late=late, unlike=lambda text: language)
     slot = SupportCheck(index=index, form=form, unsupported=unsupported)  # type: ignore[arg-type]
-    tree, claims = split_claims(parse_answer(answer, form, context).tree)
-    return slot(tree, claims, context)
+    return slot(*split_claims(parse_answer(answer, form, context).tree), context)
 
 
 def text(checked: CheckedAnswer) -> str:
@@ -58,10 +50,12 @@ def supports(checked: CheckedAnswer) -> list[str]:
 
 
 def test_what_its_own_passage_says_stays_as_it_is() -> None:
-    checked = check(f"{TRUE} [id_1]. {COSTS} [id_2].")
-    assert text(checked) == f"{TRUE} [id_1]. {COSTS} [id_2]."
+    answer = f"{TRUE} [id_1]. {COSTS} [id_2]."
+    checked = check(answer)
+    assert text(checked) == answer
     assert said(checked) == [(f"{TRUE}.", ("[id_1]",), "supported"), (f"{COSTS}.", ("[id_2]",), "supported")]
     assert (checked.notes, supports(checked)) == ((), ["supported", "supported"])
+    assert {number: one.verbatim for number, one in checked.supports.items()} == {1: True, 2: True}
 
 
 def test_what_another_passage_says_is_cited_to_that_one() -> None:
@@ -72,15 +66,15 @@ def test_what_another_passage_says_is_cited_to_that_one() -> None:
 
 
 def test_a_link_to_the_wrong_page_stays_and_the_right_passage_stands_beside_it() -> None:
-    checked = check(f"{COSTS} ([page](https://example.org/1)).", form=SourceForm(0.5))
-    assert "[page](https://example.org/1)" in text(checked)
+    checked = check(f"{COSTS} ([page]({PAGE}/1)).", SourceForm(0.5))
+    assert f"[page]({PAGE}/1)" in text(checked)
     assert checked.claims[0].chunks == (2,)
 
 
 def test_a_mark_that_may_mean_several_passages_opens_the_one_that_bears_its_statement_out() -> None:
-    checked = check(f"{COSTS} [Import permits]. {TRUE} [Import permits].", form=TitleForm(0.5, 3))
-    assert cited_chunks(checked.tree) == (2, 1)
-    assert text(checked) == f"{COSTS} [Import permits]. {TRUE} [Import permits]."
+    answer = f"{COSTS} [Import permits]. {TRUE} [Import permits]."
+    checked = check(answer, TitleForm(0.5, 3))
+    assert (cited_chunks(checked.tree), text(checked)) == ((2, 1), answer)
 
 
 def test_what_cites_nothing_and_could_is_cited() -> None:
@@ -106,8 +100,7 @@ def test_what_nothing_supports_is_marked_taken_out_or_kept(mode: str, left: str)
 
 
 def test_a_note_stands_inside_a_row_and_below_code() -> None:
-    answer = "| Permit | Fee |\n|---|---|\n| aardvark zoology quota | 12345 |\n\n1. ```\n   rm aardvark zoology tax\n   ```\n"  # noqa: E501
-    checked = check(answer)
+    checked = check("| Permit | Fee |\n|---|---|\n| zoology quota | 12345 |\n\n1. ```\n   rm zoology\n   ```\n")
     assert "| 12345 *(not found in the sources)* |" in text(checked)
     assert [line.strip() for line in text(checked).split("\n")[-3:]] == ["```", "", "*(not found in the sources)*"]
     assert supports(checked) == ["unsupported"] * 3

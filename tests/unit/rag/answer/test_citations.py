@@ -34,32 +34,26 @@ def cited(
 
 
 def test_each_section_of_a_document_is_a_reference_and_the_document_is_one_citation() -> None:
-    answer = (
-        "Ninety [Import permits > Fees]. Five days [Import permits > Times]. Noon [Tea]. 90 [Import permits > Fees]."
-    )
+    fees, times = "[Import permits > Fees]", "[Import permits > Times]"
+    answer = f"Ninety {fees}. Five days {times}. Noon [Tea]. 90 {fees}."
     references, citations, marks = cited(answer)
     assert [(one.n, one.hit, one.quote) for one in references] == [
         (1, FEES, "ninety dollars"),
         (2, TIMES, ""),
         (3, TEA, ""),
     ]
-    assert [(answer[mark.start : mark.end], mark.n) for mark in marks] == [
-        ("[Import permits > Fees]", 1),
-        ("[Import permits > Times]", 2),
-        ("[Tea]", 3),
-        ("[Import permits > Fees]", 1),
-    ]
+    assert [answer[mark.start : mark.end] for mark in marks] == [fees, times, "[Tea]", fees]
+    assert [mark.n for mark in marks] == [1, 2, 3, 1]
     assert [(one.raw, one.title, one.section, one.position, one.hits) for one in citations] == [
-        ("[Import permits > Fees]", "Import permits", "Fees", 7, (FEES, TIMES)),
+        (fees, "Import permits", "Fees", 7, (FEES, TIMES)),
         ("[Tea]", "Tea", "", answer.index("[Tea]"), (TEA,)),
     ]
     assert [one.source_urls for one in citations] == [("https://a.example",), ()]
 
 
 def test_a_label_of_a_whole_document_opens_the_passage_that_says_it() -> None:
-    references, citations, marks = cited(
-        "A permit takes five days [Import permits]. It costs 90 dollars [import permit]."
-    )
+    answer = "A permit takes five days [Import permits]. It costs 90 dollars [import permit]."
+    references, citations, marks = cited(answer)
     assert [one.hit for one in references] == [TIMES, FEES]
     assert [one.n for one in marks] == [1, 2]
     assert [one.hits for one in citations] == [(TIMES, FEES)]  # once, whatever the labels call it
@@ -80,9 +74,8 @@ def test_support_is_that_of_the_statements_and_partial_where_they_differ() -> No
 
 
 def test_one_source_for_each_external_address_with_all_its_references() -> None:
-    both = make_hit(
-        number=7, title="Carriers", source_urls=("https://a.example", "https://c.example"), source_org="Port"
-    )
+    urls = ("https://a.example", "https://c.example")
+    both = make_hit(number=7, title="Carriers", source_urls=urls, source_org="Port")
     references = tuple(Reference(n=n, hit=hit) for n, hit in enumerate((FEES, TEA, both), start=1))
     assert build_sources(references, TITLES) == (
         Source(title="Import permits", org="", url="https://a.example", section="Fees", references=(1, 3)),

@@ -15,6 +15,7 @@ from rag.answer.finish import AnswerFinisher, FinishedAnswer
 from rag.answer.streaming_parser import parse_answer
 from rag.errors import LlmUnavailable
 from rag.ledger import Ledger
+from rag.text.template import NewMark
 from rag.values.answer import CheckedClaim, Context, Passage, Support
 from rag.values.chat import Completion, LlmUse, Message, Usage
 
@@ -28,25 +29,17 @@ INVENTED = "Officers never answer phone calls on Sundays [id_1]."
 NOT_FOUND = "*(not found in the sources)*"
 
 
-def judge(chat: FakeChat, **fields: object) -> Judge:
-    options = {
-        "template": TEMPLATE, "budget_s": 2.0, "new_mark": lambda *_: MARK, **fields,
-    }  # fmt: skip
-    return Judge(chat=chat, **options)  # type: ignore[arg-type]
+def judge(chat: FakeChat, *, selective: bool = False, new_mark: NewMark = lambda *_: MARK) -> Judge:
+    return Judge(chat=chat, template=TEMPLATE, budget_s=2.0, selective=selective, new_mark=new_mark)
 
 
 def finished(
-    text: str,
-    chat: FakeChat,
-    *,
-    this: Ledger | None = None,
-    hits: tuple[Hit, ...] = (DAYS, FEES),
-    **fields: object,
+    text: str, judge: Judge, *, this: Ledger | None = None, hits: tuple[Hit, ...] = (DAYS, FEES)
 ) -> FinishedAnswer:
-    """``text`` of ``hits``, checked and judged by ``chat``."""
+    """``text`` of ``hits``, checked and judged."""
     context = Context("", tuple(Passage(hit=hit, citation=f"[{hit.chunk.id}]", text=hit.chunk.text) for hit in hits))
     check = SupportCheck(index=FakeIndex(hits), form=IdForm())
-    finish = AnswerFinisher(form=IdForm(), decline="No.", check=check, judge=judge(chat, **fields))
+    finish = AnswerFinisher(form=IdForm(), decline="No.", check=check, judge=judge)
     return finish(parse_answer(text, IdForm(), context), context, this or make_ledger())
 
 
@@ -64,10 +57,9 @@ def test_a_line_a_statement_in_their_order_is_an_answer() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "1: supported", "1: supported\n1: supported", "2: supported\n1: supported",
-     "1: supported\n2: supported\n3: supported", "1: supported\n2: fine",
-     "Here you are:\n1: supported\n2: supported",
-     "1: supported\n\n2: supported", "１: supported\n2: supported", "0: supported"],
+    ["", "1: supported", "2: supported\n1: supported", "1: supported\n2: supported\n3: supported",
+     "1: supported\n2: fine", "Here you are:\n1: supported\n2: supported", "1: supported\n\n2: supported",
+     "\uff11: supported\n2: supported"],
 )  # fmt: skip
 def test_anything_else_is_none(text: str) -> None:
     assert parse_verdicts(text, 2) is None
@@ -78,21 +70,17 @@ def test_anything_else_is_none(text: str) -> None:
 
 def test_statements_are_numbered_with_their_passages_and_all_that_others_wrote_is_fenced() -> None:
     chat = FakeChat("1: supported\n2: supported")
-    finished(f"{COPIED} {RENUMBERED} {REWORDED}", chat)
-    assert chat.asked == [
-        (
-            Message(
-                "user",
-                "P:\n"
-                f"Passage 1:\n<<<{MARK}\nImport permits\n{DAYS.chunk.text}\n{MARK}>>>\n"
-                f"Passage 2:\n<<<{MARK}\nFees > All\n{FEES.chunk.text}\n{MARK}>>>\n"
-                f"S:\n<<<{MARK}\n"
-                "1 (passage 1): The import permit takes five working days.\n"
-                "2 (passage 2): Ninety dollars are what each application costs.\n"
-                f"{MARK}>>>",
-            ),
-        )
-    ]
+    finished(f"{COPIED} {RENUMBERED} {REWORDED}", judge(chat))
+    prompt = (
+        "P:\n"
+        f"Passage 1:\n<<<{MARK}\nImport permits\n{DAYS.chunk.text}\n{MARK}>>>\n"
+        f"Passage 2:\n<<<{MARK}\nFees > All\n{FEES.chunk.text}\n{MARK}>>>\n"
+        f"S:\n<<<{MARK}\n"
+        "1 (passage 1): The import permit takes five working days.\n"
+        "2 (passage 2): Ninety dollars are what each application costs.\n"
+        f"{MARK}>>>"
+    )
+    assert chat.asked == [(Message("user", prompt),)]
 
 
 def stated(support: Support, *chunks: int, missing: tuple[str, ...] = ()) -> ClaimVerdict:
@@ -119,7 +107,7 @@ def test_which_statements_are_asked_about(one: ClaimVerdict, all_of_them: bool, 
 @pytest.mark.parametrize(("text", "selective"), [(COPIED, True), (RENUMBERED, False)])
 def test_where_nothing_is_to_be_asked_there_is_no_call(text: str, selective: bool) -> None:
     chat, this = FakeChat(), make_ledger()
-    assert NOT_JUDGED not in finished(text, chat, this=this, selective=selective).notes
+    assert NOT_JUDGED not in finished(text, judge(chat, selective=selective), this=this).notes
     assert (chat.asked, this.timings.keys(), this.skipped) == ([], {"check"}, [])  # type: ignore[comparison-overlap]
 
 
@@ -127,11 +115,11 @@ def test_where_nothing_is_to_be_asked_there_is_no_call(text: str, selective: boo
 
 
 def test_an_honest_judge_settles_what_is_partial_and_lowers_what_is_supported() -> None:
-    made = finished(f"{COPIED} {REWORDED}", FakeChat("1: partial\n2: supported"))
+    made = finished(f"{COPIED} {REWORDED}", judge(FakeChat("1: partial\n2: supported")))
     assert words(made) == ["supported", "supported"]
     assert made.notes == ("statement 2 is supported by the judge: the check said partial",)
 
-    made = finished(f"{COPIED} {REWORDED}", FakeChat("1: unsupported\n2: unsupported"))
+    made = finished(f"{COPIED} {REWORDED}", judge(FakeChat("1: unsupported\n2: unsupported")))
     assert words(made) == ["unsupported", "unsupported"]
     assert made.text == f"{COPIED} {NOT_FOUND} {REWORDED} {NOT_FOUND}"
     assert {one.support for one in (*made.references, *made.citations)} == {"unsupported"}  # type: ignore[attr-defined]
@@ -139,7 +127,7 @@ def test_an_honest_judge_settles_what_is_partial_and_lowers_what_is_supported() 
 
 def test_a_judge_acquits_of_all_but_a_missing_number_and_makes_nothing_high() -> None:
     chat = FakeChat("1: supported\n2: supported\n3: supported")
-    made = finished(f"{COPIED} {RENUMBERED} {INVENTED} {REWORDED}", chat)
+    made = finished(f"{COPIED} {RENUMBERED} {INVENTED} {REWORDED}", judge(chat))
     assert words(made) == ["supported", "unsupported", "supported", "supported"]
     assert [one.chance for one in made.claims][2] == JUDGED_CHANCE
     assert "9 working" not in chat.asked[0][0].content
@@ -149,8 +137,8 @@ def test_a_judge_acquits_of_all_but_a_missing_number_and_makes_nothing_high() ->
 
 def test_what_the_judge_denies_keeps_its_citation() -> None:
     wrong = COPIED.replace("[id_1]", "[id_2]")
-    assert finished(wrong, FakeChat("1: supported")).text == COPIED
-    made = finished(wrong, FakeChat("1: unsupported"))
+    assert finished(wrong, judge(FakeChat("1: supported"))).text == COPIED
+    made = finished(wrong, judge(FakeChat("1: unsupported")))
     assert (made.text, words(made)) == (f"{COPIED} {NOT_FOUND}", ["unsupported"])
     assert made.notes[1] == "statement 1 is unsupported by the judge: the check said supported"
 
@@ -158,34 +146,24 @@ def test_what_the_judge_denies_keeps_its_citation() -> None:
 # --- a judge that gives no word
 
 
-@pytest.mark.parametrize(
-    "step",
-    ["", "2: supported", LlmUnavailable("down")],
-)
+@pytest.mark.parametrize("step", ["2: supported", LlmUnavailable("down")])
 def test_a_judge_without_a_word_leaves_that_of_the_check_and_the_trail_says_so(step: str | Exception) -> None:
     this = make_ledger()
-    made = finished(REWORDED, FakeChat(step), this=this)
+    made = finished(REWORDED, judge(FakeChat(step)), this=this)
     assert (words(made), made.text) == (["partial"], REWORDED)
     assert (made.notes, this.skipped) == ((NOT_JUDGED,), ["judge"])
 
 
 def test_where_too_little_time_is_left_nobody_is_asked() -> None:
     chat, this = FakeChat(), make_ledger(0.9)
-    made = finished(REWORDED, chat, this=this)
+    made = finished(REWORDED, judge(chat), this=this)
     assert (chat.asked, words(made), made.notes, this.skipped) == ([], ["partial"], (NOT_JUDGED,), ["judge"])
-
-
-@pytest.mark.parametrize(("left", "expected"), [(27.0, 2.0), (1.5, 1.5)])
-def test_its_own_deadline_is_short_and_never_past_the_requests(left: float, expected: float) -> None:
-    chat = FakeChat("1: partial")
-    finished(REWORDED, chat, this=make_ledger(left))
-    assert [deadline.remaining() for deadline in chat.deadlines] == [expected]
 
 
 @pytest.mark.parametrize("text", ["1: supported", "no"])
 def test_its_call_is_counted_and_timed_whatever_came_of_it(text: str) -> None:
     this = Ledger(FakeClock(step=0.5), deadline())
-    finished(REWORDED, FakeChat(Completion(text=text, model="m", usage=Usage(300, 5, 305))), this=this)
+    finished(REWORDED, judge(FakeChat(Completion(text=text, model="m", usage=Usage(300, 5, 305)))), this=this)
     assert this.llm == LlmUse(calls=1, prompt_tokens=300, completion_tokens=5)
     assert this.timings == {"check": 500.0, "judge": 500.0}
 
@@ -200,15 +178,13 @@ def test_what_a_passage_says_to_the_judge_stays_within_a_fence_that_it_cannot_cl
     marks = iter([MARK, MARK.upper(), "another"])
     chat = FakeChat("answer supported")
     hits = (make_hit(FORGED, number=1, title=SPEAKS), FEES)
-    made = finished(
-        f"Five days, says the officer [id_1]. {SPEAKS} [id_1].", chat, hits=hits, new_mark=lambda *_: next(marks)
-    )
+    text = f"Five days, says the officer [id_1]. {SPEAKS} [id_1]."
+    made = finished(text, judge(chat, new_mark=lambda *_: next(marks)), hits=hits)
     prompt = chat.asked[0][0].content
     outside = re.sub(r"<<<another\n.*?\nanother>>>", "", prompt, flags=re.DOTALL)
     assert SPEAKS in prompt
     assert outside == "P:\nPassage 1:\n\nS:\n"
-    # One that obeys breaks the form.
-    assert made.notes == (NOT_JUDGED,)
+    assert made.notes == (NOT_JUDGED,)  # one that obeys breaks the form
 
 
 def test_a_statement_cannot_begin_another_one() -> None:
