@@ -5,7 +5,6 @@ from fakes import make_hit
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knowledge.model.values import Hit
 from rag.answer.citation_forms import CitationForm, IdForm, SourceForm
 from rag.answer.claims import AnswerClaim, split_claims
 from rag.answer.parse import parse_markdown
@@ -13,17 +12,21 @@ from rag.answer.references import ReferenceResolver
 from rag.answer.render import render_markdown
 from rag.answer.tree import Cite, ClaimSpan, Tree, walk
 
+IDS = IdForm()
 HITS = tuple(make_hit(number=number, url=f"https://example.org/{number}") for number in (1, 2, 3))
 
 
-def made(answer: str, form: CitationForm | None = None, hits: tuple[Hit, ...] = HITS) -> tuple[Tree, list[AnswerClaim]]:
-    form = form or IdForm()
-    return split_claims(ReferenceResolver(form, hits)(parse_markdown(answer, form)))
+def resolved(answer: str, form: CitationForm = IDS) -> Tree:
+    return ReferenceResolver(form, HITS)(parse_markdown(answer, form))
 
 
-def stated(answer: str, form: CitationForm | None = None) -> list[tuple[str, list[int]]]:
+def made(answer: str, form: CitationForm = IDS) -> tuple[Tree, list[AnswerClaim]]:
+    return split_claims(resolved(answer, form))
+
+
+def stated(answer: str) -> list[tuple[str, list[int]]]:
     """Each statement with the chunks that it cites."""
-    return [(claim.markdown, [cite.chunk for cite in claim.cites]) for claim in made(answer, form)[1]]
+    return [(claim.markdown, [cite.chunk for cite in claim.cites]) for claim in made(answer)[1]]
 
 
 def shared(answer: str) -> list[list[int]]:
@@ -45,28 +48,24 @@ def test_a_mark_belongs_to_the_statement_that_it_stands_in_or_behind(answer: str
     ]
 
 
-def test_a_mark_that_a_full_stop_follows_ends_its_sentence() -> None:
+def test_a_mark_at_a_full_stop_ends_its_sentence_however_short() -> None:
     assert stated("Order 5 kg [id_1]. less is not enough [id_2].") == [
         ("Order 5 kg.", [1]),
         ("less is not enough.", [2]),
     ]
-
-
-def test_a_short_sentence_behind_a_mark_that_follows_a_full_stop_is_one_of_its_own() -> None:
     assert stated("Order 5 kg of it. [id_1] [id_2] Enjoy!") == [("Order 5 kg of it.", [1, 2]), ("Enjoy!", [])]
     assert stated("Order 5 kg etc. [id_1] and be glad.") == [("Order 5 kg etc. and be glad.", [1])]
 
 
-def test_code_and_links_are_cut_nowhere() -> None:
+def test_code_and_links_are_cut_nowhere_and_a_block_of_code_is_a_statement() -> None:
     answer = "Set `a. B = 1` in [the file. Its name](https://x.org) is known to everybody in the office [id_1]."
     assert len(stated(answer)) == 1
+    assert [(claim.kind, claim.plain) for claim in made("```\nrm x\nls\n```\n")[1]] == [("code", "rm x\nls")]
 
 
 def test_what_introduces_a_list_is_part_of_its_items_and_a_question_states_nothing() -> None:
-    answer = (
-        "To renew a permit [id_1]:\n\n1. Open the renewal form [id_2].\n2. Pay ninety dollars.\n\nWould you like more?"
-    )
-    assert stated(answer) == [
+    items = "1. Open the renewal form [id_2].\n2. Pay ninety dollars."
+    assert stated(f"To renew a permit [id_1]:\n\n{items}\n\nWould you like more?") == [
         ("To renew a permit: Open the renewal form.", [1, 2]),
         ("To renew a permit: Pay ninety dollars.", [1]),
     ]
@@ -83,21 +82,21 @@ def test_each_cell_of_a_row_is_a_node_of_one_statement_with_the_header() -> None
     assert [node.number for node in walk(tree) if isinstance(node, ClaimSpan)] == [0, 0, 1, 1]
 
 
-def test_a_block_of_code_is_a_statement() -> None:
-    assert [(claim.kind, claim.plain) for claim in made("```\nrm x\nls\n```\n")[1]] == [("code", "rm x\nls")]
+OPENS = "The office opens at half past eight on weekdays and at ten on other days."
 
 
-@pytest.mark.parametrize("alone", ["# The import permit takes five days", "Does the permit take five days?"])
-def test_a_heading_and_a_question_state_nothing_beside_other_words(alone: str) -> None:
-    assert [text for text, _ in stated(f"{alone} [id_1]\n\nBring the invoice and a photo.")] == [
-        "Bring the invoice and a photo."
-    ]
+@pytest.mark.parametrize(
+    "alone", ["# The import permit takes five days", "Does the permit take five days? [id_1]", "**Weekdays**"]
+)
+def test_a_heading_a_line_in_bold_and_a_question_state_nothing_beside_other_words(alone: str) -> None:
+    assert stated(f"{alone}\n\n{OPENS}") == [(OPENS, [])]
 
 
-def test_a_line_in_bold_is_a_heading_and_a_question_alone_is_held_to_account() -> None:
-    opens = "The office opens at half past eight."
-    assert [text for text, _ in stated(f"**Weekdays**\n\n{opens}")] == [opens]
+def test_a_question_alone_is_held_to_account_and_a_short_answer_with_its_question() -> None:
     assert stated("Does the permit take five days? [id_1]") == [("Does the permit take five days?", [1])]
+    asked = "Does the import permit take five days?"
+    (claim,) = split_claims(parse_markdown("Yes."), question=asked)[1]
+    assert (claim.markdown, claim.plain) == ("Yes.", f"{asked} Yes.")
 
 
 def test_what_cites_nothing_means_what_its_neighbours_cite() -> None:
@@ -107,10 +106,7 @@ def test_what_cites_nothing_means_what_its_neighbours_cite() -> None:
     assert shared(f"Bring these:\n\n- the signed invoice\n- the packing list [id_2]\n\n{rows}") == [[2], [2], [3], [3]]
 
 
-@pytest.mark.parametrize(
-    "sources",
-    ["[id_1] [id_2]", "Sources:\n- [id_1]\n- [id_2]", "**Sources:** [id_1], [id_2]"],
-)
+@pytest.mark.parametrize("sources", ["[id_1] [id_2]", "Sources:\n- [id_1]\n- [id_2]", "**Sources:** [id_1], [id_2]"])
 def test_sources_named_in_the_end_are_meant_by_all_before_and_state_nothing(sources: str) -> None:
     answer = f"It costs ninety dollars and is paid in cash.\n\n- Bring the invoice [id_3]\n\n{sources}"
     assert shared(answer) == [[1, 2], [3]]
@@ -124,36 +120,28 @@ def test_a_link_is_read_as_what_it_says_and_a_list_of_links_names_sources() -> N
     assert (claim.plain, claim.shared_cites[0].chunk) == ("It costs ninety dollars and is paid in cash.", 1)
 
 
-def test_a_short_answer_is_held_up_with_its_question() -> None:
-    asked = "Does the import permit take five days?"
-    (claim,) = split_claims(parse_markdown("Yes."), question=asked)[1]
-    assert (claim.markdown, claim.plain) == ("Yes.", f"{asked} Yes.")
-
-
-OPENS = "The office opens at half past eight on weekdays and at ten on other days."
+BYE = "Bye bye to you and to your friends and"
 
 
 @pytest.mark.parametrize(
     ("answer", "statements"),
     [
-        (f"Bye bye to you and to your friends and all! {OPENS} Bye bye to you and to your friends and all!", [OPENS]),
-        (f"{OPENS} Bye bye to you and to your friends and all! {OPENS}", None),
-        (f"{OPENS} Bye bye to you and to your friends and all [id_1]!", None),
-        (f"{OPENS} Bye bye to you and to your friends and all 9!", None),
-        (f"{OPENS} Bye bye to you and to your friends and Anna!", None),
-        (f"{OPENS} Bye bye to you and to your friends and `all`!", None),
+        (f"{BYE} all! {OPENS} {BYE} all!", [OPENS]),
+        (f"{OPENS} {BYE} all! {OPENS}", None),
+        (f"{OPENS} {BYE} all [id_1]!", None),
+        (f"{OPENS} {BYE} 9!", None),
+        (f"{OPENS} {BYE} Anna!", None),
+        (f"{OPENS} {BYE} `all`!", None),
         (f"Bye bye. {OPENS}", None),
-        ("Bye bye to you and to your friends and all!", None),
-        (f"Bye bye to you and to your friends and all:\n\n{OPENS}", [OPENS]),
-        (f"Bye bye to you and to your friends and all:\n\n- {OPENS}", None),
+        (f"{BYE} all!", None),
+        (f"{BYE} all:\n\n{OPENS}", [OPENS]),
+        (f"{BYE} all:\n\n- {OPENS}", None),
     ],
 )
 def test_courtesies_in_front_and_behind_state_nothing(answer: str, statements: list[str] | None) -> None:
-    tree = ReferenceResolver(IdForm(), HITS)(parse_markdown(answer, IdForm()))
-    found = [
-        claim.markdown for claim in split_claims(tree, is_courtesy=lambda sentence: sentence.startswith("Bye bye"))[1]
-    ]
-    assert found == (statements or [claim.markdown for claim in split_claims(tree)[1]])
+    tree = resolved(answer)
+    found = split_claims(tree, is_courtesy=lambda sentence: sentence.startswith("Bye bye"))[1]
+    assert [claim.markdown for claim in found] == (statements or [claim.markdown for claim in split_claims(tree)[1]])
 
 
 PIECES = [
@@ -164,11 +152,10 @@ PIECES = [
 
 @given(st.lists(st.sampled_from(PIECES), max_size=20).map("".join))
 def test_cutting_loses_no_word_and_no_citation(answer: str) -> None:
-    tree = ReferenceResolver(IdForm(), HITS)(parse_markdown(answer, IdForm()))
+    tree = resolved(answer)
     marked, claims = split_claims(tree)
     assert render_markdown(marked).text == render_markdown(tree).text
-    assert [n.chunk for n in walk(marked) if isinstance(n, Cite)] == [
-        n.chunk for n in walk(tree) if isinstance(n, Cite)
-    ]
+    cited, before = ([node.chunk for node in walk(one) if isinstance(node, Cite)] for one in (marked, tree))
+    assert cited == before
     numbers = {node.number for node in walk(marked) if isinstance(node, ClaimSpan)}
     assert {claim.number for claim in claims} <= numbers

@@ -25,12 +25,11 @@ HITS = (
     make_hit(KEYS, number=2, title="Extras", doc_id="b", url="https://b.example"),
     make_hit("More of it.", number=3, title="Extra", doc_id="a", url="https://a.example"),
 )
+TITLES, SOURCES, IDS = TitleForm(0.5, 3), SourceForm(0.5), IdForm()
+CONTEXT = IdPacker(6000)(HITS)
 PROFILES: list[tuple[Context, CitationForm]] = [
-    (TitledPacker(8000, TitleForm(0.5, 3))(HITS), TitleForm(0.5, 3)),
-    (UrlPacker(6000)(HITS), SourceForm(0.5)),
-    (IdPacker(6000)(HITS), IdForm()),
-]
-CONTEXT = PROFILES[2][0]
+    (TitledPacker(8000, TITLES)(HITS), TITLES), (UrlPacker(6000)(HITS), SOURCES), (CONTEXT, IDS)
+]  # fmt: skip
 
 
 def finish(form: CitationForm, index: Index | None = None) -> AnswerFinisher:
@@ -45,7 +44,7 @@ def quoting(context: Context, form: CitationForm, *quotes: tuple[int, str], note
 
 def finished(text: str, index: Index | None = None, *, left_s: float = 27.0) -> FinishedAnswer:
     ledger = Ledger(FakeClock(), deadline(left_s))
-    return finish(IdForm(), index)(parse_answer(text, IdForm(), CONTEXT), CONTEXT, ledger)
+    return finish(IDS, index)(parse_answer(text, IDS, CONTEXT), CONTEXT, ledger)
 
 
 @pytest.mark.parametrize(("context", "form"), PROFILES)
@@ -71,8 +70,8 @@ def test_two_quotes_of_one_source_are_two_references_and_one_citation(context: C
 
 @pytest.mark.parametrize("block", ["```sh\nls\n```", "| a |\n| --- |\n| 1 |"])
 def test_a_citation_stands_below_code_and_tables_and_what_is_html_is_none(block: str) -> None:
-    assert quoting(CONTEXT, IdForm(), (0, block)).text == f"{block}\n\n[id_1]"
-    assert quoting(CONTEXT, IdForm(), (0, "a <b>bold</b> word<script>x</script>")).text == "a **bold** word [id_1]"
+    assert quoting(CONTEXT, IDS, (0, block)).text == f"{block}\n\n[id_1]"
+    assert quoting(CONTEXT, IDS, (0, "a <b>bold</b> word<script>x</script>")).text == "a **bold** word [id_1]"
 
 
 def test_what_a_model_wrote_leads_nowhere_else_and_the_trail_says_so() -> None:
@@ -119,8 +118,8 @@ def test_an_answer_in_another_language_or_not_checked_as_a_whole_is_not_unfounde
     text = "Officers never answer phone calls on Sundays. Whales sing in the harbour."
     assert not finished(text, FakeIndex(HITS), left_s=0.0).is_unfounded
     foreign = replace(CONTEXT, evidence=replace(make_evidence("Wann?"), foreign=True))
-    read, ledger = parse_answer(text, IdForm(), foreign), Ledger(FakeClock(), deadline())
-    assert not finish(IdForm(), FakeIndex(HITS))(read, foreign, ledger).is_unfounded
+    read, ledger = parse_answer(text, IDS, foreign), Ledger(FakeClock(), deadline())
+    assert not finish(IDS, FakeIndex(HITS))(read, foreign, ledger).is_unfounded
 
 
 def test_an_answer_that_could_not_be_checked_says_so() -> None:
