@@ -29,6 +29,7 @@ from rag.answer.tree import (
     plain_text,
 )
 
+CITE = Cite(3, (3,), "[id_3]", "T", "")
 HITS = tuple(make_hit(number=number) for number in (1, 3))
 
 
@@ -38,6 +39,29 @@ def read(text: str) -> Tree:
 
 def written(text: str) -> str:
     return render_markdown(read(normalise_text(text))).text
+
+
+def nodes(tree: str | Tree) -> list[Any]:
+    return json_nodes(read(tree) if isinstance(tree, str) else tree, lambda chunk: (chunk, f"id_{chunk}"))
+
+
+def node(tag: str, *children: Any, **more: Any) -> dict[str, Any]:
+    return {"tag": tag, "children": list(children), **more}
+
+
+def words_of(text: str) -> list[Any]:
+    """The nodes without blanks."""
+    return _without_blanks(nodes(text))
+
+
+def _without_blanks(nodes: list[Any]) -> list[Any]:
+    found: list[Any] = []
+    for node in nodes:
+        if not isinstance(node, str):
+            found.append({**node, "children": _without_blanks(node["children"])})
+        elif words := "".join(node.split()):
+            found.append(f"{found.pop()}{words}" if found and isinstance(found[-1], str) else words)
+    return found
 
 
 @pytest.mark.parametrize(
@@ -64,26 +88,23 @@ def test_what_is_written_plainly_is_written_the_same(text: str) -> None:
 )  # fmt: skip
 def test_nothing_in_a_text_is_markup(text: str) -> None:
     tree = (Paragraph((Text(text),)),)
-    assert _nodes(render_markdown(tree).text) == [{"tag": "p", "children": [text.replace(" ", "")]}]
+    assert words_of(render_markdown(tree).text) == [node("p", text.replace(" ", ""))]
 
 
 def test_a_citation_is_told_where_it_stands() -> None:
-    cite = Cite(3, (3,), "[id_3]", "T", "")
-    behind = Cite(4, (4,), "", "T", "")
-    page = Link("https://a.example/b", (Text("the page"),))
-    made = render_markdown((Paragraph((Text("Yes "), cite, Text(". See "), page, behind, Text("."))),))
+    page, behind = Link("https://a.example/b", (Text("the page"),)), Cite(4, (4,), "", "T", "")
+    made = render_markdown((Paragraph((Text("Yes "), CITE, Text(". See "), page, behind, Text("."))),))
     assert made.text == "Yes [id_3]. See [the page](https://a.example/b)."
     assert [made.text[start:end] for start, end, _ in made.marks] == ["[id_3]", "[the page](https://a.example/b)"]
 
 
 def test_a_mark_makes_no_link_and_no_image_of_what_stands_beside_it() -> None:
-    cite = Cite(3, (3,), "[id_3]", "T", "")
-    text = render_markdown((Paragraph((Text("Yes!"), cite, Text("(https: //x): no"))),)).text
-    assert [node["tag"] for node in _nodes(text)[0]["children"] if isinstance(node, dict)] == ["cite"]
+    text = render_markdown((Paragraph((Text("Yes!"), CITE, Text("(https: //x): no"))),)).text
+    assert [node["tag"] for node in words_of(text)[0]["children"] if isinstance(node, dict)] == ["cite"]
 
 
 def test_a_line_alone_without_its_citations() -> None:
-    assert render_inline((Text("a*b "), Code("x"), Cite(3, (3,), "[id_3]", "T", ""))) == "a\\*b `x`"
+    assert render_inline((Text("a*b "), Code("x"), CITE)) == "a\\*b `x`"
 
 
 PIECES = [
@@ -101,34 +122,8 @@ PIECES = [
 def test_what_was_written_renders_as_what_was_read(text: str) -> None:
     """But for blanks side by side and at the edges of what they stand in."""
     once = written(text)
-    assert _nodes(once) == _nodes(text)
+    assert words_of(once) == words_of(text)
     assert plain_text(read(once)).split() == plain_text(read(text)).split()
-
-
-def _nodes(text: str) -> list[Any]:
-    return _without_blanks(json_nodes(read(text), lambda chunk: (chunk, "")))
-
-
-def _without_blanks(nodes: list[Any]) -> list[Any]:
-    found: list[Any] = []
-    for node in nodes:
-        if not isinstance(node, str):
-            found.append({**node, "children": _without_blanks(node["children"])})
-        elif words := "".join(node.split()):
-            found.append(f"{found.pop()}{words}" if found and isinstance(found[-1], str) else words)
-    return found
-
-
-CITED = tuple(make_hit(number=number) for number in (7, 8))
-
-
-def nodes(text: str) -> list[Any]:
-    tree = ReferenceResolver(IdForm(), CITED)(parse_markdown(text, IdForm()))
-    return json_nodes(tree, lambda chunk: (chunk - 6, f"id_{chunk}"))
-
-
-def node(tag: str, *children: Any, **more: Any) -> dict[str, Any]:
-    return {"tag": tag, "children": list(children), **more}
 
 
 def test_markdown_becomes_nodes() -> None:
@@ -142,16 +137,10 @@ def test_markdown_becomes_nodes() -> None:
 
 
 def test_each_name_of_a_mark_is_a_chip_that_opens_its_passage() -> None:
-    assert nodes("Fifty [id_8, id_7]. See [the page](https://a.example/b).") == [
-        node(
-            "p",
-            "Fifty ",
-            node("cite", n=2, chunkId="id_8"),
-            node("cite", n=1, chunkId="id_7"),
-            ". See ",
-            node("a", "the page", href="https://a.example/b"),
-            ".",
-        )
+    chips = node("cite", n=3, chunkId="id_3"), node("cite", n=1, chunkId="id_1")
+    page = node("a", "the page", href="https://a.example/b")
+    assert nodes("Fifty [id_3, id_1]. See [the page](https://a.example/b).") == [
+        node("p", "Fifty ", *chips, ". See ", page, ".")
     ]
 
 
@@ -165,11 +154,10 @@ def test_what_was_checked_is_a_node_in_tables_and_around_code_too() -> None:
         CodeBlock("rm x", children=said()),
     )
     note = node("note", "not found in the sources")
-    paragraph, table, code = json_nodes(tree, lambda chunk: (chunk, ""))
+    paragraph, table, code = nodes(tree)
     assert paragraph == node("p", node("statement", "It is free.", " ", note, support="unsupported"))
-    assert table["children"][1]["children"][0]["children"] == [  # type: ignore[index]
-        node("td", node("statement", "1", " ", note, support="unsupported"))
-    ]
+    cell = node("td", node("statement", "1", " ", note, support="unsupported"))
+    assert table["children"][1] == node("tbody", node("tr", cell))
     assert code == node("statement", node("pre", node("code", "rm x")), " ", note, support="unsupported")
     assert plain_text(tree).startswith("It is free. (not found in the sources)\n")
 

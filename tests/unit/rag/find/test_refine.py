@@ -72,6 +72,7 @@ def test_the_newer_of_two_that_score_alike_comes_first() -> None:
     assert NewerFirst(WIDTH)((older, newer), ASKED) == RefinedHits((newer, older), ("newer first: id_2",))
     assert NewerFirst(WIDTH)((), ASKED) == RefinedHits(())
     assert order(guide(1, 0.83, 2023), newer) == [1, 2]
+    assert order(guide(1, WIDTH, 2023), guide(2, 0.0, 2025)) == [1, 2]  # the width itself is no likeness
     liked = guide(1, 0.80, 2020)
     liked = replace(liked, parts={**liked.parts, "feedback": 0.1})
     assert order(guide(2, 0.81, 2025), liked) == [1, 2]
