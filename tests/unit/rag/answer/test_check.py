@@ -77,6 +77,14 @@ def test_a_mark_that_may_mean_several_passages_opens_the_one_that_bears_its_stat
     assert (cited_chunks(checked.tree), text(checked)) == ((2, 1), answer)
 
 
+def test_a_citation_that_supports_nothing_beside_one_that_does_goes() -> None:
+    answer = f"{TRUE} [id_1] [id_2]."
+    checked = check(answer)
+    assert (text(checked), checked.removed) == (f"{TRUE} [id_1].", 1)
+    assert checked.notes == ("removed a citation that supported no statement",)
+    assert text(check(answer, unsupported="keep")) == answer
+
+
 def test_what_cites_nothing_and_could_is_cited() -> None:
     checked = check(f"{TRUE} [id_1].\n\n{COSTS}.")
     assert text(checked) == f"{TRUE} [id_1].\n\n{COSTS}. [id_2]"

@@ -9,31 +9,17 @@ from faults.drawing import by_night
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from rag.answer import tree as t
 from rag.answer.citation_forms import IdForm
 from rag.answer.parse import normalise_text, parse_markdown
 from rag.answer.references import ReferenceResolver
 from rag.answer.render import json_nodes, render_inline, render_markdown
-from rag.answer.tree import (
-    Cite,
-    ClaimSpan,
-    Code,
-    CodeBlock,
-    Inline,
-    Link,
-    Paragraph,
-    TableBlock,
-    TableCell,
-    TableRow,
-    Text,
-    Tree,
-    plain_text,
-)
 
-CITE = Cite(3, (3,), "[id_3]", "T", "")
+CITE = t.Cite(3, (3,), "[id_3]", "T", "")
 HITS = tuple(make_hit(number=number) for number in (1, 3))
 
 
-def read(text: str) -> Tree:
+def read(text: str) -> t.Tree:
     return ReferenceResolver(IdForm(), HITS)(parse_markdown(text, IdForm()))
 
 
@@ -41,7 +27,7 @@ def written(text: str) -> str:
     return render_markdown(read(normalise_text(text))).text
 
 
-def nodes(tree: str | Tree) -> list[Any]:
+def nodes(tree: str | t.Tree) -> list[Any]:
     return json_nodes(read(tree) if isinstance(tree, str) else tree, lambda chunk: (chunk, f"id_{chunk}"))
 
 
@@ -87,24 +73,24 @@ def test_what_is_written_plainly_is_written_the_same(text: str) -> None:
     ],
 )  # fmt: skip
 def test_nothing_in_a_text_is_markup(text: str) -> None:
-    tree = (Paragraph((Text(text),)),)
+    tree = (t.Paragraph((t.Text(text),)),)
     assert words_of(render_markdown(tree).text) == [node("p", text.replace(" ", ""))]
 
 
 def test_a_citation_is_told_where_it_stands() -> None:
-    page, behind = Link("https://a.example/b", (Text("the page"),)), Cite(4, (4,), "", "T", "")
-    made = render_markdown((Paragraph((Text("Yes "), CITE, Text(". See "), page, behind, Text("."))),))
+    page, behind = t.Link("https://a.example/b", (t.Text("the page"),)), t.Cite(4, (4,), "", "T", "")
+    made = render_markdown((t.Paragraph((t.Text("Yes "), CITE, t.Text(". See "), page, behind, t.Text("."))),))
     assert made.text == "Yes [id_3]. See [the page](https://a.example/b)."
     assert [made.text[start:end] for start, end, _ in made.marks] == ["[id_3]", "[the page](https://a.example/b)"]
 
 
 def test_a_mark_makes_no_link_and_no_image_of_what_stands_beside_it() -> None:
-    text = render_markdown((Paragraph((Text("Yes!"), CITE, Text("(https: //x): no"))),)).text
+    text = render_markdown((t.Paragraph((t.Text("Yes!"), CITE, t.Text("(https: //x): no"))),)).text
     assert [node["tag"] for node in words_of(text)[0]["children"] if isinstance(node, dict)] == ["cite"]
 
 
 def test_a_line_alone_without_its_citations() -> None:
-    assert render_inline((Text("a*b "), Code("x"), CITE)) == "a\\*b `x`"
+    assert render_inline((t.Text("a*b "), t.Code("x"), CITE)) == "a\\*b `x`"
 
 
 PIECES = [
@@ -123,7 +109,7 @@ def test_what_was_written_renders_as_what_was_read(text: str) -> None:
     """But for blanks side by side and at the edges of what they stand in."""
     once = written(text)
     assert words_of(once) == words_of(text)
-    assert plain_text(read(once)).split() == plain_text(read(text)).split()
+    assert t.plain_text(read(once)).split() == t.plain_text(read(text)).split()
 
 
 def test_markdown_becomes_nodes() -> None:
@@ -145,13 +131,13 @@ def test_each_name_of_a_mark_is_a_chip_that_opens_its_passage() -> None:
 
 
 def test_what_was_checked_is_a_node_in_tables_and_around_code_too() -> None:
-    def said(*children: Inline) -> tuple[Inline, ...]:
-        return (ClaimSpan(children, 0, "unsupported", "not found in the sources"),)
+    def said(*children: t.Inline) -> tuple[t.Inline, ...]:
+        return (t.ClaimSpan(children, 0, "unsupported", "not found in the sources"),)
 
     tree = (
-        Paragraph(said(Text("It is free."))),
-        TableBlock((TableRow((TableCell((Text("a"),)),)), TableRow((TableCell(said(Text("1"))),)))),
-        CodeBlock("rm x", children=said()),
+        t.Paragraph(said(t.Text("It is free."))),
+        t.TableBlock((t.TableRow((t.TableCell((t.Text("a"),)),)), t.TableRow((t.TableCell(said(t.Text("1"))),)))),
+        t.CodeBlock("rm x", children=said()),
     )
     note = node("note", "not found in the sources")
     paragraph, table, code = nodes(tree)
@@ -159,7 +145,7 @@ def test_what_was_checked_is_a_node_in_tables_and_around_code_too() -> None:
     cell = node("td", node("statement", "1", " ", note, support="unsupported"))
     assert table["children"][1] == node("tbody", node("tr", cell))
     assert code == node("statement", node("pre", node("code", "rm x")), " ", note, support="unsupported")
-    assert plain_text(tree).startswith("It is free. (not found in the sources)\n")
+    assert t.plain_text(tree).startswith("It is free. (not found in the sources)\n")
 
 
 def test_no_html_and_no_link_that_runs() -> None:

@@ -1,7 +1,7 @@
 """rag.find.feedback: what readers' votes do to the order, and what they cannot do."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -13,39 +13,27 @@ from knowledge.model.values import Hit
 from rag.find.feedback import FeedbackRefine, adjusted_score, adjustments
 from rag.values.answer import RefinedHits
 from rag.values.question import Question
-from rag.values.stored import DAY_S
+from rag.values.stored import DAY_S, Vote
 
 NOW = 1_700_000_000.0
 ASKED = np.zeros(8, np.float32)
 ASKED[0] = 1.0
 
 
-@dataclass(frozen=True)
-class FakeVote:
+def cast(helpful: bool, voter: str, cosine: float = 1.0, age_days: float = 0.0) -> Vote:
     """A vote on a question at ``cosine`` to the one that is asked, ``age_days`` ago."""
-
-    helpful: bool
-    voter: str
-    cosine: float = 1.0
-    age_days: float = 0.0
-    vector: bytes = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        values = np.zeros(8)
-        values[:2] = self.cosine, np.sqrt(1 - self.cosine**2)
-        object.__setattr__(self, "vector", np.rint(127 * values / abs(values).max()).astype(np.int8).tobytes())
-
-    @property
-    def at(self) -> float:
-        return NOW - self.age_days * DAY_S
+    values = np.zeros(8)
+    values[:2] = cosine, np.sqrt(1 - cosine**2)
+    vector = np.rint(127 * values / abs(values).max()).astype(np.int8).tobytes()
+    return Vote(helpful=helpful, question="q", voter=voter, at=NOW - age_days * DAY_S, vector=vector)
 
 
-def delta(*votes: FakeVote) -> float:
-    return adjustments({"id_1": votes}, ASKED, NOW).get("id_1", 0.0)  # type: ignore[dict-item]
+def crowd(helpful: bool, count: int, **fields: float) -> list[Vote]:
+    return [cast(helpful, f"v{n}", **fields) for n in range(count)]
 
 
-def crowd(helpful: bool, count: int, **fields: float) -> tuple[FakeVote, ...]:
-    return tuple(FakeVote(helpful, f"v{n}", **fields) for n in range(count))
+def delta(*votes: Vote) -> float:
+    return adjustments({"id_1": votes}, ASKED, NOW).get("id_1", 0.0)
 
 
 HITS = tuple(make_hit(number=number, cosine=score) for number, score in enumerate((0.84, 0.86, 0.82), start=1))
@@ -53,15 +41,15 @@ HITS = tuple(make_hit(number=number, cosine=score) for number, score in enumerat
 
 @dataclass
 class Votes:
-    by_chunk: Mapping[str, Sequence[FakeVote]]
+    by_chunk: Mapping[str, Sequence[Vote]]
     since: float = 0.0
 
-    def votes_on(self, chunk_ids: Sequence[str], *, since: float) -> Mapping[str, Sequence[FakeVote]]:
+    def votes_on(self, chunk_ids: Sequence[str], *, since: float) -> Mapping[str, Sequence[Vote]]:
         self.since = since
         return {chunk_id: self.by_chunk[chunk_id] for chunk_id in chunk_ids if chunk_id in self.by_chunk}
 
 
-def refined(votes: Mapping[str, Sequence[FakeVote]], hits: tuple[Hit, ...] = HITS) -> RefinedHits:
+def refined(votes: Mapping[str, Sequence[Vote]], hits: tuple[Hit, ...] = HITS) -> RefinedHits:
     stage = FeedbackRefine(store=Votes(votes), embed=lambda text: ASKED, now=lambda: NOW)  # type: ignore[arg-type]
     return stage(hits, Question(text="q"))
 
@@ -80,7 +68,7 @@ def test_votes_order_hits_and_leave_their_scores() -> None:
 
 
 def test_one_angry_user_cannot_bury_a_document() -> None:
-    angry = [FakeVote(False, "one", age_days=n / 10) for n in range(100)]
+    angry = [cast(False, "one", age_days=n / 10) for n in range(100)]
     assert delta(*angry) == pytest.approx(-0.03)
     others = tuple(make_hit(number=n, cosine=0.82) for n in (5, 6))
     assert [hit.chunk.number for hit in refined({"id_2": angry}, (HITS[1], *others)).hits] == [2, 5, 6]
@@ -89,7 +77,7 @@ def test_one_angry_user_cannot_bury_a_document() -> None:
 def test_many_voices_reach_the_limits_and_one_happy_user_does_not() -> None:
     assert delta(*crowd(True, 100)) == pytest.approx(0.10)
     assert delta(*crowd(False, 100)) == pytest.approx(-0.15)
-    assert 0 < delta(FakeVote(True, "one")) < 0.05
+    assert 0 < delta(cast(True, "one")) < 0.05
 
 
 def test_evidence_grows_with_voices_and_voices_cancel() -> None:
@@ -98,7 +86,7 @@ def test_evidence_grows_with_voices_and_voices_cancel() -> None:
     assert ups == sorted(ups)
     assert downs == sorted(downs, reverse=True)
     assert ups[0] == 0
-    assert delta(FakeVote(True, "a"), FakeVote(False, "b")) == 0
+    assert delta(cast(True, "a"), cast(False, "b")) == 0
 
 
 def test_similar_questions_only_and_more_the_more_alike() -> None:
@@ -108,28 +96,26 @@ def test_similar_questions_only_and_more_the_more_alike() -> None:
 
 
 def test_votes_fade() -> None:
-    fresh, month = (delta(FakeVote(False, "a", age_days=age)) for age in (0, 30))
+    fresh, month = (delta(cast(False, "a", age_days=age)) for age in (0, 30))
     assert month == pytest.approx(fresh / 2)
 
 
 def test_a_voters_latest_vote_on_such_a_question_counts() -> None:
-    old, new = FakeVote(False, "a", age_days=2), FakeVote(True, "a", age_days=1)
+    old, new = cast(False, "a", age_days=2), cast(True, "a", age_days=1)
     assert delta(old, new) == delta(new, old) == delta(new) > 0
-    assert delta(new, FakeVote(False, "a", cosine=0.2)) == delta(new)
+    assert delta(new, cast(False, "a", cosine=0.2)) == delta(new)
 
 
 def test_a_past_success_is_tried_first_unless_somebody_disagrees(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rag.find.feedback.FULL_VOICES", 1000.0)
-    assert delta(FakeVote(True, "a")) == pytest.approx(0.02, abs=0.001)
-    assert delta(FakeVote(True, "a", cosine=0.9)) == pytest.approx(0.0, abs=0.001)
-    assert delta(FakeVote(True, "a"), FakeVote(False, "b")) == 0
+    assert delta(cast(True, "a")) == pytest.approx(0.02, abs=0.001)
+    assert delta(cast(True, "a", cosine=0.9)) == pytest.approx(0.0, abs=0.001)
+    assert delta(cast(True, "a"), cast(False, "b")) == 0
 
 
 def test_votes_of_another_embedding_model_or_without_a_vector_do_not_count() -> None:
-    short, none = FakeVote(True, "a"), FakeVote(True, "b")
-    object.__setattr__(short, "vector", b"\x7f\x00")
-    object.__setattr__(none, "vector", b"")
-    assert delta(short, none) == 0
+    vote = cast(True, "a")
+    assert delta(replace(vote, vector=b"\x7f\x00"), replace(vote, voter="b", vector=b"")) == 0
 
 
 def test_without_votes_within_the_horizon_nothing_is_embedded_and_nothing_moves() -> None:
@@ -146,7 +132,7 @@ def test_without_votes_within_the_horizon_nothing_is_embedded_and_nothing_moves(
 @given(
     st.lists(
         st.builds(
-            FakeVote,
+            cast,
             helpful=st.booleans(),
             voter=st.sampled_from("abcdefghijkl"),
             cosine=st.floats(-1, 1),
@@ -155,9 +141,9 @@ def test_without_votes_within_the_horizon_nothing_is_embedded_and_nothing_moves(
         max_size=30,
     )
 )
-def test_bounded_idempotent_the_same_in_any_order_and_moved_little_by_one_more_voice(votes: list[FakeVote]) -> None:
+def test_bounded_idempotent_the_same_in_any_order_and_moved_little_by_one_more_voice(votes: list[Vote]) -> None:
     value = delta(*votes)
     assert -0.15 <= value <= 0.10
     assert delta(*votes, *votes) == pytest.approx(value)
     assert delta(*reversed(votes)) == pytest.approx(value)
-    assert value - 0.06 <= delta(*votes, FakeVote(False, "somebody new")) <= value + 1e-9
+    assert value - 0.06 <= delta(*votes, cast(False, "somebody new")) <= value + 1e-9

@@ -146,12 +146,6 @@ def test_of_two_editions_the_better_one_is_taken_unless_the_question_names_what_
     assert numbers(Mmr(LAMBDA, 2)(hits, Question(text=question))) == chosen
 
 
-def test_a_score_beyond_every_cosine_does_not_make_the_others_equal() -> None:
-    # Given an exact word that one chunk alone holds: its fused score is huge. Hit 2 is near it, hit 3 is about nothing
-    hits = (hit(1, 9.0, [1, 0, 0]), hit(2, 0.5, [0.8, 0.6, 0]), hit(3, 0.1, [0, 0, 1]))
-    assert numbers(Mmr(LAMBDA, 2)(hits, ASKED)) == [1, 2]
-
-
 def reference(hits: tuple[Hit, ...], weight: float, keep: int) -> list[int]:
     """Carbonell and Goldstein's rule, copies last, one pair at a time; the chosen keep their order."""
     scores = [min(1.0, hit.score) for hit in hits]
