@@ -16,15 +16,14 @@ from rag.values.answer import Context, Passage
 PAGE = "https://example.org"
 DAYS = make_hit("The import permit takes five working days.", number=1, url=f"{PAGE}/1")
 FEES = make_hit("Ninety dollars are charged for each application, in cash or by card.", number=2, url=f"{PAGE}/2")
-HITS = (DAYS, FEES)
+HITS, IDS = (DAYS, FEES), IdForm()
 TRUE, COSTS = "The permit takes five working days", "Ninety dollars are charged for each application"
 FALSE = "Officers never answer phone calls on Sundays"
 
 
 def check(
-    answer: str, form: CitationForm | None = None, *, unsupported: str = "mark", late: bool = True, language: str = ""
+    answer: str, form: CitationForm = IDS, *, unsupported: str = "mark", late: bool = True, language: str = ""
 ) -> CheckedAnswer:
-    form = form or IdForm()
     context = Context("", tuple(Passage(hit=hit, citation=f"[{hit.chunk.id}]", text=hit.chunk.text) for hit in HITS))
     index = FakeIndex(HITS, late=late, unlike=lambda text: language)
     slot = SupportCheck(index=index, form=form, unsupported=unsupported)  # type: ignore[arg-type]
@@ -33,10 +32,6 @@ def check(
 
 def text(checked: CheckedAnswer) -> str:
     return render_markdown(checked.tree).text
-
-
-def said(checked: CheckedAnswer) -> list[tuple[str, tuple[str, ...], str]]:
-    return [(one.text, one.citations, one.support) for one in checked.claims]
 
 
 def supports(checked: CheckedAnswer) -> list[str]:
@@ -49,46 +44,51 @@ def supports(checked: CheckedAnswer) -> list[str]:
     return of(json_nodes(checked.tree, lambda chunk: (chunk, "")))
 
 
-def test_what_its_own_passage_says_stays_as_it_is() -> None:
-    answer = f"{TRUE} [id_1]. {COSTS} [id_2]."
-    checked = check(answer)
-    assert text(checked) == answer
-    assert said(checked) == [(f"{TRUE}.", ("[id_1]",), "supported"), (f"{COSTS}.", ("[id_2]",), "supported")]
-    assert (checked.notes, supports(checked)) == ((), ["supported", "supported"])
-    assert {number: one.verbatim for number, one in checked.supports.items()} == {1: True, 2: True}
+BOTH = f"{COSTS} [Import permits]. {TRUE} [Import permits]."
 
 
-def test_what_another_passage_says_is_cited_to_that_one() -> None:
-    checked = check(f"{COSTS} [id_1].")
-    assert text(checked) == f"{COSTS} [id_2]."
-    assert said(checked) == [(f"{COSTS}.", ("[id_2]",), "supported")]
-    assert checked.notes == ("statement 1 is now cited to [id_2]: what it cited does not support it",)
+@pytest.mark.parametrize(
+    ("answer", "form", "left", "chunks", "notes"),
+    [
+        (f"{TRUE} [id_1]. {COSTS} [id_2].", IDS, f"{TRUE} [id_1]. {COSTS} [id_2].", [1, 2], []),
+        (
+            f"{COSTS} [id_1].", IDS, f"{COSTS} [id_2].", [2],
+            ["statement 1 is now cited to [id_2]: what it cited does not support it"],
+        ),
+        (
+            f"{TRUE} [id_1].\n\n{COSTS}.", IDS, f"{TRUE} [id_1].\n\n{COSTS}. [id_2]", [1, 2],
+            ["statement 2 is now cited to [id_2]: it cited nothing"],
+        ),
+        (BOTH, TitleForm(0.5, 3), BOTH, [2, 1], []),
+    ],
+    ids=["right", "wrong passage", "no passage", "one label of two passages"],
+)  # fmt: skip
+def test_a_statement_is_cited_to_the_passage_that_says_it(
+    answer: str, form: CitationForm, left: str, chunks: list[int], notes: list[str]
+) -> None:
+    checked = check(answer, form)
+    assert text(checked) == left
+    assert list(cited_chunks(checked.tree)) == chunks
+    marks = [f"[id_{chunk}]" if form is IDS else "[Import permits]" for chunk in chunks]
+    assert [(one.chunks, one.citations) for one in checked.claims] == [
+        ((n,), (m,)) for n, m in zip(chunks, marks, strict=True)
+    ]
+    assert {one.support for one in checked.claims} == set(supports(checked)) == {"supported"}
+    assert {number: one.verbatim for number, one in checked.supports.items()} == dict.fromkeys(chunks, True)
+    assert list(checked.notes) == notes
+
+
+@pytest.mark.parametrize(("unsupported", "removed"), [("mark", 1), ("keep", 0)])
+def test_a_citation_that_supports_nothing_beside_one_that_does_goes(unsupported: str, removed: int) -> None:
+    checked = check(f"{TRUE} [id_1] [id_2].", unsupported=unsupported)
+    assert (text(checked), checked.removed) == (f"{TRUE} [id_1]{' [id_2]' * (not removed)}.", removed)
+    assert checked.notes == ("removed a citation that supported no statement",) * removed
 
 
 def test_a_link_to_the_wrong_page_stays_and_the_right_passage_stands_beside_it() -> None:
     checked = check(f"{COSTS} ([page]({PAGE}/1)).", SourceForm(0.5))
     assert f"[page]({PAGE}/1)" in text(checked)
     assert checked.claims[0].chunks == (2,)
-
-
-def test_a_mark_that_may_mean_several_passages_opens_the_one_that_bears_its_statement_out() -> None:
-    answer = f"{COSTS} [Import permits]. {TRUE} [Import permits]."
-    checked = check(answer, TitleForm(0.5, 3))
-    assert (cited_chunks(checked.tree), text(checked)) == ((2, 1), answer)
-
-
-def test_a_citation_that_supports_nothing_beside_one_that_does_goes() -> None:
-    answer = f"{TRUE} [id_1] [id_2]."
-    checked = check(answer)
-    assert (text(checked), checked.removed) == (f"{TRUE} [id_1].", 1)
-    assert checked.notes == ("removed a citation that supported no statement",)
-    assert text(check(answer, unsupported="keep")) == answer
-
-
-def test_what_cites_nothing_and_could_is_cited() -> None:
-    checked = check(f"{TRUE} [id_1].\n\n{COSTS}.")
-    assert text(checked) == f"{TRUE} [id_1].\n\n{COSTS}. [id_2]"
-    assert [one.support for one in checked.claims] == ["supported", "supported"]
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,8 @@ def test_what_cites_nothing_and_could_is_cited() -> None:
 def test_what_nothing_supports_is_marked_taken_out_or_kept(mode: str, left: str) -> None:
     checked = check(f"{TRUE} [id_1]. {FALSE} [id_2].", unsupported=mode)
     assert text(checked) == left
-    assert said(checked)[1] == (f"{FALSE}.", ("[id_2]",), "unsupported")
+    one = checked.claims[1]
+    assert (one.text, one.citations, one.support) == (f"{FALSE}.", ("[id_2]",), "unsupported")
     assert checked.removed == 0
     assert supports(checked) == ["supported", "unsupported"][: 1 + (mode != "remove")]
 

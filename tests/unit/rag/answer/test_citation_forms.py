@@ -28,7 +28,7 @@ def resolve(answer: str, form: CitationForm, hits: tuple[Hit, ...]) -> ParsedAns
 
 KNOWN = {1, 42, 87}
 ID_HITS = tuple(make_hit(number=number) for number in sorted(KNOWN))
-IDS = IdForm()
+IDS, TITLE_FORM, SOURCE_FORM = IdForm(), TitleForm(min_dice=0.5, min_contained=3), SourceForm(min_overlap=0.5)
 
 
 @pytest.mark.parametrize(
@@ -62,18 +62,6 @@ def test_removed_marks_leave_nothing_of_what_joined_them(marks: list[tuple[str, 
     text = render_markdown(resolve(f"It is so [id_42]{answer}.", IDS, ID_HITS).tree).text
     assert re.fullmatch(r"It is so (\[id_42\]([ ,;/]| and |\. (See|And) )*)*(?<=\])\.", text)
     assert text.count("[") == 1 + sum(known for _, known in marks)
-
-
-def test_each_id_of_a_mark_is_a_citation_where_it_stands() -> None:
-    found = resolve("First [id_87], then [id_42, id_87] and \u3010id_1\u3011; never [id_5]. `[id_1]`", IDS, ID_HITS)
-    written = render_markdown(found.tree)
-    assert [(cite.chunk, written.text[start:end]) for start, end, cite in written.marks] == [
-        (87, "[id_87]"),
-        (42, "[id_42, id_87]"),
-        (87, "[id_42, id_87]"),
-        (1, "\u3010id_1\u3011"),
-    ]
-    assert (found.valid, found.removed) == (4, 1)
 
 
 PIECES = ["[id_1]", "[id_42]", "[id_5]", "[id_42,id_99]", "(id_5)", "\u3010id_7\u3011", "```\n", "\n", "`", "a[]"]
@@ -115,7 +103,7 @@ CONTEXT = Context("", tuple(Passage(hit=hit, citation=f"[{at}]", text="") for at
 )
 def test_what_a_mark_means(said: str, chunks: tuple[int, ...], removed: int) -> None:
     read = parse_answer(said, NUMBERS, CONTEXT)
-    assert (cited_chunks(read.tree), read.removed) == (chunks, removed)
+    assert (cited_chunks(read.tree), read.valid, read.removed) == (chunks, len(chunks), removed)
 
 
 def test_a_reader_sees_the_numbers_of_the_references_in_their_order() -> None:
@@ -136,18 +124,13 @@ def test_a_reader_sees_the_numbers_of_the_references_in_their_order() -> None:
 def test_the_same_mark_of_two_passages_is_shown_once_side_by_side(said: str, shown: str, cited: int) -> None:
     urls = ("https://a.example", "https://a.example", "")
     hits = tuple(make_hit("Text.", number=n, title="Other", url=url) for n, url in enumerate(urls, start=1))
-    form = SourceForm(0.5)
-    tree = parse_answer(said, form, NumberPacker(1000, form)(hits)).tree
-    assert render_markdown(form.rewrite_marks(tree, {})).text == shown
+    tree = parse_answer(said, SOURCE_FORM, NumberPacker(1000, SOURCE_FORM)(hits)).tree
+    assert render_markdown(SOURCE_FORM.rewrite_marks(tree, {})).text == shown
     assert len(cited_chunks(tree)) == cited
 
 
 def test_with_the_seed_s_labels_a_number_is_none() -> None:
-    read = parse_answer("Five days [1].", IdForm(numbered=False), CONTEXT)
-    assert (cited_chunks(read.tree), read.removed) == ((), 0)
-
-
-TITLE_FORM = TitleForm(min_dice=0.5, min_contained=3)
+    assert cited_chunks(parse_answer("Five days [1].", IdForm(numbered=False), CONTEXT).tree) == ()
 
 
 def hits_titled(*titles: str) -> tuple[Hit, ...]:
@@ -187,11 +170,7 @@ def test_the_title_that_a_label_names(label: str, title: str, is_named: bool) ->
     assert cited_by_title(label, hits_titled(title)) == [1] * is_named
 
 
-SECTIONS = (
-    make_hit(number=1, section="Fees"),
-    make_hit(number=2, section="Permits > Strategic goods"),
-    make_hit(number=3, section="Times"),
-)
+SECTIONS = [make_hit(number=n, section=one) for n, one in enumerate(("Fees", "Permits > Strategic goods", "Times"), 1)]
 
 
 @pytest.mark.parametrize(
@@ -204,7 +183,7 @@ SECTIONS = (
     ],
 )
 def test_the_chunk_of_the_cited_section_is_preferred_within_the_title(label: str, number: int) -> None:
-    assert cited_by_title(label, SECTIONS) == [number]
+    assert cited_by_title(label, tuple(SECTIONS)) == [number]
 
 
 def test_a_section_never_leads_to_another_title() -> None:
@@ -263,7 +242,6 @@ def test_dice(a: str, b: str, value: float) -> None:
     assert dice(a, b) == dice(b, a) == pytest.approx(value, abs=1e-12)
 
 
-SOURCE_FORM = SourceForm(min_overlap=0.5)
 SOURCE_HITS = (REPORT, PEOPLE, MEMO)
 
 
@@ -319,11 +297,10 @@ def test_what_a_citation_says() -> None:
 
 
 def test_without_marks_the_passages_that_each_sentence_draws_on() -> None:
-    found = written("Sure! Open the form, choose your activity and submit. Travel over 500 dollars needs a signature.")
-    assert [(found.text[start:end].strip(), cite.chunk) for start, end, cite in found.marks] == [
-        ("Open the form, choose your activity and submit.", 1),
-        ("Travel over 500 dollars needs a signature.", 3),
-    ]
+    submit, travel = "Open the form, choose your activity and submit.", "Travel over 500 dollars needs a signature."
+    found = written(f"Sure! {submit} {travel}")
+    drawn = [(found.text[start:end].strip(), cite.chunk) for start, end, cite in found.marks]
+    assert drawn == [(submit, 1), (travel, 3)]
     assert cited_by_source("The capital of France is Paris. It lies on the river Seine.") == []
 
 
@@ -344,7 +321,6 @@ RENTAL = (CARGO, CITY, LATE, KIDS)
 @pytest.mark.parametrize(
     ("answer", "numbers"),
     [
-        (f"{LATE.chunk.text} (Source: {FEES})", [12]),
         (f"See the [fees for a late return]({FEES}).", [12]),
         (f"Late bikes cost 5 euros for every hour begun. Mind the clock. (Source: {FEES})", [12]),
         ("The city bike costs 9 euros per day (Source: rental fees).", [10]),

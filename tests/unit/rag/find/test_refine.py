@@ -86,16 +86,17 @@ def test_of_two_that_score_alike_the_one_of_the_year_that_is_asked_for_comes_fir
     assert numbers(NewerFirst(WIDTH)((guide(2, 0.81, 2024), guide(3, 0.80, 2023)), asked)) == [3, 2]
 
 
-def test_where_pairs_are_alike_in_a_chain_the_top_decides() -> None:
-    # .80 ~ .79 ~ .775 but not .80 ~ .775: the seed's comparator has no answer here.
-    assert order(guide(1, 0.80, 2021), guide(2, 0.79, 2022), guide(3, 0.775, 2023), guide(4, 0.765, 2024)) == [
-        2, 1, 4, 3,
-    ]  # fmt: skip
-
-
-def test_the_undated_come_last_and_the_better_score_breaks_ties() -> None:
-    hits = (guide(1, 0.805, None), guide(2, 0.80, 2020), guide(3, 0.80, None), guide(4, 0.801, 2020))
-    assert order(*hits) == [4, 2, 1, 3]
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        # .80 ~ .79 ~ .775 but not .80 ~ .775: the seed's comparator has no answer here.
+        ([(0.80, 2021), (0.79, 2022), (0.775, 2023), (0.765, 2024)], [2, 1, 4, 3]),
+        ([(0.805, None), (0.80, 2020), (0.80, None), (0.801, 2020)], [4, 2, 1, 3]),
+    ],
+    ids=["of pairs alike in a chain the top decides", "undated last, the better score breaks ties"],
+)
+def test_the_order_of_several(rows: list[tuple[float, int | None]], expected: list[int]) -> None:
+    assert order(*(guide(number, score, year) for number, (score, year) in enumerate(rows, start=1))) == expected
 
 
 ROWS = st.lists(st.tuples(st.floats(0, 1), st.none() | st.integers(2015, 2026)), max_size=12)
