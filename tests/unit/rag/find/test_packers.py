@@ -69,9 +69,10 @@ def test_a_chunk_that_fills_the_budget_exactly_is_in() -> None:
     assert len(TITLED_PACKER(2 * block - 1)((one, two)).passages) == 1
 
 
-def test_a_first_chunk_over_the_budget_is_cut_at_a_word() -> None:
-    room = len("[T]\nThe fee is 3.\n\n")
-    context = TITLED_PACKER(room)((make_hit("The fee is 3.5 dollars.", title="T"), make_hit("x", title="T")))
+@pytest.mark.parametrize("room", ["The fee is 3.", "The fee is"])
+def test_a_first_chunk_over_the_budget_is_cut_at_a_word(room: str) -> None:
+    hits = (make_hit("The fee is 3.5 dollars.", title="T"), make_hit("x", title="T"))
+    context = TITLED_PACKER(len(f"[T]\n{room}\n\n"))(hits)
     assert context.text == "[T]\nThe fee is\n\n"
     assert [passage.text for passage in context.passages] == ["The fee is"]
 
@@ -118,8 +119,11 @@ def test_gacounts_format() -> None:
     assert [passage.text for passage in context.passages] == [hit.chunk.text for hit in HITS]
 
 
-def test_a_first_address_that_is_too_long_is_cut_and_a_second_one_left_out() -> None:
-    assert [passage.hit.chunk.number for passage in UrlPacker(64)(HITS).passages] == [1]
+def test_an_address_that_fits_is_in_a_first_one_that_is_too_long_is_cut() -> None:
+    one, two = (make_hit("a" * count, url="https://x.org/1") for count in (10, 35))
+    length = len("Source: https://x.org/1\n" * 2 + "\n\n---\n\n") + 10 + 35
+    assert length == budget_bytes(40)
+    assert [len(UrlPacker(budget)((one, two)).passages) for budget in (40, 39)] == [2, 1]
     (passage,) = UrlPacker(42)((REPORT, PEOPLE)).passages
     assert REPORT.chunk.text.startswith(passage.text.removesuffix(" ..."))
     assert 0 < len(passage.text) < len(REPORT.chunk.text)
