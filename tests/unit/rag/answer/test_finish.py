@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from fakes import FakeClock, FakeIndex, deadline, make_hit
+from fakes import FakeIndex, make_hit, make_ledger
 from fakes_evidence import make_evidence
 
 from rag.answer.check import CHECK_FAILED, SupportCheck
@@ -12,7 +12,6 @@ from rag.answer.citation_forms import CitationForm, IdForm, SourceForm, TitleFor
 from rag.answer.finish import AnswerFinisher, FinishedAnswer
 from rag.answer.streaming_parser import parse_answer
 from rag.find.pack import IdPacker, TitledPacker, UrlPacker
-from rag.ledger import Ledger
 from rag.ports import Index
 from rag.values.answer import Context
 from rag.values.chat import Completion, Quote
@@ -42,9 +41,10 @@ def quoting(context: Context, form: CitationForm, *quotes: tuple[int, str], note
     return finish(form).finish_quotes(made, context)
 
 
-def finished(text: str, index: Index | None = None, *, left_s: float = 27.0) -> FinishedAnswer:
-    ledger = Ledger(FakeClock(), deadline(left_s))
-    return finish(IDS, index)(parse_answer(text, IDS, CONTEXT), CONTEXT, ledger)
+def finished(
+    text: str, index: Index | None = None, context: Context = CONTEXT, *, left_s: float = 27.0
+) -> FinishedAnswer:
+    return finish(IDS, index)(parse_answer(text, IDS, context), context, make_ledger(left_s))
 
 
 @pytest.mark.parametrize(("context", "form"), PROFILES)
@@ -101,10 +101,13 @@ def test_statements_are_checked_and_a_reference_has_the_words_that_bear_it_out()
     assert (made.cited, made.removed, made.notes, len(made.claims)) == (2, 0, (), 2)
 
 
+UNFOUNDED = "Officers never answer phone calls on Sundays [id_1]. Whales sing in the harbour."
+
+
 @pytest.mark.parametrize(
     ("text", "is_unfounded"),
     [
-        ("Officers never answer phone calls on Sundays [id_1]. Whales sing in the harbour.", True),
+        (UNFOUNDED, True),
         ("Officers never answer phone calls on Sundays [id_1]. More of it [id_3].", False),
         ("Officers never answer more of the calls of it.", False),
     ],
@@ -115,11 +118,9 @@ def test_an_answer_is_unfounded_where_no_statement_has_support(text: str, is_unf
 
 
 def test_an_answer_in_another_language_or_not_checked_as_a_whole_is_not_unfounded() -> None:
-    text = "Officers never answer phone calls on Sundays. Whales sing in the harbour."
-    assert not finished(text, FakeIndex(HITS), left_s=0.0).is_unfounded
+    assert not finished(UNFOUNDED, FakeIndex(HITS), left_s=0.0).is_unfounded
     foreign = replace(CONTEXT, evidence=replace(make_evidence("Wann?"), foreign=True))
-    read, ledger = parse_answer(text, IDS, foreign), Ledger(FakeClock(), deadline())
-    assert not finish(IDS, FakeIndex(HITS))(read, foreign, ledger).is_unfounded
+    assert not finished(UNFOUNDED, FakeIndex(HITS), foreign).is_unfounded
 
 
 def test_an_answer_that_could_not_be_checked_says_so() -> None:

@@ -55,11 +55,8 @@ def test_waypoints_format() -> None:
     )
     context = TITLED_PACKER(8000)(hits)
     assert context.text == "[Import permits > Strategic goods]\nApply online.\nPay.\n\n[Times]\nFive days.\n\n"
-    assert [(passage.citation, passage.text) for passage in context.passages] == [
-        ("[Import permits > Strategic goods]", "Apply online.\nPay."),
-        ("[Times]", "Five days."),
-    ]
-    assert [passage.hit for passage in context.passages] == list(hits)
+    assert [passage.citation for passage in context.passages] == ["[Import permits > Strategic goods]", "[Times]"]
+    assert [(passage.hit, passage.text) for passage in context.passages] == [(hit, hit.chunk.text) for hit in hits]
 
 
 def test_a_chunk_that_fills_the_budget_exactly_is_in() -> None:
@@ -103,19 +100,11 @@ HITS = (REPORT, PEOPLE, MEMO)
 
 
 def test_gacounts_format() -> None:
+    names = ("https://ga.example.edu/reporting", "https://ga.example.edu/people_(beta)/", "Travel memo")
     context = UrlPacker(6000)(HITS)
-    assert context.text == "\n\n---\n\n".join(
-        (
-            f"Source: https://ga.example.edu/reporting\n{REPORT.chunk.text}",
-            f"Source: https://ga.example.edu/people_(beta)/\n{PEOPLE.chunk.text}",
-            f"Source: Travel memo\n{MEMO.chunk.text}",
-        )
-    )
-    assert [passage.citation for passage in context.passages] == [
-        "(Source: https://ga.example.edu/reporting)",
-        "(Source: https://ga.example.edu/people_(beta)/)",
-        "(Source: Travel memo)",
-    ]
+    blocks = [f"Source: {name}\n{hit.chunk.text}" for name, hit in zip(names, HITS, strict=True)]
+    assert context.text == "\n\n---\n\n".join(blocks)
+    assert [passage.citation for passage in context.passages] == [f"(Source: {name})" for name in names]
     assert [passage.text for passage in context.passages] == [hit.chunk.text for hit in HITS]
 
 
@@ -170,12 +159,8 @@ def test_what_exceeds_the_rest_is_cut_at_a_sentence_or_left_out_and_ends_the_pac
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "[id_1]\n\n\n",  # the mark alone, which is never cut
-        "[id_1] M ...\na ...\n\n",
-        "[id_1] Manual entry\na text without an end ...\n\n",
-    ],
+    "text",  # the mark alone is never cut
+    ["[id_1]\n\n\n", "[id_1] M ...\na ...\n\n", "[id_1] Manual entry\na text without an end ...\n\n"],
 )
 def test_the_first_chunk_is_in_whatever_the_budget(text: str) -> None:
     first = hit(1, "a text without an end that goes on and on and on and on and on and on")
