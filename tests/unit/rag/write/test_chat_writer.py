@@ -80,17 +80,13 @@ def test_a_completion_that_cannot_be_encoded_is_mended() -> None:
     assert make_writer(FakeChat("Cut \ud83d"))(ASKED, CONTEXT, deadline=deadline()).text == "Cut \ufffd"
 
 
-def test_the_last_resort_is_not_asked_while_the_model_answers() -> None:
+def test_the_last_resort_answers_only_while_the_model_is_unreachable_and_says_so() -> None:
     last = Writes()
-    completion = FallbackWriter(make_writer(FakeChat("Answer [T].")), last)(ASKED, CONTEXT, deadline=deadline())
-    assert (completion.text, completion.degraded, last.given) == ("Answer [T].", False, [])
-
-
-def test_the_last_resort_answers_when_the_model_is_unreachable_and_says_so() -> None:
-    last = Writes()
-    writer = FallbackWriter(make_writer(FakeChat(LlmUnavailable("down"))), last)
+    writer = FallbackWriter(make_writer(FakeChat("Answer [T].", LlmUnavailable("down"))), last)
     completion = writer(ASKED, CONTEXT, deadline=deadline())
-    assert completion == Completion(text="Quoted. [T]", model="extractive", calls=0, degraded=True)
+    assert (completion.text, completion.degraded, last.given) == ("Answer [T].", False, [])
+    quoted = writer(ASKED, CONTEXT, deadline=deadline())
+    assert quoted == Completion(text="Quoted. [T]", model="extractive", calls=0, degraded=True)
     assert last.given == [(ASKED, CONTEXT)]
 
 
@@ -157,8 +153,7 @@ PERMIT = Context(TEXT, (PASSAGE,), make_evidence(QUESTION))
 @pytest.mark.parametrize(("doubtful", "writer"), [(False, "fake-model"), (True, "extractive")])
 def test_the_model_is_not_asked_where_there_is_doubt(doubtful: bool, writer: str) -> None:
     write = DoubtfulWriter(make_writer(FakeChat("Five days.")), ExtractiveWriter())
-    context = replace(PERMIT, doubtful=doubtful)
-    assert write(Question(text=QUESTION), context, deadline=deadline()).model == writer
+    assert write(Question(text=QUESTION), replace(PERMIT, doubtful=doubtful), deadline=deadline()).model == writer
 
 
 def test_doubtful_quotes_say_so_first() -> None:
