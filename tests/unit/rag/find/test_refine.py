@@ -38,9 +38,6 @@ def numbers(found: RefinedHits) -> list[int]:
     return [hit.chunk.number for hit in found.hits]
 
 
-# --- a least score
-
-
 @pytest.mark.parametrize(
     ("threshold", "passing"), [(None, [1, 2]), (0.5, [1]), (0.0, [1, 2, 3]), (-1, [1, 2, 3, 4]), (0.9, [])]
 )
@@ -53,8 +50,6 @@ def test_a_hit_on_the_bar_passes_and_the_requests_own_threshold_wins(
     bar = 2 * 0.575 - 1
     assert numbers(MinScore(bar, l2_scale)(found, Question(text="q", threshold=threshold))) == passing
 
-
-# --- newer first
 
 WIDTH = 0.02
 
@@ -114,14 +109,12 @@ def test_any_order_gives_one_and_nothing_passes_what_scores_better_by_the_width(
     assert order(*hits) == first
 
 
-# --- different ones
-
 LAMBDA = ClockifySettings().mmr_lambda
 
 
-def hit(number: int, score: float, vector: list[float], text: str = "Permits take five working days.") -> Hit:
+def hit(number: int, score: float, vector: list[float], text: str = "Permits take five days.", **fields: Any) -> Hit:
     unit = np.array(vector, dtype=np.float32)
-    return replace(make_hit(text, number=number), score=score, vector=unit / np.linalg.norm(unit))
+    return replace(make_hit(text, number=number, **fields), score=score, vector=unit / np.linalg.norm(unit))
 
 
 def test_at_the_profiles_lambda_copies_of_the_best_chunk_make_room_for_other_topics() -> None:
@@ -177,12 +170,8 @@ def test_others_are_chosen_as_the_rule_says(seed: int, count: int, keep: int, di
     assert numbers(Mmr(weight, keep)(hits, ASKED)) == reference(hits, weight, keep)
 
 
-# --- editions
-
-
-def edition(number: int, text: str, dated: int, vector: tuple[float, float] = (1, 0), **fields: Any) -> Hit:
-    found = make_hit(text, number=number, dated=dated, **{"doc_id": f"d{number}", "title": "Leave", **fields})
-    return replace(found, vector=np.array(vector, dtype=np.float32))
+def edition(number: int, text: str, dated: int, vector: tuple[float, float] = (1, 0), doc: int = 0) -> Hit:
+    return hit(number, 0.8, list(vector), text, title="Leave", dated=dated, doc_id=f"d{doc or number}")
 
 
 OLD = edition(1, "Staff have 25 days of leave. Ask the manager for leave.", 20250107)
@@ -220,7 +209,7 @@ def test_the_newest_of_the_editions_of_a_passage_comes_first(
         ((NEW, edition(5, "Leave.", 20250107, (0.8, 0.6))), LEAVE, set()),
         ((NEW, UNDATED), LEAVE, set()),
         ((NEW, edition(5, "Leave.", 20260105)), LEAVE, set()),
-        ((NEW, edition(5, "Leave.", 20250107, doc_id="d3")), LEAVE, set()),
+        ((NEW, edition(5, "Leave.", 20250107, doc=3)), LEAVE, set()),
         ((NEW, replace(OLD, vector=None)), LEAVE, set()),
     ],
     ids=["older", "older first", "named", "about something else", "undated", "as old", "same document", "no vector"],
@@ -248,9 +237,6 @@ def test_a_statement_is_outdated_where_the_newer_edition_differs_from_what_it_ci
     assert is_outdated([statement], passages, LEAVE) is outdated
     assert not is_outdated([replace(statement, support="unsupported")], passages, LEAVE)
     assert not is_outdated([statement], passages, LEAVE_IN_2025)
-
-
-# --- by a model
 
 
 def scored(*scores: float) -> tuple[Hit, ...]:
