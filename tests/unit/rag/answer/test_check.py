@@ -119,6 +119,8 @@ def test_a_paragraph_list_or_quotation_without_anything_left_goes_with_its_lead(
     rules = "Other aardvark rules:\n\n- Zoology quota applies yearly\n- Officers refuse calls\n\n> Officers never call"
     answer = f"{TRUE} [id_1].\n\n{FALSE}. {FALSE}.\n\n{rules}\n\n{COSTS} [id_2]."
     assert text(check(answer, unsupported="remove")) == f"{TRUE} [id_1].\n\n{COSTS} [id_2]."
+    rest = f"The rules:\n\n- {TRUE} [id_1]."
+    assert text(check(f"{rest}\n- {FALSE} [id_2].", unsupported="remove")) == rest
 
 
 def test_without_token_vectors_nothing_is_checked_and_the_trail_says_so() -> None:
