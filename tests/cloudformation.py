@@ -10,6 +10,8 @@ from typing import Any
 
 from faults.drawing import NIGHTLY
 
+from emulator.template import read_template
+
 HERE = Path(__file__).parent
 SAM_PROGRAMS = HERE.parent / ".venv-sam" / "bin"
 
@@ -22,6 +24,14 @@ PSEUDO = {
 }
 NOTHING = object()
 """What AWS::NoValue leaves."""
+
+NETWORK = {"VpcId": "vpc-01234567", "SubnetA": "subnet-01234567", "SubnetB": "subnet-12345678"}
+EFS = {"IndexSource": "efs", **NETWORK}
+BOUNDARY = "arn:aws:iam::123456789012:policy/p"
+KEY = "arn:aws:kms:eu-central-1:123456789012:key/1-2"
+TOPIC = "arn:aws:sns:eu-central-1:123456789012:ops"
+OF_THE_ACCOUNT = {"PermissionsBoundary": BOUNDARY, "KmsKeyArn": KEY, "AlarmTopicArn": TOPIC}
+"""Parameters that every template has, each with a condition."""
 
 INTRINSIC = {"Sub", "GetAtt", "If", "Not", "Equals", "And", "Or", "Join"}
 
@@ -146,6 +156,31 @@ class Stack:
             return f"{self._identity(name)}.{attribute}" if attribute else str(self._reference(name))
 
         return re.sub(r"\$\{([^!}]+)\}", filled, text).replace("${!", "${")
+
+
+def of_type(resources: Mapping[str, Any], kind: str) -> dict[str, Any]:
+    """The properties of the resources of one type, by logical id."""
+    return {name: item["Properties"] for name, item in resources.items() if item["Type"] == kind}
+
+
+def statements(role: Mapping[str, Any], effect: str = "Allow") -> list[dict[str, Any]]:
+    """The statements of a role's policies that have this effect, each with a list of actions."""
+    lines = [line for policy in role["Policies"] for line in policy["PolicyDocument"]["Statement"]]
+    listed = [{**line, "Action": [each] if isinstance(each := line["Action"], str) else each} for line in lines]
+    return [line for line in listed if line["Effect"] == effect]
+
+
+def rights(role: Mapping[str, Any]) -> set[tuple[str, str]]:
+    """What a role allows: actions, each with the resource that it is for."""
+    return {(action, line["Resource"]) for line in statements(role) for action in line["Action"]}
+
+
+def read_with_defaults(path: Path, given: Mapping[str, str]) -> Template:
+    """A template without SAM, in which the parameters that have no default have what is ``given``."""
+    template: Template = long_names(read_template(path))
+    for name, value in given.items():
+        template["Parameters"][name]["Default"] = value
+    return template
 
 
 def long_names(node: Any) -> Any:

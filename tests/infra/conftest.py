@@ -18,6 +18,7 @@ TEMPLATE = ROOT / "infra" / "template.yaml"
 
 type Transform = Callable[..., list[Template]]
 type Deploy = Callable[..., Template]
+type Properties = Callable[..., dict[str, Any]]
 
 
 @pytest.fixture(scope="session")
@@ -49,6 +50,12 @@ def deploy(raw: Template) -> Deploy:
         return {section: stack.section(section) for section in ("Resources", "Outputs")}
 
     return run
+
+
+@pytest.fixture(scope="session")
+def properties(deploy: Deploy) -> Properties:
+    """``properties(name, **parameters)``: those of one resource of such a stack."""
+    return lambda name, **parameters: deploy(**parameters)["Resources"][name]["Properties"]
 
 
 @pytest.fixture(scope="session")

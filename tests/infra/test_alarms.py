@@ -4,13 +4,12 @@ import json
 import re
 import textwrap
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import real_model
-from cloudformation import lint
+from cloudformation import TOPIC, lint, of_type
 from fakes_llm import LlmServer, error, reply
 from functional.harness import API_KEY, IN_SCOPE, OUT_OF_SCOPE, Reply, post, starting
 
@@ -21,7 +20,6 @@ pytestmark = pytest.mark.build
 ROOT = Path(__file__).resolve().parents[2]
 OPERATIONS = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
 USAGE = json.loads((ROOT / "tools" / "ragctl" / "usage.json").read_text(encoding="utf-8"))
-TOPIC = "arn:aws:sns:eu-central-1:123456789012:ops"
 FROM_AWS = {
     ("AWS/ApiGateway", "5XXError", ("ApiName", "stack"), ("Stage", "prod")),
     ("AWS/Lambda", "Throttles", ("FunctionName", "QueryFunction")),
@@ -50,13 +48,13 @@ NOT_FIELDS = {
 @pytest.fixture(scope="module")
 def alarms(deploy: Any) -> dict[str, dict[str, Any]]:
     """The alarms of a stack with all of them."""
-    return of_type(deploy(AlarmTopicArn=TOPIC, NoTrafficHours=72), "AWS::CloudWatch::Alarm")
+    return alarms_of(deploy(AlarmTopicArn=TOPIC, NoTrafficHours=72))
 
 
 @pytest.fixture(scope="module")
-def replies(deploy: Any, tmp_path_factory: pytest.TempPathFactory) -> list[Reply]:
+def replies(properties: Any, tmp_path_factory: pytest.TempPathFactory) -> list[Reply]:
     """What the handler says in a stack with a store that is out of order and an LLM that fails in several ways."""
-    told = deploy()["Resources"]["QueryFunction"]["Properties"]["Environment"]["Variables"]
+    told = properties("QueryFunction")["Environment"]["Variables"]
     with (
         LlmServer([reply("Yes."), error(401), error(400)]) as server,
         starting(real_model.sample_index("waypoint", tmp_path_factory)) as start,
@@ -68,19 +66,14 @@ def replies(deploy: Any, tmp_path_factory: pytest.TempPathFactory) -> list[Reply
             LLM_API_KEY=API_KEY,
             STORE_PATH=str(tmp_path_factory.mktemp("no-database")),
         )
-        said = [
-            api.ask(IN_SCOPE, sessionId="s" * 22),
-            api.ask(IN_SCOPE),
-            api.ask(IN_SCOPE),
-            api.ask(OUT_OF_SCOPE),
-            api.call(post("{")),
-        ]
+        said = [api.ask(IN_SCOPE, sessionId="s" * 22), *(api.ask(q) for q in (IN_SCOPE, IN_SCOPE, OUT_OF_SCOPE))]
+        said.append(api.call(post("{")))
     assert [one.status for one in said] == [200, 503, 503, 200, 400]
     return said
 
 
-def of_type(stack: dict[str, Any], kind: str) -> dict[str, dict[str, Any]]:
-    return {name: item["Properties"] for name, item in stack["Resources"].items() if item["Type"] == kind}
+def alarms_of(stack: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return of_type(stack["Resources"], "AWS::CloudWatch::Alarm")
 
 
 def watched(alarm: dict[str, Any]) -> dict[str, Any]:
@@ -123,14 +116,15 @@ def test_every_alarm_watches_a_metric_that_is_sent(alarms: dict[str, Any], repli
 
 
 def test_alarms_only_with_a_topic_which_hears_when_it_is_over_too(deploy: Any, alarms: dict[str, Any]) -> None:
-    assert not of_type(deploy(NoTrafficHours=72), "AWS::CloudWatch::Alarm")
-
+    assert not alarms_of(deploy(NoTrafficHours=72))
     assert {(*alarm["AlarmActions"], *alarm["OKActions"]) for alarm in alarms.values()} == {(TOPIC, TOPIC)}
 
 
-def test_silence_is_an_alarm_only_where_somebody_asked_for_it(deploy: Any, alarms: dict[str, Any]) -> None:
-    usual = of_type(deploy(AlarmTopicArn=TOPIC), "AWS::CloudWatch::Alarm")
-
+def test_silence_is_an_alarm_only_where_somebody_asked_for_it_and_the_others_are_in_the_costs(
+    deploy: Any, alarms: dict[str, Any]
+) -> None:
+    usual = alarms_of(deploy(AlarmTopicArn=TOPIC))
+    assert USAGE["month"]["alarms"] == len(usual)
     assert alarms.keys() - usual.keys() == {"NoTrafficAlarm"}
     silence = alarms["NoTrafficAlarm"]
     assert silence["Period"] * int(silence["EvaluationPeriods"]) == 72 * 3600
@@ -139,10 +133,8 @@ def test_silence_is_an_alarm_only_where_somebody_asked_for_it(deploy: Any, alarm
 
 
 @pytest.mark.parametrize(("deadline", "seconds"), [("", Settings().request_deadline_s), ("60", 60)])
-def test_slow_is_four_fifths_of_the_deadline(deploy: Any, deadline: str, seconds: float) -> None:
-    alarm = of_type(deploy(AlarmTopicArn=TOPIC, RequestDeadlineS=deadline), "AWS::CloudWatch::Alarm")[
-        "SlowAnswersAlarm"
-    ]
+def test_slow_is_four_fifths_of_the_deadline(properties: Any, deadline: str, seconds: float) -> None:
+    alarm = properties("SlowAnswersAlarm", AlarmTopicArn=TOPIC, RequestDeadlineS=deadline)
     [total] = [row for row in alarm["Metrics"] if "MetricStat" in row]
     [share] = [row for row in alarm["Metrics"] if "Expression" in row]
 
@@ -154,19 +146,14 @@ def test_slow_is_four_fifths_of_the_deadline(deploy: Any, deadline: str, seconds
     assert (total["MetricStat"]["Stat"], total["ReturnData"], share.get("ReturnData", True)) == ("p95", False, True)
 
 
-def test_the_alarms_are_in_the_costs(deploy: Any) -> None:
-    assert USAGE["month"]["alarms"] == len(of_type(deploy(AlarmTopicArn=TOPIC), "AWS::CloudWatch::Alarm"))
-
-
 def test_every_alarm_and_query_has_its_paragraph(deploy: Any, alarms: dict[str, Any]) -> None:
-    queries = of_type(deploy(), "AWS::Logs::QueryDefinition").values()
+    queries = of_type(deploy()["Resources"], "AWS::Logs::QueryDefinition").values()
     listed = OPERATIONS.partition("## Saved queries")[2].partition("## ")[0]
     headings = set(re.findall(r"^### (\w+)$", OPERATIONS, re.MULTILINE))
 
     assert alarms.keys() == headings
-    assert {query["Name"].removeprefix("stack/") for query in queries} == set(
-        re.findall(r"^\| `([\w-]+)` \|", listed, re.MULTILINE)
-    )
+    rows = set(re.findall(r"^\| `([\w-]+)` \|", listed, re.MULTILINE))
+    assert {query["Name"].removeprefix("stack/") for query in queries} == rows
 
 
 def test_the_budget_is_a_stack_of_its_own_that_its_region_takes(tmp_path: Path) -> None:
@@ -184,17 +171,15 @@ def test_the_table_of_another_stack_is_one_that_sam_would_read(raw: dict[str, An
     table = tomllib.loads(textwrap.dedent("    [" + block))["prod"]["deploy"]["parameters"]
     ours = tomllib.loads((ROOT / "samconfig.toml").read_text(encoding="utf-8"))["default"]
 
-    apart = {"s3_prefix"}  # of each stack its own
-    assert {
-        name: value for name, value in ours["deploy"]["parameters"].items() if name not in apart
-    }.items() <= table.items()
+    common = {name: value for name, value in ours["deploy"]["parameters"].items() if name != "s3_prefix"}
+    assert common.items() <= table.items()
     assert table["stack_name"] != ours["global"]["parameters"]["stack_name"]
     assert {pair.partition("=")[0] for pair in table["parameter_overrides"].split()} <= raw["Parameters"].keys()
 
 
 def test_every_query_reads_the_functions_logs_by_fields_that_they_have(deploy: Any, replies: list[Reply]) -> None:
     lines = [flat(line) for one in replies for line in one.logs] + [flat(REPORT)]
-    queries = of_type(deploy(), "AWS::Logs::QueryDefinition").values()
+    queries = of_type(deploy()["Resources"], "AWS::Logs::QueryDefinition").values()
 
     assert len(queries) >= 6
     for query in queries:
@@ -215,13 +200,8 @@ def fields_of(query: str) -> set[str]:
 
 def flat(node: Any, path: str = "") -> dict[str, Any]:
     """A log line as Logs Insights sees it: ``a.b`` for what is nested, ``a.0`` for an item of a list."""
-    return dict(_leaves(node, path))
-
-
-def _leaves(node: Any, path: str) -> Iterator[tuple[str, Any]]:
     items = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else None
     if items is None:
-        yield path, node
-        return
-    for name, item in items:
-        yield from _leaves(item, f"{path}.{name}" if path else str(name))
+        return {path: node}
+    leaves = (flat(item, f"{path}.{name}" if path else str(name)) for name, item in items)
+    return {name: value for leaf in leaves for name, value in leaf.items()}

@@ -1,10 +1,12 @@
 """The dashboard and the alarms show metrics that exist, with the names and dimensions that the code sends."""
 
+import itertools
 import json
 import re
 from typing import Any
 
 import pytest
+from cloudformation import of_type
 
 pytestmark = pytest.mark.build
 
@@ -14,21 +16,13 @@ NAMESPACE = "RagService/stack"
 GATEWAY = {"ApiName": "stack", "Stage": "prod"}
 FUNCTION = {"FunctionName": "QueryFunction"}
 TABLE = {"TableName": "Table"}
+LATENCY = "SuccessfulRequestLatency"
 FROM_AWS = {
-    **dict.fromkeys(["Count", "4XXError", "5XXError", "Latency"], ("AWS/ApiGateway", GATEWAY)),
-    **dict.fromkeys(
-        ["Invocations", "Errors", "Throttles", "Duration", "ConcurrentExecutions"], ("AWS/Lambda", FUNCTION)
-    ),
-    **dict.fromkeys(
-        [
-            "ReadThrottleEvents",
-            "WriteThrottleEvents",
-            "TransactionConflict",
-            "ConsumedReadCapacityUnits",
-            "ConsumedWriteCapacityUnits",
-        ],
-        ("AWS/DynamoDB", TABLE),
-    ),
+    **dict.fromkeys(("Count", "4XXError", "5XXError", "Latency"), ("AWS/ApiGateway", GATEWAY)),
+    **dict.fromkeys(("Invocations", "Errors", "Throttles", "Duration"), ("AWS/Lambda", FUNCTION)),
+    "ConcurrentExecutions": ("AWS/Lambda", FUNCTION),
+    **dict.fromkeys(("ReadThrottleEvents", "WriteThrottleEvents", "TransactionConflict"), ("AWS/DynamoDB", TABLE)),
+    **dict.fromkeys(("ConsumedReadCapacityUnits", "ConsumedWriteCapacityUnits"), ("AWS/DynamoDB", TABLE)),
 }
 SEARCHED = {"Errors": "code", "CacheHit": "layer", "SoftFailures": "stage", "Answers": "protocol"}
 """The dimension whose every value has its own line, by metric."""
@@ -45,9 +39,8 @@ PLATFORM_LINES: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture(scope="module")
-def widgets(deploy: Any) -> list[dict[str, Any]]:
-    body = deploy()["Resources"]["Dashboard"]["Properties"]["DashboardBody"]
-    found: list[dict[str, Any]] = json.loads(body)["widgets"]
+def widgets(properties: Any) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(properties("Dashboard")["DashboardBody"])["widgets"]
     return found
 
 
@@ -55,20 +48,14 @@ def widgets(deploy: Any) -> list[dict[str, Any]]:
 def shown(widgets: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Every metric on the dashboard: namespace, name, dimensions, statistic."""
     found = []
-    for widget in widgets:
-        properties = widget["properties"]
-        for row in properties["metrics"]:
+    for widget in (widget["properties"] for widget in widgets):
+        for row in widget["metrics"]:
             options = row[-1] if isinstance(row[-1], dict) else {}
             if "expression" not in options:
                 namespace, name, *pairs = row[: len(row) - bool(options)]
-                found.append(
-                    {
-                        "namespace": namespace,
-                        "name": name,
-                        "dimensions": dict(zip(pairs[::2], pairs[1::2], strict=True)),
-                        "stat": options.get("stat", properties.get("stat")),
-                    }
-                )
+                dimensions = dict(zip(pairs[::2], pairs[1::2], strict=True))
+                stat = options.get("stat", widget.get("stat"))
+                found.append({"namespace": namespace, "name": name, "dimensions": dimensions, "stat": stat})
     return found
 
 
@@ -84,13 +71,13 @@ def sent(program: dict[str, Any]) -> dict[str, dict[str, Any]]:
 @pytest.fixture(scope="module")
 def filtered(deploy: Any) -> dict[str, dict[str, Any]]:
     """The metrics that CloudWatch makes of log lines, by name."""
-    filters = [r["Properties"] for r in deploy()["Resources"].values() if r["Type"] == "AWS::Logs::MetricFilter"]
+    filters = of_type(deploy()["Resources"], "AWS::Logs::MetricFilter").values()
     return {item["MetricTransformations"][0]["MetricName"]: item for item in filters}
 
 
-def test_one_stack_name_in_two_regions_makes_two_dashboards(deploy: Any) -> None:
+def test_one_stack_name_in_two_regions_makes_two_dashboards(properties: Any) -> None:
     # An account's dashboards have one name space for all regions.
-    assert deploy()["Resources"]["Dashboard"]["Properties"]["DashboardName"] == "stack-eu-central-1"
+    assert properties("Dashboard")["DashboardName"] == "stack-eu-central-1"
 
 
 def test_all_metrics_of_the_code_are_shown(
@@ -98,7 +85,6 @@ def test_all_metrics_of_the_code_are_shown(
 ) -> None:
     names = {metric["name"] for metric in shown if metric["namespace"] == NAMESPACE}
     names |= searches(widgets).keys()
-
     assert {"RetrievalMs", "GenerationMs", "CitationMs", "TotalMs", "NoResults", "LlmCalls", "Errors"} <= sent.keys()
     assert {"CacheHit", "Reframed", "Reranked", "SoftFailures", "FeedbackReceived"} <= sent.keys()
     assert sent.keys() <= names
@@ -111,11 +97,7 @@ def test_metrics_shown_have_the_codes_names_and_dimensions(
 
     for metric in ours:
         code = sent[metric["name"]]
-        here = (
-            {**code["dimensions"], "function_name": "QueryFunction"}
-            if metric["name"] == "ColdStart"
-            else code["dimensions"]
-        )
+        here = code["dimensions"] | ({"function_name": "QueryFunction"} if metric["name"] == "ColdStart" else {})
         assert (metric["namespace"], metric["dimensions"]) == (code["namespace"], here), metric
 
 
@@ -124,7 +106,6 @@ def test_searches_are_by_the_dimensions_of_the_code(
     widgets: list[dict[str, Any]], sent: dict[str, Any], name: str, dimension: str
 ) -> None:
     expression = searches(widgets)[name]["expression"]
-
     schema = re.search(r"\{(.*?)\}", expression)
     assert schema
     namespace, *dimensions = schema[1].split(",")
@@ -139,12 +120,7 @@ def test_searches_are_by_the_dimensions_of_the_code(
 
 
 def test_metrics_of_aws_have_the_names_and_dimensions_of_aws(shown: list[dict[str, Any]]) -> None:
-    theirs = [
-        metric
-        for metric in shown
-        if metric["namespace"].startswith("AWS/") and metric["name"] != "SuccessfulRequestLatency"
-    ]
-
+    theirs = [one for one in shown if one["namespace"].startswith("AWS/") and one["name"] != LATENCY]
     assert {metric["name"] for metric in theirs} == FROM_AWS.keys()
     for metric in theirs:
         assert (metric["namespace"], metric["dimensions"]) == FROM_AWS[metric["name"]]
@@ -153,8 +129,7 @@ def test_metrics_of_aws_have_the_names_and_dimensions_of_aws(shown: list[dict[st
 def test_latency_of_the_table_is_shown_for_every_call_that_the_code_makes(
     shown: list[dict[str, Any]], program: dict[str, Any]
 ) -> None:
-    latencies = [metric for metric in shown if metric["name"] == "SuccessfulRequestLatency"]
-
+    latencies = [metric for metric in shown if metric["name"] == LATENCY]
     operations = [metric["dimensions"]["Operation"] for metric in latencies]
 
     # Permission for a transaction is that for its parts.
@@ -166,24 +141,19 @@ def test_latency_of_the_table_is_shown_for_every_call_that_the_code_makes(
         assert metric["dimensions"].keys() == {"TableName", "Operation"}
 
 
-def test_the_function_sends_to_the_namespace_of_its_stack(deploy: Any, program: dict[str, Any]) -> None:
-    told = deploy()["Resources"]["QueryFunction"]["Properties"]["Environment"]["Variables"]
-
-    assert told["POWERTOOLS_METRICS_NAMESPACE"] == NAMESPACE
+def test_the_function_sends_to_the_namespace_of_its_stack(properties: Any, program: dict[str, Any]) -> None:
+    variables = properties("QueryFunction")["Environment"]["Variables"]
+    assert variables["POWERTOOLS_METRICS_NAMESPACE"] == NAMESPACE
     assert {metric["namespace"] for metric in program["metrics"]} == {NAMESPACE}
 
 
 @pytest.mark.parametrize(("name", "line"), PLATFORM_LINES.items())
 def test_restores_and_inits_are_read_from_lambda_s_lines_and_told_apart(
-    shown: list[dict[str, Any]], filtered: dict[str, Any], deploy: Any, name: str, line: dict[str, Any]
+    shown: list[dict[str, Any]], filtered: dict[str, Any], properties: Any, name: str, line: dict[str, Any]
 ) -> None:
-    group = deploy()["Resources"]["QueryFunction"]["Properties"]["LoggingConfig"]["LogGroup"]
-
-    found = {other: matched(item["FilterPattern"], line) for other, item in filtered.items()}
-
-    assert [other for other, matches in found.items() if matches] == [name]
+    assert [other for other, item in filtered.items() if matched(item["FilterPattern"], line)] == [name]
     [change] = filtered[name]["MetricTransformations"]
-    assert filtered[name]["LogGroupName"] == group
+    assert filtered[name]["LogGroupName"] == properties("QueryFunction")["LoggingConfig"]["LogGroup"]
     assert change["MetricNamespace"] == NAMESPACE
     assert at(change["MetricValue"], line) == 700.5
     uses = [metric for metric in shown if metric["name"] == name]
@@ -196,7 +166,6 @@ def test_requests_that_waited_for_a_restore_or_an_init_are_counted_and_snapshots
 ) -> None:
     # Nobody waits for the init that a snapshot is taken of, and Lambda does not say how often it writes of it.
     counted = {metric["name"] for metric in shown if metric["name"] in filtered and metric["stat"] == "SampleCount"}
-
     assert counted == {"RestoreMs", "InitMs"}
 
 
@@ -220,15 +189,14 @@ def at(path: str, line: dict[str, Any]) -> Any:
 
 
 @pytest.mark.parametrize("store", ["dynamodb", "none"])
-def test_widgets_tile_the_page(deploy: Any, store: str) -> None:
-    body = deploy(Store=store)["Resources"]["Dashboard"]["Properties"]["DashboardBody"]
-    widgets = json.loads(body)["widgets"]
-
+def test_widgets_tile_the_page(properties: Any, store: str) -> None:
+    body = properties("Dashboard", Store=store)["DashboardBody"]
     assert ("AWS/DynamoDB" in body) is (store == "dynamodb")
     cells = [
-        (x, y) for w in widgets for x in range(w["x"], w["x"] + w["width"]) for y in range(w["y"], w["y"] + w["height"])
+        cell
+        for w in json.loads(body)["widgets"]
+        for cell in itertools.product(range(w["x"], w["x"] + w["width"]), range(w["y"], w["y"] + w["height"]))
     ]
-
     assert len(cells) == len(set(cells)), "widgets overlap"
     assert len(cells) == 24 * (max(y for _, y in cells) + 1), "there are holes"
 

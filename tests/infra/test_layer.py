@@ -26,6 +26,7 @@ UNCHECKED_HASH = 1
 WITHOUT_LICENCE = {"flatbuffers", "onnxruntime", "tokenizers"}
 """Their wheels have none in their metadata; onnxruntime's lie beside its code, flatbuffers' code does not ship."""
 
+PARTS = ("ChromaLayer", "IndexLayer", "QueryFunction")
 RULES = tomllib.loads(LIST.read_text(encoding="utf-8"))
 
 
@@ -74,12 +75,8 @@ def test_the_layer_alone_opens_the_index_embeds_and_finds(searched: dict[str, An
 
 
 def test_every_module_is_the_layer_s_or_the_standard_library_s(searched: dict[str, Any]) -> None:
-    elsewhere = {
-        name: file
-        for name, file in searched["files"].items()
-        if not file.startswith((str(LIBRARIES), searched["standard"]))
-    }
-    assert elsewhere == {}
+    places = (str(LIBRARIES), searched["standard"])
+    assert {name: file for name, file in searched["files"].items() if not file.startswith(places)} == {}
     assert "site-packages" not in "".join(searched["files"].values())
 
 
@@ -97,10 +94,9 @@ def test_no_source_is_compiled_at_a_start(searched: dict[str, Any]) -> None:
 
 
 def test_every_module_of_the_function_is_compiled() -> None:
-    sources = sorted(path for path in FUNCTION.rglob("*.py"))
+    sources = list(FUNCTION.rglob("*.py"))
     assert {"app.py", "snapshot.py", "telemetry.py"} <= {path.name for path in sources}
-    flags = {path.name: _flags(Path(importlib.util.cache_from_source(str(path)))) for path in sources}
-    assert set(flags.values()) == {UNCHECKED_HASH}
+    assert {_flags(Path(importlib.util.cache_from_source(str(path)))) for path in sources} == {UNCHECKED_HASH}
 
 
 def _flags(bytecode: Path) -> int:
@@ -116,21 +112,14 @@ def test_a_foreign_chroma_folder_opens_with_chroma_s_default_embedding_function(
     texts = ["Permits take five working days.", "A harpsichord is tuned by ear.", "Tea is grown in Darjeeling."]
     client = chromadb.PersistentClient(str(folder))
     collection = client.create_collection("theirs_kb")
-    vectors = MiniLM().embed(texts)
-    collection.add(
-        ids=["a", "b", "c"],
-        documents=texts,
-        embeddings=vectors,
-        metadatas=[{"title": "Permits"}, {"title": "Music"}, {"title": "Tea"}],
-    )
+    titles: Any = [{"title": title} for title in ("Permits", "Music", "Tea")]
+    collection.add(ids=["a", "b", "c"], documents=texts, embeddings=MiniLM().embed(texts), metadatas=titles)
     assert collection.configuration_json["embedding_function"]["name"] == "default"
     client.close()  # type: ignore[attr-defined]
 
     found = run_bare(SEARCH, folder, "theirs_kb", "How long does a permit take?", cwd=tmp_path)
 
-    assert found["manifest"] is False
-    assert found["texts"][0] == texts[0]
-    assert found["titles"][0] == "Permits"
+    assert (found["manifest"], found["texts"][0], found["titles"][0]) == (False, texts[0], "Permits")
     assert found["files"]["jsonschema"] == str(LIBRARIES / "jsonschema" / "__init__.pyc")
 
 
@@ -149,12 +138,7 @@ except RuntimeError as error:
 # --- what is in it, and what is not
 
 
-def test_every_entry_of_the_prune_list_gives_a_reason() -> None:
-    for entry in (*RULES["remove"], *RULES["stub"]):
-        assert len(entry["why"].strip()) >= 20, entry
-
-
-def test_what_the_list_names_is_gone() -> None:
+def test_what_the_list_names_is_gone_for_a_reason() -> None:
     stubs = tuple(entry["path"] for entry in RULES["stub"])
     left = [
         str(path.relative_to(LIBRARIES))
@@ -164,17 +148,19 @@ def test_what_the_list_names_is_gone() -> None:
         if not any(stub.startswith(f"{path.relative_to(LIBRARIES)}/") for stub in stubs)
     ]
     assert left == []
+    assert [entry for entry in (*RULES["remove"], *RULES["stub"]) if len(entry["why"].strip()) < 20] == []
 
 
-def test_neither_installers_nor_tests_nor_records_ship() -> None:
-    tests = {"test", "tests", "_tests"}
-    wrong = [
-        str(path.relative_to(BUILD))
-        for part in ("ChromaLayer", "IndexLayer", "QueryFunction")
-        for path in (BUILD / part).rglob("*")
-        if path.name in {"pip", "setuptools", "uv", "RECORD", "INSTALLER", "direct_url.json", ".lock", "conftest.py"}
-        or (path.is_dir() and path.name in tests)
-    ]
+def test_neither_installers_nor_tests_nor_records_nor_places_of_the_building_machine_ship() -> None:
+    never = {"pip", "setuptools", "uv", "RECORD", "INSTALLER", "direct_url.json", ".lock", "conftest.py"}
+    place = str(ROOT).encode()
+    wrong = []
+    for path in (path for part in PARTS for path in (BUILD / part).rglob("*")):
+        binary = path.is_dir() or path.suffix in {".so", ".onnx"}
+        if path.name in never or (path.is_dir() and path.name in {"test", "tests", "_tests"}):
+            wrong.append(f"{path.relative_to(BUILD)} ships")
+        if not binary and place in path.read_bytes():
+            wrong.append(f"{path.relative_to(BUILD)} names {ROOT}")
     assert wrong == []
 
 
@@ -192,24 +178,9 @@ def test_the_model_ships_once_and_quantised() -> None:
 
 def test_the_index_layer_holds_one_state_and_its_manifest() -> None:
     manifest = json.loads((INDEX / "manifest.json").read_text(encoding="utf-8"))
+    data = INDEX / manifest["data"]
     assert {path.name for path in INDEX.iterdir()} == {"manifest.json", manifest["data"]}
-    files = {
-        str(path.relative_to(INDEX / manifest["data"]))
-        for path in (INDEX / manifest["data"]).rglob("*")
-        if path.is_file()
-    }
-    assert files == set(manifest["files"])
-
-
-def test_no_place_of_the_machine_that_built_it_is_in_it() -> None:
-    place = str(ROOT).encode()
-    told = [
-        str(path.relative_to(BUILD))
-        for part in ("ChromaLayer", "IndexLayer", "QueryFunction")
-        for path in (BUILD / part).rglob("*")
-        if path.is_file() and path.suffix not in {".so", ".onnx"} and place in path.read_bytes()
-    ]
-    assert told == []
+    assert {str(path.relative_to(data)) for path in data.rglob("*") if path.is_file()} == set(manifest["files"])
 
 
 def _legal(names: list[str]) -> set[str]:
@@ -238,21 +209,14 @@ def test_notices_of_what_is_linked_into_onnxruntime_ship() -> None:
 
 
 def test_the_bill_of_materials_names_what_the_layer_holds() -> None:
-    bills = {
-        path.name: json.loads(path.read_text(encoding="utf-8"))
-        for path in (ROOT / ".aws-sam").glob("chroma-*.cdx.json")
-    }
+    bills = {path.name: json.loads(path.read_bytes()) for path in (ROOT / ".aws-sam").glob("chroma-*.cdx.json")}
     assert "chroma-x86_64.cdx.json" in bills
-    pinned = set()
-    for lock in ("chroma.txt", "query.txt"):
-        text = (ROOT / "requirements" / lock).read_text(encoding="utf-8")
-        pinned |= {
-            (canonical(name), version) for name, version in re.findall(r"^([\w.-]+)==([^ ;]+)", text, re.MULTILINE)
-        }
+    locks = "".join((ROOT / "requirements" / name).read_text("utf-8") for name in ("chroma.txt", "query.txt"))
+    pins = re.findall(r"^([\w.-]+)==([^ ;]+)", locks, re.MULTILINE)
+    pinned = {(canonical(name), version) for name, version in pins}
     for bill in bills.values():
-        packages = {
-            (canonical(part["name"]), part["version"]) for part in bill["components"] if part["type"] == "library"
-        }
+        libraries = [part for part in bill["components"] if part["type"] == "library"]
+        packages = {(canonical(part["name"]), part["version"]) for part in libraries}
         # A pin may be for another system or Python than Lambda's; nothing may be there that is not pinned.
         assert packages <= pinned
         assert {"chromadb", "onnxruntime", "openai", "aws-lambda-powertools"} <= {name for name, _ in packages}

@@ -13,6 +13,7 @@ import real_model
 import snapshot_restore_py
 from awslambdaric.lambda_runtime_hooks_runner import run_after_restore, run_before_snapshot
 from botocore.client import BaseClient  # type: ignore[import-untyped, unused-ignore]
+from cloudformation import rights
 from fakes import forget_secrets
 from fakes_llm import LlmServer
 from faults.tally import tally
@@ -82,12 +83,8 @@ def called(monkeypatch: pytest.MonkeyPatch) -> Iterator[set[Right]]:
 
 def allowed(role: dict[str, Any]) -> set[Right]:
     """The rights of a role; logs are written by Lambda."""
-    rights: set[Right] = set()
-    for policy in role["Policies"]:
-        for line in policy["PolicyDocument"]["Statement"]:
-            actions = [line["Action"]] if isinstance(line["Action"], str) else line["Action"]
-            rights |= {(action, line["Resource"].replace("Table.Arn", TABLE)) for action in actions}
-    return {right for right in rights if right[0].partition(":")[0] != "logs"}
+    own = {(action, on.replace("Table.Arn", TABLE)) for action, on in rights(role)}
+    return {right for right in own if right[0].partition(":")[0] != "logs"}
 
 
 def serve(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,9 +92,8 @@ def serve(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ahead = 0.0
     monkeypatch.setattr(secrets, "time", SimpleNamespace(time=lambda: time.time() + ahead))
     with LlmServer(answer=model(), embed=[]) as server, starting(index) as start:
-        api = start(
-            **gacounts(None, TABLE_NAME="rag", LLM_BASE_URL=server.url, LLM_SECRET_NAME=SECRETS["LlmSecretName"])
-        )
+        given = gacounts(None, TABLE_NAME="rag", LLM_BASE_URL=server.url, LLM_SECRET_NAME=SECRETS["LlmSecretName"])
+        api = start(**given)
         run_before_snapshot()
         run_after_restore()
         first = api.ask(COLORS)
@@ -109,12 +105,8 @@ def serve(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         last = api.ask(MEALS)
         assert [first.status, again.status, last.status, last.json["metadata"]["skipped"]] == [200, 200, 200, []]
 
-        variables = {
-            "EMBED_MODEL": "m",
-            "EMBED_BASE_URL": server.url,
-            "EMBED_SECRET_NAME": SECRETS["EmbedSecretName"],
-        }
-        embedder = remote_embedder(load(Settings, variables), side="question")
+        variables = {"EMBED_BASE_URL": server.url, "EMBED_SECRET_NAME": SECRETS["EmbedSecretName"]}
+        embedder = remote_embedder(load(Settings, {"EMBED_MODEL": "m", **variables}), side="question")
         assert embedder is not None
         embedder.embed([COLORS])
 
@@ -131,17 +123,16 @@ def _registry() -> Iterator[None]:
 
 
 def test_what_the_function_calls_is_what_its_role_allows(
-    deploy: Any, called: set[Right], tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+    properties: Any, called: set[Right], tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     serve(real_model.sample_index("gacounts", tmp_path_factory), monkeypatch)
 
-    resources = deploy(**SECRETS, Store="dynamodb", Tracing="PassThrough")["Resources"]
-    rights = allowed(resources["QueryRole"]["Properties"])
-    refused = [one for one in called if not any(one[0] == action and fnmatchcase(one[1], on) for action, on in rights)]
-    idle = [one for one in rights if not any(action == one[0] and fnmatchcase(on, one[1]) for action, on in called)]
-    others = [f"{on.removesuffix('-??????')}{more}-AbCdEf" for on in {on for _, on in rights} for more in ("2", "-2")]
-    wide = [other for other in others if any(fnmatchcase(other, on) for _, on in rights)]
+    own = allowed(properties("QueryRole", **SECRETS, Store="dynamodb", Tracing="PassThrough"))
+    refused = [one for one in called if not any(one[0] == action and fnmatchcase(one[1], on) for action, on in own)]
+    idle = [one for one in own if not any(action == one[0] and fnmatchcase(on, one[1]) for action, on in called)]
+    others = [f"{on.removesuffix('-??????')}{more}-AbCdEf" for on in {on for _, on in own} for more in ("2", "-2")]
+    wide = [other for other in others if any(fnmatchcase(other, on) for _, on in own)]
     failures = len(refused) + len(idle) + len(wide)
-    tally("rights", cases=len(rights) + len(refused) + len(others), failures=failures)
+    tally("rights", cases=len(own) + len(refused) + len(others), failures=failures)
     assert (refused, idle, wide) == ([], [], [])
     assert {action for action, _ in called} > {"secretsmanager:GetSecretValue", "dynamodb:Query"}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cloudformation import Stack, lint
+from cloudformation import BOUNDARY, EFS, KEY, NETWORK, Stack, lint, of_type, rights, statements
 
 from rag.config.settings import Settings
 
@@ -16,10 +16,7 @@ pytestmark = pytest.mark.build
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOYING = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
-NETWORK = {"VpcId": "vpc-01234567", "SubnetA": "subnet-01234567", "SubnetB": "subnet-12345678"}
-EFS = {"IndexSource": "efs", **NETWORK}
-
-
+SUBNETS = [NETWORK["SubnetA"], NETWORK["SubnetB"]]
 NETWORK_ACTIONS = {
     (f"ec2:{action}", "*")
     for action in (
@@ -34,22 +31,6 @@ def samconfig() -> dict[str, Any]:
     """The commands' saved parameters."""
     found: dict[str, Any] = tomllib.loads((ROOT / "samconfig.toml").read_text(encoding="utf-8"))["default"]
     return found
-
-
-def of_type(resources: dict[str, Any], kind: str) -> dict[str, Any]:
-    return {name: item["Properties"] for name, item in resources.items() if item["Type"] == kind}
-
-
-def allowed_actions(role: dict[str, Any]) -> set[tuple[str, str]]:
-    statements = [line for policy in role["Policies"] for line in policy["PolicyDocument"]["Statement"]]
-    statements = [line for line in statements if line["Effect"] == "Allow"]
-    lists = [([line["Action"]] if isinstance(line["Action"], str) else line["Action"], line) for line in statements]
-    return {(action, line["Resource"]) for actions, line in lists for action in actions}
-
-
-def table_actions(program: dict[str, Any]) -> set[tuple[str, str]]:
-    """What the program does with its table, on that table alone."""
-    return {(action, "Table.Arn") for action in program["table_actions"]}
 
 
 def references(node: Any) -> Iterator[str]:
@@ -131,8 +112,7 @@ def test_every_route_calls_the_alias_as_its_runtime_answers(
     template = deploy(Streaming=streaming)
     for method in methods_of(template).values():
         integration = method["x-amazon-apigateway-integration"]
-        assert integration["responseTransferMode"] == mode
-        assert integration["timeoutInMillis"] == most_ms
+        assert (integration["responseTransferMode"], integration["timeoutInMillis"]) == (mode, most_ms)
         assert integration["uri"].endswith(ending)
     # With the deployment the stage's variable changes, by which the function knows how to answer.
     assert template["Resources"]["ApiprodStage"]["Properties"]["Variables"] == {"streaming": streaming}
@@ -140,36 +120,26 @@ def test_every_route_calls_the_alias_as_its_runtime_answers(
     wrapper = function["Environment"]["Variables"].get("AWS_LAMBDA_EXEC_WRAPPER")
     assert wrapper == ("/var/task/stream.sh" if streaming == "on" else None)
     permission = template["Resources"]["ApiPermission"]["Properties"]
-    assert permission["FunctionName"] == "QueryFunctionAliaslive"
-    assert permission["Action"] == "lambda:InvokeFunction"
+    assert (permission["FunctionName"], permission["Action"]) == ("QueryFunctionAliaslive", "lambda:InvokeFunction")
     assert permission["SourceArn"].endswith(":Api/prod/*")
 
 
-def test_a_stream_may_last_as_long_as_the_program_lets_it(deploy: Any) -> None:
-    function = deploy(Streaming="on", Timeout=29)["Resources"]["QueryFunction"]["Properties"]
+def test_a_stream_may_last_as_long_as_the_program_lets_it(properties: Any) -> None:
     longest_s = Settings().stream_deadline_s
-    assert function["Timeout"] == 900 > longest_s > Settings().request_deadline_s
-    assert deploy(Timeout=31)["Resources"]["QueryFunction"]["Properties"]["Timeout"] == 31
+    streaming = properties("QueryFunction", Streaming="on", Timeout=29)
+    assert streaming["Timeout"] == 900 > longest_s > Settings().request_deadline_s
+    assert properties("QueryFunction", Timeout=31)["Timeout"] == 31
 
 
-def test_questions_and_the_page_have_limits_of_their_own(deploy: Any) -> None:
-    stage = deploy(ThrottleRate=3)["Resources"]["ApiprodStage"]["Properties"]
-    assert stage["MethodSettings"] == [
-        {"ResourcePath": path, "HttpMethod": method, "ThrottlingRateLimit": rate, "ThrottlingBurstLimit": 200}
-        for path, method, rate in (("/*", "*", 3), ("/", "GET", 5), ("/~1docs", "GET", 5))
-    ]
-
-
-def test_with_bedrock_the_role_may_invoke_the_named_model_and_no_other(deploy: Any) -> None:
-    def statements(**parameters: object) -> dict[str, Any]:
-        policies = deploy(**parameters)["Resources"]["QueryRole"]["Properties"]["Policies"]
-        return {one["PolicyName"]: one["PolicyDocument"]["Statement"] for one in policies if isinstance(one, dict)}
-
-    invoke, token = statements(LlmAuth="aws", LlmModel="openai.gpt-oss-20b-1:0")["bedrock"]
-    assert invoke["Action"] == ["bedrock:InvokeModel", "bedrock:InvokeModelWithResponseStream"]
-    assert str(invoke["Resource"]).endswith("::foundation-model/openai.gpt-oss-20b-1:0")
-    assert token["Action"] == "bedrock:CallWithBearerToken"
-    assert "bedrock" not in statements()
+def test_with_bedrock_the_role_may_invoke_the_named_model_and_no_other(properties: Any) -> None:
+    model = "openai.gpt-oss-20b-1:0"
+    allowed = rights(properties("QueryRole", LlmAuth="aws", LlmModel=model))
+    assert {(action, on.rpartition("::")[2]) for action, on in allowed if action.startswith("bedrock:")} == {
+        ("bedrock:InvokeModel", f"foundation-model/{model}"),
+        ("bedrock:InvokeModelWithResponseStream", f"foundation-model/{model}"),
+        ("bedrock:CallWithBearerToken", "*"),
+    }
+    assert "bedrock" not in {policy["PolicyName"] for policy in properties("QueryRole")["Policies"]}
 
 
 def test_the_program_that_streams_is_shipped_and_started_by_the_wrapper() -> None:
@@ -181,16 +151,18 @@ def test_the_program_that_streams_is_shipped_and_started_by_the_wrapper() -> Non
     assert "$LAMBDA_TASK_ROOT/runtime/__main__.py" in wrapper.read_text(encoding="utf-8")
 
 
-def test_api_key_is_in_a_usage_plan_with_throttle_and_quota(deploy: Any) -> None:
+def test_api_key_is_in_a_usage_plan_with_throttle_and_quota_and_the_page_has_limits_of_its_own(deploy: Any) -> None:
     resources = deploy(ThrottleRate=3, ThrottleBurst=5, MonthlyQuota=70)["Resources"]
-
     plan = resources["ApiUsagePlan"]["Properties"]
-
     assert plan["Throttle"] == {"RateLimit": 3, "BurstLimit": 5}
     assert plan["Quota"] == {"Limit": 70, "Period": "MONTH"}
     assert plan["ApiStages"] == [{"ApiId": "Api", "Stage": "ApiprodStage"}]
-    assert resources["ApiUsagePlanKey"]["Properties"]["UsagePlanId"] == "ApiUsagePlan"
-    assert resources["ApiUsagePlanKey"]["Properties"]["KeyId"] == "ApiKey"
+    plan_key = resources["ApiUsagePlanKey"]["Properties"]
+    assert (plan_key["UsagePlanId"], plan_key["KeyId"]) == ("ApiUsagePlan", "ApiKey")
+    assert resources["ApiprodStage"]["Properties"]["MethodSettings"] == [
+        {"ResourcePath": path, "HttpMethod": method, "ThrottlingRateLimit": rate, "ThrottlingBurstLimit": 200}
+        for path, method, rate in (("/*", "*", 3), ("/", "GET", 5), ("/~1docs", "GET", 5))
+    ]
 
 
 NEW_ACCOUNT = 10
@@ -199,25 +171,24 @@ SLOW_ANSWER_S = 2.5
 """With an LLM: what docs/cost.md reckons with for the middle one of the profiles."""
 
 
-def test_default_throttle_fits_an_account_of_ten_concurrent_executions(deploy: Any) -> None:
-    throttle = deploy()["Resources"]["ApiUsagePlan"]["Properties"]["Throttle"]
-
+def test_default_throttle_fits_an_account_of_ten_concurrent_executions(properties: Any) -> None:
+    throttle = properties("ApiUsagePlan")["Throttle"]
     # A token bucket admits its burst and then its rate: so many answers are under way at once at most.
     assert throttle["BurstLimit"] + throttle["RateLimit"] * SLOW_ANSWER_S <= NEW_ACCOUNT
 
 
-def test_gateway_errors_have_the_shape_of_the_handlers_errors(deploy: Any) -> None:
-    told = deploy()["Resources"]["Api"]["Properties"]["Body"]["x-amazon-apigateway-gateway-responses"]
+def test_gateway_errors_have_the_shape_of_the_handlers_errors_and_are_documented(properties: Any) -> None:
+    told = properties("Api")["Body"]["x-amazon-apigateway-gateway-responses"]
 
     seen = {}
     for kind, response in told.items():
-        body = json.loads(
-            response["responseTemplates"]["application/json"].replace("$context.error.messageString", '"M"')
-        )
+        template = response["responseTemplates"]["application/json"]
+        body = json.loads(template.replace("$context.error.messageString", '"M"'))
         assert body.keys() == {"error", "code"}
         assert body["error"]
-        assert response["responseParameters"]["gatewayresponse.header.X-Content-Type-Options"] == "'nosniff'"
-        assert response["responseParameters"]["gatewayresponse.header.Cache-Control"] == "'no-store'"
+        headers = response["responseParameters"]
+        assert headers["gatewayresponse.header.X-Content-Type-Options"] == "'nosniff'"
+        assert headers["gatewayresponse.header.Cache-Control"] == "'no-store'"
         seen[kind] = (response.get("statusCode"), body["code"])
     assert seen == {
         "DEFAULT_4XX": (None, "bad_request"),
@@ -232,19 +203,10 @@ def test_gateway_errors_have_the_shape_of_the_handlers_errors(deploy: Any) -> No
         "THROTTLED": ("429", "too_many_requests"),
         "QUOTA_EXCEEDED": ("429", "too_many_requests"),
     }
-
-
-def test_what_the_gateway_says_by_itself_is_documented(deploy: Any) -> None:
-    told = deploy()["Resources"]["Api"]["Properties"]["Body"]["x-amazon-apigateway-gateway-responses"]
-    codes = {
-        re.findall(r'"code":"(\w+)"', response["responseTemplates"]["application/json"])[0]
-        for response in told.values()
-    }
-
-    rows = re.findall(r"^\| [^|]*\d[^|]* \| `(\w+)` \|", DEPLOYING, re.MULTILINE)
-
     # The handler's own have the same codes and statuses; unauthorized needs an authorizer.
-    assert set(rows) == codes - {"body_too_large", "unsupported_media_type", "unauthorized"}
+    rows = set(re.findall(r"^\| [^|]*\d[^|]* \| `(\w+)` \|", DEPLOYING, re.MULTILINE))
+    own = {"body_too_large", "unsupported_media_type", "unauthorized"}
+    assert rows == {code for _, code in seen.values()} - own
 
 
 # --- the index's source
@@ -256,22 +218,21 @@ EFS_ACTIONS = {("elasticfilesystem:ClientMount", "IndexFileSystem.Arn")}
 TRACES = {("xray:PutTraceSegments", "*"), ("xray:PutTelemetryRecords", "*")}
 
 
-def test_index_in_a_layer_has_snapstart_and_no_network(deploy: Any) -> None:
+def test_index_in_a_layer_has_snapstart_unless_it_is_off_and_no_network(deploy: Any, properties: Any) -> None:
     resources = deploy()["Resources"]
-
     function = resources["QueryFunction"]["Properties"]
 
     assert function["SnapStart"] == {"ApplyOn": "PublishedVersions"}
+    assert properties("QueryFunction", SnapStart="off")["SnapStart"] == {"ApplyOn": "None"}
     assert function["EphemeralStorage"] == {"Size": 512}
     assert function["Environment"]["Variables"]["INDEX_URI"] == "/opt/index"
     assert function.keys().isdisjoint({"VpcConfig", "FileSystemConfigs"})
     assert not [name for name, item in resources.items() if re.match("AWS::(EFS|EC2)::", item["Type"])]
-    assert not [action for action, _ in allowed_actions(resources["QueryRole"]["Properties"]) if "ec2:" in action]
+    assert not [action for action, _ in rights(resources["QueryRole"]["Properties"]) if "ec2:" in action]
 
 
 def test_index_on_efs_has_a_file_system_in_the_vpc_and_no_snapstart(deploy: Any) -> None:
     resources = deploy(**EFS, EfsPath="october", EfsTmpSize=4096)["Resources"]
-
     function = resources["QueryFunction"]["Properties"]
 
     # None said, and not the property left out: that leaves a function as it was.
@@ -279,31 +240,18 @@ def test_index_on_efs_has_a_file_system_in_the_vpc_and_no_snapstart(deploy: Any)
     assert function["EphemeralStorage"] == {"Size": 4096}
     assert function["Environment"]["Variables"]["INDEX_URI"] == "/mnt/index/october"
     assert function["FileSystemConfigs"] == [{"Arn": "IndexReader.Arn", "LocalMountPath": "/mnt/index"}]
-    assert function["VpcConfig"] == {
-        "SubnetIds": [EFS["SubnetA"], EFS["SubnetB"]],
-        "SecurityGroupIds": ["FunctionGroup.GroupId", "IndexClientGroup.GroupId"],
-    }
-    assert [target["SubnetId"] for target in of_type(resources, "AWS::EFS::MountTarget").values()] == [
-        EFS["SubnetA"],
-        EFS["SubnetB"],
-    ]
-
-
-def test_snapstart_can_be_switched_off(deploy: Any) -> None:
-    assert deploy(SnapStart="off")["Resources"]["QueryFunction"]["Properties"]["SnapStart"] == {"ApplyOn": "None"}
+    groups = ["FunctionGroup.GroupId", "IndexClientGroup.GroupId"]
+    assert function["VpcConfig"] == {"SubnetIds": SUBNETS, "SecurityGroupIds": groups}
+    assert [target["SubnetId"] for target in of_type(resources, "AWS::EFS::MountTarget").values()] == SUBNETS
 
 
 def test_index_in_a_layer_can_stand_in_a_network_too(deploy: Any) -> None:
     resources = deploy(**NETWORK)["Resources"]
-
     function = resources["QueryFunction"]["Properties"]
 
     assert function["SnapStart"] == {"ApplyOn": "PublishedVersions"}
     assert "FileSystemConfigs" not in function
-    assert function["VpcConfig"] == {
-        "SubnetIds": [NETWORK["SubnetA"], NETWORK["SubnetB"]],
-        "SecurityGroupIds": ["FunctionGroup.GroupId"],
-    }
+    assert function["VpcConfig"] == {"SubnetIds": SUBNETS, "SecurityGroupIds": ["FunctionGroup.GroupId"]}
     [(name, group)] = of_type(resources, "AWS::EC2::SecurityGroup").items()
     assert (name, group["VpcId"]) == ("FunctionGroup", NETWORK["VpcId"])
     assert [(rule["IpProtocol"], rule["CidrIp"]) for rule in group["SecurityGroupEgress"]] == [("-1", "0.0.0.0/0")]
@@ -314,21 +262,21 @@ CHROMA = "chroma://chroma.rag.internal:8000/default_tenant/default_database?vers
 CLOUD = "https://api.trychroma.com/0e3f/handbook?version=abc123def456"
 
 
-def test_index_on_a_server_keeps_snapshots_and_the_layer_and_is_let_in_by_the_named_group(deploy: Any) -> None:
+def test_index_on_a_server_keeps_snapshots_and_the_layer_and_is_let_in_by_the_named_group(
+    deploy: Any, properties: Any
+) -> None:
     resources = deploy(**NETWORK, IndexUri=CHROMA, IndexSecurityGroup="sg-01234567")["Resources"]
-
     function = resources["QueryFunction"]["Properties"]
 
     assert function["Environment"]["Variables"]["INDEX_URI"] == CHROMA
     assert function["SnapStart"] == {"ApplyOn": "PublishedVersions"}
-    assert function["Layers"] == deploy()["Resources"]["QueryFunction"]["Properties"]["Layers"]
+    assert function["Layers"] == properties("QueryFunction")["Layers"]
     assert function["VpcConfig"]["SecurityGroupIds"] == ["FunctionGroup.GroupId", "sg-01234567"]
     assert not of_type(resources, "AWS::EFS::FileSystem")
 
 
-def test_index_in_the_cloud_needs_no_network(deploy: Any) -> None:
-    function = deploy(IndexUri=CLOUD, IndexSecretName="rag/chroma")["Resources"]["QueryFunction"]["Properties"]
-
+def test_index_in_the_cloud_needs_no_network(properties: Any) -> None:
+    function = properties("QueryFunction", IndexUri=CLOUD, IndexSecretName="rag/chroma")
     assert function["Environment"]["Variables"]["INDEX_URI"] == CLOUD
     assert "VpcConfig" not in function
 
@@ -370,7 +318,6 @@ def test_what_does_not_go_with_a_server_is_refused(
     raw: dict[str, Any], parameters: dict[str, str], about: str | None
 ) -> None:
     refusals = Stack(raw, parameters).refusals()
-
     assert [text.startswith(about or "") for text in refusals] == [True] * bool(about)
 
 
@@ -389,27 +336,15 @@ def test_access_logs_wait_for_the_account_s_role(deploy: Any, raw: dict[str, Any
     assert deploy(AccessLogs="on")["Resources"]["ApiLogGroup"]["Metadata"] == {"After": []}
 
 
-def test_old_versions_of_the_function_are_deleted_with_their_snapshots(raw: dict[str, Any]) -> None:
-    kinds = ("AWS::Lambda::Function", "AWS::Lambda::Version", "AWS::Lambda::Alias")
-    kept = {
-        item["Type"]: (item["DeletionPolicy"], item["UpdateReplacePolicy"])
-        for name, item in raw["Resources"].items()
-        if item["Type"] in kinds and name != "Authorizer"
-    }
-
-    assert kept == dict.fromkeys(kinds, ("Delete", "Delete"))
-
-
 def test_function_may_read_but_not_own_the_index_on_efs(deploy: Any) -> None:
     points = of_type(deploy(**EFS)["Resources"], "AWS::EFS::AccessPoint")
-
     folder = points["IndexReader"]["RootDirectory"]
+    reader, owner = points["IndexReader"]["PosixUser"], folder["CreationInfo"]
 
     assert points["IndexWriter"]["RootDirectory"] == folder
-    assert folder["CreationInfo"]["Permissions"] == "0755"
-    assert points["IndexWriter"]["PosixUser"]["Uid"] == folder["CreationInfo"]["OwnerUid"]
-    assert points["IndexReader"]["PosixUser"]["Uid"] != folder["CreationInfo"]["OwnerUid"]
-    assert points["IndexReader"]["PosixUser"]["Gid"] != folder["CreationInfo"]["OwnerGid"]
+    assert owner["Permissions"] == "0755"
+    assert points["IndexWriter"]["PosixUser"]["Uid"] == owner["OwnerUid"] != reader["Uid"]
+    assert reader["Gid"] != owner["OwnerGid"]
 
 
 def test_the_index_is_mounted_with_tls_and_an_access_point_and_written_by_who_has_the_policy(deploy: Any) -> None:
@@ -434,35 +369,30 @@ def test_the_index_is_mounted_with_tls_and_an_access_point_and_written_by_who_ha
 # --- the table
 
 
-def test_table_has_the_keys_and_the_expiry_of_the_code(deploy: Any, program: dict[str, Any]) -> None:
-    table = deploy()["Resources"]["Table"]["Properties"]
-
+def test_table_has_the_keys_and_the_expiry_of_the_code_and_can_be_restored(
+    deploy: Any, program: dict[str, Any]
+) -> None:
+    resource = deploy()["Resources"]["Table"]
+    table, written = resource["Properties"], program["table_item"]
     keys = [(key["AttributeName"], key["KeyType"]) for key in table["KeySchema"]]
     expiry = table["TimeToLiveSpecification"]
 
     assert keys == [("pk", "HASH"), ("sk", "RANGE")]
     assert expiry == {"AttributeName": "expiresAt", "Enabled": True}
     types = {item["AttributeName"]: item["AttributeType"] for item in table["AttributeDefinitions"]}
-    written = program["table_item"]
     assert types == {name: next(iter(written[name])) for name, _ in keys}
     assert written.keys() == {*types, expiry["AttributeName"]}
     assert written[expiry["AttributeName"]].keys() == {"N"}, "TTL reads numbers only"
-
-
-def test_table_is_billed_by_use_and_can_be_restored(deploy: Any) -> None:
-    table = deploy()["Resources"]["Table"]
-
-    assert table["Properties"]["BillingMode"] == "PAY_PER_REQUEST"
-    assert table["Properties"]["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
+    assert table["BillingMode"] == "PAY_PER_REQUEST"
+    assert table["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
     # A fixed name would make two stacks collide, and what replaces a table would have no name to take.
-    assert "TableName" not in table["Properties"]
-    assert (table["DeletionPolicy"], table["UpdateReplacePolicy"]) == ("Delete", "Delete")
+    assert "TableName" not in table
+    assert (resource["DeletionPolicy"], resource["UpdateReplacePolicy"]) == ("Delete", "Delete")
 
 
 @pytest.mark.parametrize(("store", "name"), [("dynamodb", "Table"), ("none", "")])
 def test_function_knows_the_table_there_is(deploy: Any, store: str, name: str) -> None:
     stack = deploy(Store=store)
-
     assert stack["Resources"]["QueryFunction"]["Properties"]["Environment"]["Variables"]["TABLE_NAME"] == name
     assert list(of_type(stack["Resources"], "AWS::DynamoDB::Table")) == ([name] if name else [])
     assert ("TableName" in stack["Outputs"]) is bool(name)
@@ -472,7 +402,7 @@ def test_function_knows_the_table_there_is(deploy: Any, store: str, name: str) -
 
 
 @pytest.mark.parametrize(
-    ("parameters", "rights"),
+    ("parameters", "chosen"),
     [
         ({}, set()),
         ({"Tracing": "Active"}, TRACES),
@@ -482,19 +412,17 @@ def test_function_knows_the_table_there_is(deploy: Any, store: str, name: str) -
     ids=["nothing", "traces", "network", "efs"],
 )
 def test_role_may_log_and_do_what_was_chosen_and_no_more(
-    deploy: Any, program: dict[str, Any], parameters: dict[str, str], rights: set[tuple[str, str]]
+    properties: Any, program: dict[str, Any], parameters: dict[str, str], chosen: set[tuple[str, str]]
 ) -> None:
-    chosen = {"Tracing": "PassThrough", **parameters}
-    bare = deploy(Store="none", **chosen)["Resources"]["QueryRole"]["Properties"]
-    role = deploy(**chosen)["Resources"]["QueryRole"]["Properties"]
+    given = {"Tracing": "PassThrough", **parameters}
+    role = properties("QueryRole", **given)
+    table = {(action, "Table.Arn") for action in program["table_actions"]}
 
-    assert len(program["table_actions"]) > 3
-    assert allowed_actions(bare) == LOGS | rights
-    assert allowed_actions(role) == LOGS | rights | table_actions(program)
-    denied = [
-        line for policy in role["Policies"] for line in policy["PolicyDocument"]["Statement"] if "Deny" in line.values()
-    ]
-    assert len(denied) == (rights >= NETWORK_ACTIONS)
+    assert len(table) > 3
+    assert rights(properties("QueryRole", Store="none", **given)) == LOGS | chosen
+    assert rights(role) == LOGS | chosen | table
+    denied = statements(role, "Deny")
+    assert len(denied) == (chosen >= NETWORK_ACTIONS)
     for line in denied:  # Lambda itself makes the interfaces; the code that runs in a function may not
         assert {(action, "*") for action in line["Action"]} >= NETWORK_ACTIONS
         functions = "arn:aws:lambda:eu-central-1:123456789012:function:*"
@@ -507,27 +435,19 @@ def test_role_reads_the_named_secrets_alone(deploy: Any, named: tuple[str, ...])
     secrets = {f"{name}SecretName": f"rag/{name}" for name in named}
     resources = deploy(**secrets, Store="none", Tracing="PassThrough")["Resources"]
 
-    rights = {("secretsmanager:GetSecretValue", SECRET.format(name)) for name in secrets.values()}
-    assert allowed_actions(resources["QueryRole"]["Properties"]) == LOGS | rights
+    reads = {("secretsmanager:GetSecretValue", SECRET.format(name)) for name in secrets.values()}
+    assert rights(resources["QueryRole"]["Properties"]) == LOGS | reads
     variables = resources["QueryFunction"]["Properties"]["Environment"]["Variables"]
     told = {variables[f"{whose}_SECRET_NAME"] for whose in ("LLM", "EMBED", "INDEX")}
     assert told - {""} == set(secrets.values())
     assert not [name for name in variables if name.endswith(("_API_KEY", "_TOKEN"))]
 
 
-BOUNDARY = "arn:aws:iam::123456789012:policy/teams"
-
-
 def test_every_role_has_the_boundary_and_the_path_where_they_are_given(deploy: Any) -> None:
-    roles = of_type(
-        deploy(PermissionsBoundary=BOUNDARY, RolePath="/teams/rag/", AccessLogs="setup")["Resources"], "AWS::IAM::Role"
-    )
-
-    assert {name: (role["PermissionsBoundary"], role["Path"]) for name, role in roles.items()} == {
-        "QueryRole": (BOUNDARY, "/teams/rag/"),
-        "AuthorizerRole": (BOUNDARY, "/teams/rag/"),
-        "ApiLogsRole": (BOUNDARY, "/teams/rag/"),
-    }
+    given = {"PermissionsBoundary": BOUNDARY, "RolePath": "/teams/rag/", "AccessLogs": "setup"}
+    roles = of_type(deploy(**given)["Resources"], "AWS::IAM::Role")
+    limits = {name: (role["PermissionsBoundary"], role["Path"]) for name, role in roles.items()}
+    assert limits == dict.fromkeys(("QueryRole", "AuthorizerRole", "ApiLogsRole"), (BOUNDARY, "/teams/rag/"))
     for role in of_type(deploy()["Resources"], "AWS::IAM::Role").values():
         assert "PermissionsBoundary" not in role
         assert role["Path"] == "/"
@@ -536,22 +456,12 @@ def test_every_role_has_the_boundary_and_the_path_where_they_are_given(deploy: A
 # --- a key of one's own
 
 
-KEY = "arn:aws:kms:eu-central-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab"
-
-
 def test_key_encrypts_the_table_the_logs_and_the_function_where_it_is_given(deploy: Any) -> None:
     resources = deploy(KmsKeyArn=KEY, AccessLogs="on")["Resources"]
-
-    assert resources["Table"]["Properties"]["SSESpecification"] == {
-        "SSEEnabled": True,
-        "SSEType": "KMS",
-        "KMSMasterKeyId": KEY,
-    }
-    assert {name: group["KmsKeyId"] for name, group in of_type(resources, "AWS::Logs::LogGroup").items()} == {
-        "QueryLogGroup": KEY,
-        "AuthorizerLogGroup": KEY,
-        "ApiLogGroup": KEY,
-    }
+    encrypted = {"SSEEnabled": True, "SSEType": "KMS", "KMSMasterKeyId": KEY}
+    assert resources["Table"]["Properties"]["SSESpecification"] == encrypted
+    groups = {name: group["KmsKeyId"] for name, group in of_type(resources, "AWS::Logs::LogGroup").items()}
+    assert groups == dict.fromkeys(LOG_GROUPS, KEY)
     assert resources["QueryFunction"]["Properties"]["KmsKeyArn"] == KEY
 
     resources = deploy()["Resources"]
@@ -561,36 +471,39 @@ def test_key_encrypts_the_table_the_logs_and_the_function_where_it_is_given(depl
 
 
 @pytest.mark.parametrize("store", ["dynamodb", "none"])
-def test_role_decrypts_its_environment_and_uses_the_key_for_the_table(deploy: Any, store: str) -> None:
-    role = deploy(KmsKeyArn=KEY, Store=store)["Resources"]["QueryRole"]["Properties"]
-
-    [policy] = [policy for policy in role["Policies"] if policy["PolicyName"] == "key"]
+def test_role_decrypts_its_environment_and_uses_the_key_for_the_table(properties: Any, store: str) -> None:
+    role = properties("QueryRole", KmsKeyArn=KEY, Store=store)
+    lines = statements({"Policies": [policy for policy in role["Policies"] if policy["PolicyName"] == "key"]})
     told = {
-        (statement["Condition"]["StringEquals"]["kms:ViaService"] if "Condition" in statement else "any"): set(
-            [statement["Action"]] if isinstance(statement["Action"], str) else statement["Action"]
-        )
-        for statement in policy["PolicyDocument"]["Statement"]
+        line["Condition"]["StringEquals"]["kms:ViaService"] if "Condition" in line else "any": set(line["Action"])
+        for line in lines
     }
 
-    assert {statement["Resource"] for statement in policy["PolicyDocument"]["Statement"]} == {KEY}
+    assert {line["Resource"] for line in lines} == {KEY}
     table = {
         *("kms:CreateGrant", "kms:Decrypt", "kms:DescribeKey", "kms:Encrypt"),
         *("kms:GenerateDataKey*", "kms:ReEncrypt*"),
     }
-    assert told == {"any": {"kms:Decrypt"}} | (
-        {"dynamodb.eu-central-1.amazonaws.com": table} if store == "dynamodb" else {}
-    )
+    of_table = {"dynamodb.eu-central-1.amazonaws.com": table} if store == "dynamodb" else {}
+    assert told == {"any": {"kms:Decrypt"}, **of_table}
 
 
 # --- logs
 
 
-def test_logs_are_kept_for_as_long_as_asked(deploy: Any) -> None:
-    groups = of_type(deploy(LogRetentionDays=7, AccessLogs="on")["Resources"], "AWS::Logs::LogGroup")
+LOG_GROUPS = ("QueryLogGroup", "AuthorizerLogGroup", "ApiLogGroup")
 
-    assert {name: group["RetentionInDays"] for name, group in groups.items()} == dict.fromkeys(
-        ("QueryLogGroup", "AuthorizerLogGroup", "ApiLogGroup"), 7
-    )
+
+def test_logs_are_kept_for_as_long_as_asked_in_json_with_the_report_that_the_filters_read(deploy: Any) -> None:
+    resources = deploy(LogRetentionDays=7, AccessLogs="on")["Resources"]
+    groups = of_type(resources, "AWS::Logs::LogGroup")
+    assert {name: group["RetentionInDays"] for name, group in groups.items()} == dict.fromkeys(LOG_GROUPS, 7)
+    assert resources["QueryFunction"]["Properties"]["LoggingConfig"] == {
+        "LogGroup": "QueryLogGroup",
+        "LogFormat": "JSON",
+        "ApplicationLogLevel": "INFO",
+        "SystemLogLevel": "INFO",
+    }
 
 
 @pytest.mark.parametrize(
@@ -598,7 +511,6 @@ def test_logs_are_kept_for_as_long_as_asked(deploy: Any) -> None:
 )
 def test_access_logs(deploy: Any, choice: str, logs: bool, sets_account: bool) -> None:
     resources = deploy(AccessLogs=choice)["Resources"]
-
     stage = resources["ApiprodStage"]["Properties"]
 
     assert ("AccessLogSetting" in stage) is logs
@@ -609,50 +521,29 @@ def test_access_logs(deploy: Any, choice: str, logs: bool, sets_account: bool) -
         assert not [value for value in line.values() if "sourceIp" in value or "userAgent" in value]
 
 
-def test_function_logs_json_with_the_report_that_the_filters_read(deploy: Any) -> None:
-    resources = deploy()["Resources"]
-
-    assert resources["QueryFunction"]["Properties"]["LoggingConfig"] == {
-        "LogGroup": "QueryLogGroup",
-        "LogFormat": "JSON",
-        "ApplicationLogLevel": "INFO",
-        "SystemLogLevel": "INFO",
-    }
-
-
 @pytest.mark.parametrize(("tracing", "traced"), [("Active", True), ("PassThrough", False)])
-def test_tracing_is_on_or_off_everywhere(deploy: Any, tracing: str, traced: bool) -> None:
-    resources = deploy(Tracing=tracing)["Resources"]
-
-    function = resources["QueryFunction"]["Properties"]
-
-    assert function.get("TracingConfig", {}).get("Mode") == tracing
-    assert resources["ApiprodStage"]["Properties"]["TracingEnabled"] is traced
+def test_tracing_is_on_or_off_everywhere(properties: Any, tracing: str, traced: bool) -> None:
+    assert properties("QueryFunction", Tracing=tracing).get("TracingConfig", {}).get("Mode") == tracing
+    assert properties("ApiprodStage", Tracing=tracing)["TracingEnabled"] is traced
 
 
 # --- a service that nobody asks
 
 
-def test_schedule_calls_the_alias_twice_in_the_fortnight_after_which_a_snapshot_is_gone(
+def test_schedule_calls_the_alias_twice_in_the_fortnight_after_which_a_snapshot_is_gone_unless_it_is_off(
     deploy: Any, program: dict[str, Any]
 ) -> None:
     resources = deploy()["Resources"]
-
     [rule] = of_type(resources, "AWS::Events::Rule").values()
     permission = resources["KeepReadyPermission"]["Properties"]
 
     assert (rule["ScheduleExpression"], rule["State"]) == ("rate(5 days)", "ENABLED")
     assert [target["Arn"] for target in rule["Targets"]] == ["QueryFunctionAliaslive"]
     assert permission["FunctionName"] == "QueryFunctionAliaslive"
-    assert permission["Principal"] == "events.amazonaws.com"
-    assert permission["SourceArn"] == "KeepReadyRule.Arn"
+    assert (permission["Principal"], permission["SourceArn"]) == ("events.amazonaws.com", "KeepReadyRule.Arn")
     # What the schedule sends is a question's event: here, without an index, it gets as far as one does.
     assert program["answers"]["keep_ready"] == program["answers"]["query"] == [503, "index_not_ready"]
-
-
-def test_nothing_is_called_where_that_is_off(deploy: Any) -> None:
     resources = deploy(KeepReady="off")["Resources"]
-
     assert not of_type(resources, "AWS::Events::Rule")
     assert "KeepReadyPermission" not in resources
 
@@ -668,9 +559,8 @@ def test_published_versions_lie_in_a_bucket_of_the_stack_s_own_that_outlives_it(
     assert told["VersioningConfiguration"] == {"Status": "Enabled"}
     assert set(told["PublicAccessBlockConfiguration"].values()) == {True}
     assert encryption(told) == {"SSEAlgorithm": "AES256"}
-    key = "arn:aws:kms:eu-central-1:123456789012:key/1"
-    own = deploy(KmsKeyArn=key)["Resources"]["IndexBucket"]["Properties"]
-    assert encryption(own) == {"SSEAlgorithm": "aws:kms", "KMSMasterKeyID": key}
+    own = deploy(KmsKeyArn=KEY)["Resources"]["IndexBucket"]["Properties"]
+    assert encryption(own) == {"SSEAlgorithm": "aws:kms", "KMSMasterKeyID": KEY}
     [rule] = told["LifecycleConfiguration"]["Rules"]
     assert rule["NoncurrentVersionExpiration"] == {"NoncurrentDays": 30}
     [deny] = template["Resources"]["IndexBucketPolicy"]["Properties"]["PolicyDocument"]["Statement"]
@@ -701,14 +591,9 @@ def test_a_release_is_packaged_with_the_saved_configuration() -> None:
 
 def test_samconfig_names_the_source_template_for_build_and_validate_only() -> None:
     # Under [default.global] deploy and local would take the template that was not built.
-    environments = samconfig()
-
-    named = {
-        command: table["parameters"]["template_file"]
-        for command, table in environments.items()
-        if "template_file" in table["parameters"]
-    }
+    commands = {name: table["parameters"] for name, table in samconfig().items()}
+    named = {name: given["template_file"] for name, given in commands.items() if "template_file" in given}
 
     assert named == {"build": "infra/template.yaml", "validate": "infra/template.yaml"}
-    assert environments["build"]["parameters"]["build_in_source"] is True
-    assert not [command for command, table in environments.items() if table["parameters"].get("cached")]
+    assert commands["build"]["build_in_source"] is True
+    assert not [name for name, given in commands.items() if given.get("cached")]

@@ -14,42 +14,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cloudformation import Stack, Template, lint, sam_python
+from cloudformation import BOUNDARY, EFS, KEY, NETWORK, TOPIC, Stack, Template, lint, sam_python
 from faults.drawing import NIGHTLY, by_night, rng
 
 pytestmark = [pytest.mark.build, pytest.mark.sampled]
 
 HERE = Path(__file__).parent
 
-NETWORK = {"VpcId": "vpc-01234567", "SubnetA": "subnet-01234567", "SubnetB": "subnet-12345678"}
-EFS = {"IndexSource": "efs", **NETWORK}
 SERVER = {"IndexUri": "chroma://chroma.rag.internal:8000/t/d?version=0123456789ab", **NETWORK}
 MODES = {"layer": {}, "layer in a VPC": NETWORK, "efs": EFS, "server": SERVER}
 
 OTHER_VALUES = (
-    *(
-        "https://app.example",
-        "0.5",
-        "7",
-        "600",
-        "2000",
-        "https://llm.example/v1",
-        "another-one",
-        "1234567890",
-        "/teams/rag/",
-        "waypoint",
-    ),
-    *(
-        "vpc-76543210",
-        "index/0123456789ab.zip",
-        "https://api.trychroma.com/t/d?version=0123456789ab",
-        "sg-76543210",
-        "subnet-76543210",
-        "someone@example.org",
-        "arn:aws:kms:eu-central-1:123456789012:key/1",
-        "arn:aws:iam::123456789012:policy/p",
-    ),
-    "#7a1f5c",
+    *("https://app.example", "0.5", "7", "600", "2000", "https://llm.example/v1", "another-one", "1234567890"),
+    *("/teams/rag/", "waypoint", "vpc-76543210", "subnet-76543210", "sg-76543210", "index/0123456789ab.zip"),
+    *("https://api.trychroma.com/t/d?version=0123456789ab", "someone@example.org", "#7a1f5c", KEY, BOUNDARY),
 )
 """For every pattern there is one that fits."""
 
@@ -198,23 +176,22 @@ def test_a_changed_definition_is_deployed_to_the_stage_and_an_unchanged_stack_is
     assert again == raw
     assert deployment_id(streaming) != deployment_id(raw)
     # And no parameter but those whose values SAM puts into its hash changes what is deployed.
-    bodies = [Stack(raw, given).section("Resources")["Api"]["Properties"]["Body"] for _, _, given in changes(raw)]
-    plain, on = (
-        Stack(raw, {"Streaming": mode}).section("Resources")["Api"]["Properties"]["Body"] for mode in ("off", "on")
-    )
-    assert all(body in (plain, on) for body in bodies)
+    given = [{"Streaming": "off"}, {"Streaming": "on"}, *(parameters for _, _, parameters in changes(raw))]
+    plain, on, *others = [Stack(raw, each).section("Resources")["Api"]["Properties"]["Body"] for each in given]
+    assert all(body in (plain, on) for body in others)
     assert deployment_id(other) == deployment_id(raw)
 
 
 def test_alias_points_at_the_new_version_and_old_ones_are_deleted(raw: dict[str, Any]) -> None:
     resources = raw["Resources"]
-    version = resources[version_id(raw)]
-
     alias = resources["QueryFunctionAliaslive"]["Properties"]
 
     assert alias["Name"] == "live"
     assert alias["FunctionVersion"] == {"Fn::GetAtt": [version_id(raw), "Version"]}
-    assert version["DeletionPolicy"] == "Delete"
+    # The function itself too, and all with their snapshots; none is kept when another takes its place
+    function = {f"AWS::Lambda::{kind}" for kind in ("Function", "Version", "Alias")}
+    own = [item for name, item in resources.items() if item["Type"] in function and name != "Authorizer"]
+    assert [(item["DeletionPolicy"], item["UpdateReplacePolicy"]) for item in own] == [("Delete", "Delete")] * 3
     layers = [item for item in resources.values() if item["Type"] == "AWS::Lambda::LayerVersion"]
     assert [layer["DeletionPolicy"] for layer in layers] == ["Delete"] * 3
 
@@ -225,8 +202,7 @@ def test_alias_points_at_the_new_version_and_old_ones_are_deleted(raw: dict[str,
 BEDROCK = {"LlmModel": "openai.gpt-oss-20b-1:0", "LlmSecretName": ""}
 SAMPLES = (
     *("index/0123456789ab.zip", "chroma://chroma.rag.internal:8000/t/d?version=0123456789ab", "sg-01234567"),
-    *("rag/key", "vpc-01234567", "someone@example.org", "100", "arn:aws:sns:eu-central-1:123456789012:ops"),
-    *("arn:aws:kms:eu-central-1:123456789012:key/1-2", "arn:aws:iam::123456789012:policy/p"),
+    *("rag/key", "vpc-01234567", "someone@example.org", "100", TOPIC, KEY, BOUNDARY),
 )
 """For every parameter that a condition asks whether it is empty, there is one that fits."""
 DRAWN = 1_000
