@@ -30,10 +30,9 @@ def scores(answerable: list[float], unanswerable: list[float], background: list[
     return LabelledScores(np.array(answerable), np.array(unanswerable), np.array(background or [0.0]))
 
 
-@pytest.mark.parametrize(("count", "place"), [(19, 1), (38, 1), (39, 2), (49, 2), (99, 5), (200, 10)])
+@pytest.mark.parametrize(("count", "place"), [(19, 1), (38, 1), (39, 2), (200, 10)])
 def test_the_place_is_the_last_that_keeps_five_per_cent(count: int, place: int) -> None:
     found = ConformalBound.from_count(count)
-
     assert found == ConformalBound(place, count)
     assert found.mean <= 0.05 < (place + 1) / (count + 1)
     assert MIN_QUESTIONS == 19
@@ -110,15 +109,11 @@ def test_few_labels_change_little_and_none_nothing() -> None:
 
 def test_a_confidence_that_tells_nothing_is_flat_and_never_upside_down() -> None:
     log_odds = np.linspace(-3, 3, 400)
-
-    slope, _ = fit_odds(log_odds, (log_odds < 0).astype(float))
-
-    assert slope == 0
+    assert fit_odds(log_odds, (log_odds < 0).astype(float))[0] == 0
 
 
 def test_quality_by_hand() -> None:
     found = measure_chances(np.array([0.9, 0.9, 0.3, 0.3]), np.array([1.0, 0.0, 0.0, 1.0]))
-
     assert found.ece == pytest.approx((2 * 0.4 + 2 * 0.2) / 4)
     assert found.auroc == 0.5
     assert found.log_loss == pytest.approx(-np.mean(np.log([0.9, 0.1, 0.7, 0.3])))

@@ -11,20 +11,23 @@ from evaluate.question_files import LabelledQuestion, UnusableFile, read_qrels, 
 from knowledge.model.values import Chunk
 
 
-def test_queries_are_read_in_order_and_blank_lines_left_out(tmp_path: Path) -> None:
-    path = tmp_path / "q.jsonl"
-    path.write_text('{"_id": 7, "text": "na\\u00efve"}\n\n{"_id": "b", "text": "two", "metadata": {}}\n')
+def write(folder: Path, text: str) -> Path:
+    path = folder / "file"
+    path.write_text(text, encoding="utf-8")
+    return path
 
+
+def test_queries_are_read_in_order_and_blank_lines_left_out(tmp_path: Path) -> None:
+    path = write(tmp_path, '{"_id": 7, "text": "na\\u00efve"}\n\n{"_id": "b", "text": "two", "metadata": {}}\n')
     assert read_queries(path) == [("7", "naïve"), ("b", "two")]
 
 
-@pytest.mark.parametrize("line", ["nonsense", "[]", '{"_id": "a"}', '{"_id": "a\\tb", "text": "c"}'])
+@pytest.mark.parametrize(
+    "line", ["nonsense", "[]", '{"_id": "a"}', '{"_id": "a", "text": 5}', '{"_id": "a\\tb", "text": "c"}']
+)
 def test_a_line_that_is_no_query_is_named(tmp_path: Path, line: str) -> None:
-    path = tmp_path / "q.jsonl"
-    path.write_text('{"_id": "a", "text": "b"}\n' + line)
-
     with pytest.raises(UnusableFile, match=r"line 2: not a query"):
-        read_queries(path)
+        read_queries(write(tmp_path, '{"_id": "a", "text": "b"}\n' + line))
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
@@ -32,70 +35,39 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
         read_queries(tmp_path / "nowhere.jsonl")
 
 
-def test_judgements_are_read_by_query_with_or_without_a_header(tmp_path: Path) -> None:
-    path = tmp_path / "qrels.tsv"
-    path.write_text("query-id\tcorpus-id\tscore\r\nq1\td1\t1\nq1\td2\t0\n\nq2\td1\t2\n")
-
-    assert read_qrels(path) == {"q1": {"d1": 1, "d2": 0}, "q2": {"d1": 2}}
-    path.write_text("q1\td1\t1\n")
-    assert read_qrels(path) == {"q1": {"d1": 1}}
+@pytest.mark.parametrize(
+    ("text", "judgements"),
+    [
+        ("query-id\tcorpus-id\tscore\r\nq1\ta\t1\nq1\tb\t0\n\nq2\ta\t2\n", {"q1": {"a": 1, "b": 0}, "q2": {"a": 2}}),
+        ("\ufeffQuery ID\tDocument ID\tRelevance\nq1\td1\t1\n", {"q1": {"d1": 1}}),
+        ("topic iteration docno judgement\nq1  Q0   d1\t1.0\r\n", {"q1": {"d1": 1}}),
+        ("q1\t0\td1\t2\n", {"q1": {"d1": 2}}),
+        ("q1\td1\t-1.00\nq2\td 2\t1", {"q1": {"d1": -1}, "q2": {"d 2": 1}}),
+    ],
+    ids=["BEIR", "another header", "TREC", "TREC with tabs", "no header"],
+)
+def test_judgements_are_read_by_query(tmp_path: Path, text: str, judgements: dict[str, dict[str, int]]) -> None:
+    assert read_qrels(write(tmp_path, text)) == judgements
 
 
 @pytest.mark.parametrize(
-    "header",
+    ("text", "line"),
     [
-        "\ufeffquery-id\tcorpus-id\tscore",
-        "Query ID\tDocument ID\tRelevance",
-        "topic iteration docno judgement",
+        ("q1\td1\t0.5\nq1\td1\t1\n", 1),
+        ("query-id\tscore\nq1\td1\t1\n", 1),
+        ("q1\td1\t1\nq1 d1 1", 2),
+        ("q1\td1\t1\nquery-id\tcorpus-id\tscore", 2),
     ],
 )
-def test_a_header_may_call_its_columns_anything(tmp_path: Path, header: str) -> None:
-    path = tmp_path / "qrels.tsv"
-    path.write_text(f"{header}\nq1\td1\t1\n", encoding="utf-8")
-
-    assert read_qrels(path) == {"q1": {"d1": 1}}
-
-
-@pytest.mark.parametrize(
-    ("line", "relevance"),
-    [
-        ("q1\td1\t-1.00", -1),
-        ("q1\t0\td1\t2", 2),
-        ("q1 0 d1 1", 1),
-        ("q1  Q0   d1\t1.0\r", 1),
-    ],
-)
-def test_judgements_may_be_floats_or_trecs(tmp_path: Path, line: str, relevance: int) -> None:
-    path = tmp_path / "qrels.tsv"
-    path.write_text(f"{line}\nq2\td 2\t1\n", encoding="utf-8")
-
-    assert read_qrels(path) == {"q1": {"d1": relevance}, "q2": {"d 2": 1}}
-
-
-@pytest.mark.parametrize("line", ["q1\td1\t0.5", "query-id\tscore", "a b c d e"])
-def test_a_first_line_that_is_neither_header_nor_judgement_is_named(tmp_path: Path, line: str) -> None:
-    path = tmp_path / "qrels.tsv"
-    path.write_text(f"{line}\nq1\td1\t1\n", encoding="utf-8")
-
-    with pytest.raises(UnusableFile, match=r"line 1: not a judgement"):
-        read_qrels(path)
-
-
-@pytest.mark.parametrize("line", ["q1 d1 1", "q1\td1\t0.5"])
-def test_a_line_that_is_no_judgement_is_named(tmp_path: Path, line: str) -> None:
-    path = tmp_path / "qrels.tsv"
-    path.write_text("q1\td1\t1\n" + line)
-
-    with pytest.raises(UnusableFile, match=r"line 2: not a judgement"):
-        read_qrels(path)
+def test_a_line_that_is_neither_judgement_nor_header_is_named(tmp_path: Path, text: str, line: int) -> None:
+    with pytest.raises(UnusableFile, match=rf"line {line}: not a judgement"):
+        read_qrels(write(tmp_path, text))
 
 
 def test_what_is_drafted_can_be_read_whatever_the_document_holds(tmp_path: Path) -> None:
-    path = tmp_path / "q.jsonl"
     draft = DraftedQuestion(question="What\u2028costs\x85it?", answer="9\u20299", doc_id="fees", section="")
-    path.write_text(draft.to_line(by_section=False) + "\r\n\r\n", encoding="utf-8")
 
-    (read,) = read_questions(path)
+    (read,) = read_questions(write(tmp_path, draft.to_line(by_section=False) + "\r\n\r\n"))
 
     assert read == LabelledQuestion(
         question=draft.question, expected=("fees",), answer=draft.answer, answerable=True, draft=True
@@ -108,14 +80,15 @@ def test_what_is_drafted_can_be_read_whatever_the_document_holds(tmp_path: Path)
         "[]",
         '{"question": " "}',
         '{"question": "q", "answer": 7}',
+        '{"question": "q", "answerable": "yes"}',
         '{"question": "q", "answer": "a", "answerable": false}',
+        '{"question": "q", "expected": [7]}',
+        '{"question": "q", "faithful": 1.1}',
     ],
 )
 def test_a_line_that_is_no_question_is_named(tmp_path: Path, line: str) -> None:
-    path = tmp_path / "q.jsonl"
-    path.write_text('{"question": "Who?"}\n' + line, encoding="utf-8")
-    with pytest.raises(UnusableFile, match=r"q\.jsonl:2 is no question"):
-        read_questions(path)
+    with pytest.raises(UnusableFile, match=r"file:2 is no question"):
+        read_questions(write(tmp_path, '{"question": "Who?"}\n' + line))
 
 
 # Drafts
@@ -126,11 +99,10 @@ def chunk(text: str, number: int = 1, **more: Any) -> Chunk:
     return Chunk(number=number, text=text, **{**fields, **more})
 
 
-def test_a_section_is_asked_about_in_its_own_words() -> None:
-    (made,) = draft_by_template(chunk("See [here](https://a.example). A telex release costs SGD 45 for each set."))
+def test_a_section_is_asked_about_in_its_own_words_unless_its_heading_asks() -> None:
+    text = "See [here](https://a.example). A telex release costs SGD 45 for each set."
+    (made,) = draft_by_template(chunk(text))
 
-    assert made.question == "What does 'Fees' say about 'Telex'?"
-    assert made.answer == "A telex release costs SGD 45 for each set"
     assert json.loads(made.to_line(by_section=False)) == {
         "question": "What does 'Fees' say about 'Telex'?",
         "expected": ["F-1"],
@@ -138,11 +110,7 @@ def test_a_section_is_asked_about_in_its_own_words() -> None:
         "draft": True,
     }
     assert json.loads(made.to_line(by_section=True))["expected"] == ["Release > Telex"]
-
-
-def test_a_heading_that_asks_is_the_question() -> None:
-    (made,) = draft_by_template(chunk("Press New entry and save it.", section="How do I add time?"))
-
+    (made,) = draft_by_template(chunk(text, section="How do I add time?"))
     assert made.question == "How do I add time?"
 
 
@@ -168,10 +136,8 @@ def test_drafts_begin_with_every_document_once_and_are_seeded() -> None:
 
 
 def test_a_models_question_is_taken_with_words_that_stand_in_the_passage() -> None:
-    passage = chunk("A telex release costs **SGD 45**.")
-
     reply = 'Sure! ```json\n{"question": "what does\\n telex cost", "answer": "SGD 45"}\n```'
-
+    passage = chunk("A telex release costs **SGD 45**.")
     assert parse_draft(reply, passage) == DraftedQuestion("what does telex cost", "SGD 45", "F-1", "Release > Telex")
 
 
