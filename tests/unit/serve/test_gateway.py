@@ -37,37 +37,30 @@ def test_the_event_carries_the_request_as_api_gateway_would() -> None:
         "User-Agent": "curl/8",
         "X-Forwarded-For": "10.0.0.1",
     }
-    assert made["resource"] == "/{proxy+}"
-    assert made["path"] == "/api/query"
-    assert made["httpMethod"] == "POST"
-    assert made["headers"] == headers
-    assert made["multiValueHeaders"] == {name: [value] for name, value in headers.items()}
-    assert made["queryStringParameters"] == {"a": "2 x", "b": ""}
-    assert made["multiValueQueryStringParameters"] == {"a": ["1", "2 x"], "b": [""]}
-    assert made["pathParameters"] == {"proxy": "api/query"}
-    assert made["stageVariables"] is None
-    assert made["body"] == '{"query":"naïve"}'
-    assert made["isBase64Encoded"] is False
-    context = made["requestContext"]
-    assert context["requestId"] == "r-1"
-    assert context["stage"] == "local"
-    assert context["path"] == "/api/query"
-    assert context["httpMethod"] == "POST"
-    assert context["protocol"] == "HTTP/1.1"
-    assert context["requestTime"] == "20/Nov/2026:09:58:42 +0000"
-    assert context["requestTimeEpoch"] == 1795168722250
-    assert context["identity"]["sourceIp"] == "127.0.0.9"
-    assert context["identity"]["userAgent"] == "curl/8"
+    context = made.pop("requestContext")
+    assert made == {
+        "resource": "/{proxy+}",
+        "path": "/api/query",
+        "httpMethod": "POST",
+        "headers": headers,
+        "multiValueHeaders": {name: [value] for name, value in headers.items()},
+        "queryStringParameters": {"a": "2 x", "b": ""},
+        "multiValueQueryStringParameters": {"a": ["1", "2 x"], "b": [""]},
+        "pathParameters": {"proxy": "api/query"},
+        "stageVariables": None,
+        "body": '{"query":"naïve"}',
+        "isBase64Encoded": False,
+    }
+    told = {name: context[name] for name in ("requestId", "stage", "path", "httpMethod", "protocol", "domainName")}
+    assert list(told.values()) == ["r-1", "local", "/api/query", "POST", "HTTP/1.1", "localhost:3000"]
+    assert (context["requestTime"], context["requestTimeEpoch"]) == ("20/Nov/2026:09:58:42 +0000", 1795168722250)
+    assert (context["identity"]["sourceIp"], context["identity"]["userAgent"]) == ("127.0.0.9", "curl/8")
 
 
 def test_what_is_absent_is_null_as_in_api_gateways_events() -> None:
     made = event(REQUEST_METHOD="GET", PATH_INFO="")
-
-    assert made["path"] == "/"
-    assert made["body"] is None
-    assert made["isBase64Encoded"] is False
-    assert made["queryStringParameters"] is None
-    assert made["multiValueQueryStringParameters"] is None
+    assert (made["path"], made["body"], made["isBase64Encoded"]) == ("/", None, False)
+    assert (made["queryStringParameters"], made["multiValueQueryStringParameters"]) == (None, None)
 
 
 def test_a_path_is_utf8_that_wsgi_dressed_up_as_latin_1() -> None:
@@ -77,7 +70,6 @@ def test_a_path_is_utf8_that_wsgi_dressed_up_as_latin_1() -> None:
 @given(st.binary(min_size=1))
 def test_every_body_can_be_had_back_from_the_event(body: bytes) -> None:
     made = event(body)
-
     back = base64.b64decode(made["body"]) if made["isBase64Encoded"] else made["body"].encode()
     assert back == body
 
@@ -107,9 +99,7 @@ def test_a_response_becomes_status_headers_and_bytes() -> None:
 
 def test_a_response_may_be_base64_and_is_json_unless_it_says_otherwise() -> None:
     response = http_response({"statusCode": "200", "body": "/wA=", "isBase64Encoded": True}, request_id="r-1")
-
-    assert response.status == "200 OK"
-    assert response.body == b"\xff\x00"
+    assert (response.status, response.body) == ("200 OK", b"\xff\x00")
     assert ("Content-Type", "application/json") in response.headers
 
 
@@ -117,7 +107,6 @@ def test_a_response_may_be_base64_and_is_json_unless_it_says_otherwise() -> None
     "result",
     [
         None,
-        "text",
         {},
         {"statusCode": "many"},
         {"statusCode": 200, "body": {"not": "text"}},

@@ -46,17 +46,15 @@ def test_without_a_folder_there_is_nothing_to_ingest(tmp_path: Path) -> None:
     assert call(jobs(tmp_path), "POST", "/v1/ingest") == (409, {"error": sentence, "code": "not_configured"})
 
 
-@pytest.mark.parametrize("job", ["never-was-started", "../../../etc/pwd", "a" * 16])
+@pytest.mark.parametrize("job", ["never-was-started", "../../../etc/pwd"])
 def test_unknown_jobs(tmp_path: Path, job: str) -> None:
-    assert call(jobs(tmp_path, "x"), "GET", f"/v1/ingest/{job}") == (
-        404,
-        {"error": "No such ingest", "code": "not_found"},
-    )
+    unknown = {"error": "No such ingest", "code": "not_found"}
+    assert call(jobs(tmp_path, "x"), "GET", f"/v1/ingest/{job}") == (404, unknown)
 
 
 @pytest.mark.slow
-def test_a_job_that_succeeds(tmp_path: Path) -> None:
-    folder = write_files(tmp_path / "docs", PERMITS)
+def test_a_job_that_succeeds_names_what_was_not_read_below_its_source(tmp_path: Path) -> None:
+    folder = write_files(tmp_path / "my docs", {**PERMITS, "broken.md": bytes(9)})
     found = jobs(tmp_path, str(folder))
 
     status, body = call(found, "POST", "/v1/ingest/")
@@ -65,12 +63,13 @@ def test_a_job_that_succeeds(tmp_path: Path) -> None:
     done = finished(found, body["id"])
     assert done["state"] == "done"
     assert (done["summary"]["documents"], done["summary"]["added"]) == (1, 1)
+    assert done["summary"]["failed"] == [{"path": "my docs/broken.md", "error": "is a binary file, not text"}]
     assert call(found, "GET", f"/v1/ingest/{body['id']}") == (200, done)
 
     (folder / "permits.md").write_text("", encoding="utf-8")
     emptied = finished(found, found.start())
     assert emptied["state"] == "done"
-    assert emptied["summary"]["emptied"] == [{"path": "docs/permits.md", "error": "is empty, it held 1 chunk"}]
+    assert emptied["summary"]["emptied"] == [{"path": "my docs/permits.md", "error": "is empty, it held 1 chunk"}]
 
 
 @pytest.mark.slow
@@ -89,14 +88,6 @@ def test_an_index_that_somebody_else_writes_is_named_without_its_path(tmp_path: 
         state = finished(found, found.start())
     sentence = f"Another process is writing the index in 'index' ({LOCK_NAME} is held)"
     assert (state["state"], state["code"], state["error"]) == ("failed", "index_locked", sentence)
-
-
-@pytest.mark.slow
-def test_documents_that_were_not_read_are_named_below_their_source(tmp_path: Path) -> None:
-    folder = write_files(tmp_path / "my docs", {**PERMITS, "broken.md": bytes(9)})
-    found = jobs(tmp_path, str(folder))
-    summary = finished(found, found.start())["summary"]
-    assert summary["failed"] == [{"path": "my docs/broken.md", "error": "is a binary file, not text"}]
 
 
 @pytest.fixture
@@ -128,6 +119,7 @@ def test_one_ingest_at_a_time_whoever_asks(tmp_path: Path, gate: Path) -> None:
     status, again = call(found, "POST", "/v1/ingest")
     assert (status, again["id"] != begun["id"]) == (202, True)
     gate.write_text("{}")
+    assert finished(found, again["id"])["state"] == "done"
 
 
 def test_a_job_that_dies_is_not_running(tmp_path: Path, gate: Path) -> None:
@@ -140,17 +132,11 @@ def test_a_job_that_dies_is_not_running(tmp_path: Path, gate: Path) -> None:
 
 @pytest.mark.parametrize(
     ("method", "path", "allowed"),
-    [
-        ("GET", "/v1/ingest", "POST"),
-        ("DELETE", "/v1/ingest/", "POST"),
-        ("POST", "/v1/ingest/abcdefghijklmnop", "GET"),
-        ("DELETE", "/v1/ingest/abcdefghijklmnop", "GET"),
-    ],
+    [("DELETE", "/v1/ingest/", "POST"), ("POST", "/v1/ingest/abcdefghijklmnop", "GET")],
 )
 def test_another_method_is_405(tmp_path: Path, method: str, path: str, allowed: str) -> None:
-    reply: Any = with_ingest(lambda event, context: None, jobs(tmp_path, "x"))(
-        {"httpMethod": method, "path": path}, None
-    )
+    handler = with_ingest(lambda event, context: None, jobs(tmp_path, "x"))
+    reply: Any = handler({"httpMethod": method, "path": path}, None)
     assert (reply["statusCode"], reply["headers"]["Allow"]) == (405, allowed)
     body = {"error": f"Method not allowed; use {allowed}", "code": "method_not_allowed"}
     assert json.loads(reply["body"]) == body
