@@ -1,18 +1,21 @@
-"""The bare function of the cold-start benchmark, one for each state of the lock files, and the table of warm calls."""
+"""The bare function of the cold-start benchmark, one for each state of the lock files, and the tables of times."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 from bench.function import LOCKS, HandlerTimes, build_bare_function, handler_table
+from bench.timing import EMBEDDING, RETRIEVAL, ratio_table
+from made_files import write_files
 
 
+@dataclass
 class Installer:
     """Notes what it installs; fails if ``broken``."""
 
-    def __init__(self) -> None:
-        self.seen: list[str] = []
-        self.broken = False
+    seen: list[str] = field(default_factory=list)
+    broken: bool = False
 
     def __call__(self, locks: Sequence[Path], target: Path) -> None:
         self.seen.append(" ".join(lock.read_text(encoding="utf-8") for lock in locks))
@@ -24,10 +27,8 @@ class Installer:
 
 @pytest.fixture
 def locks(tmp_path: Path) -> tuple[Path, Path]:
-    paths = (tmp_path / "chroma.txt", tmp_path / "query.txt")
-    for path in paths:
-        path.write_text(f"{path.stem}==1", encoding="utf-8")
-    return paths
+    write_files(tmp_path, {f"{name}.txt": f"{name}==1" for name in ("chroma", "query")})
+    return tmp_path / "chroma.txt", tmp_path / "query.txt"
 
 
 def test_it_is_installed_once_and_anew_when_a_lock_file_changes(tmp_path: Path, locks: tuple[Path, Path]) -> None:
@@ -45,24 +46,18 @@ def test_it_is_installed_once_and_anew_when_a_lock_file_changes(tmp_path: Path, 
     assert list(folder.iterdir()) == [second.task], "what the lock files say no more is not kept"
 
 
-def test_what_was_interrupted_is_installed_again(tmp_path: Path, locks: tuple[Path, Path]) -> None:
-    install, folder = Installer(), tmp_path / "bench"
-    install.broken = True
+def test_what_was_interrupted_is_installed_again_and_what_is_older_removed(
+    tmp_path: Path, locks: tuple[Path, Path]
+) -> None:
+    install, folder = Installer(broken=True), tmp_path / "bench"
+    write_files(folder, {"bare/bare.py": "of before the lock files were looked at"})
     with pytest.raises(RuntimeError):
         build_bare_function(folder, locks=locks, install=install)
     install.broken = False
     task = build_bare_function(folder, locks=locks, install=install).task
     assert len(install.seen) == 2
     assert (task / "bare.py").is_file()
-
-
-def test_an_installation_of_before_the_lock_files_were_looked_at_is_removed(
-    tmp_path: Path, locks: tuple[Path, Path]
-) -> None:
-    (tmp_path / "bench" / "bare").mkdir(parents=True)
-    (tmp_path / "bench" / "bare" / "bare.py").touch()
-    task = build_bare_function(tmp_path / "bench", locks=locks, install=Installer()).task
-    assert list((tmp_path / "bench").iterdir()) == [task]
+    assert list(folder.iterdir()) == [task]
 
 
 def test_the_lock_files_are_those_of_the_layer() -> None:
@@ -78,4 +73,13 @@ def test_the_table_has_percentiles_and_memory_of_each() -> None:
         "|---|---|---|---|",
         "| in process | 50.0 | 99.0 | 184 |",
         "| elsewhere | 50.0 | 99.0 | - |",
+    ]
+
+
+def test_times_are_divided_by_those_of_embedding_the_question() -> None:
+    embedding = [1.0] * 98 + [2.0] * 2
+    retrieval = [3.0] * 98 + [8.0] * 2
+    assert ratio_table({EMBEDDING: embedding, RETRIEVAL: retrieval}).splitlines()[2:] == [
+        f"| {EMBEDDING} | 1.0 | 2.0 | 1.0 | 2.0 | 1.0 |",
+        f"| {RETRIEVAL} | 3.0 | 8.0 | 3.0 | 8.0 | 4.0 |",
     ]

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from corpora.measure import find_leftovers, find_page, is_same_title, keep_source_words, list_pages
 from corpora.reference import read_file, read_page
+from made_files import write_files
 
 
 @pytest.mark.parametrize(
@@ -23,10 +24,8 @@ from corpora.reference import read_file, read_page
 )  # fmt: skip
 def test_a_plain_reader_sees_words_and_a_title(suffix: str, text: str, titles: tuple[str, ...], seen: str) -> None:
     source = read_file(text.encode(), suffix)
-
     assert source is not None
-    assert source.titles == titles
-    assert dict(source.words) == dict.fromkeys(seen.split(), 1)
+    assert (source.titles, dict(source.words)) == (titles, dict.fromkeys(seen.split(), 1))
 
 
 @pytest.mark.parametrize(
@@ -44,9 +43,7 @@ def test_markup_outside_of_code_is_left_over(path: str, text: str, kinds: list[s
 
 
 def test_a_built_page_is_found_by_address_and_has_the_words_of_its_source(tmp_path: Path) -> None:
-    (tmp_path / "a").mkdir()
-    (tmp_path / "a" / "index.html").write_text("<main><h1>Fees</h1>Pay Next</main>", encoding="utf-8")
-    site = list_pages(tmp_path)
+    site = list_pages(write_files(tmp_path, {"a/index.html": "<main><h1>Fees</h1>Pay Next</main>"}))
     page = find_page(site, "https://x.test/docs/a/", "https://x.test/docs")
 
     assert page == tmp_path / "a" / "index.html"

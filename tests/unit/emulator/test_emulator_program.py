@@ -19,23 +19,19 @@ QUERY = str(ROOT / "tests" / "events" / "query.json")
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        ("missing", "cannot be read: No such file or directory"),
-        ("folder", "cannot be read: Is a directory"),
+        (None, "cannot be read: No such file or directory"),
         (b"", "is not JSON: Expecting value"),
-        (b"{", "is not JSON: Expecting property name"),
         (b"\xff{}", "is not JSON: "),
         (b"[" * 200_000, "is not JSON: "),
     ],
-    ids=["missing", "folder", "empty", "cut", "not UTF-8", "too deep"],
+    ids=["missing", "empty", "not UTF-8", "too deep"],
 )
 def test_an_event_that_is_no_json_is_bad_usage(
-    content: bytes | str, complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    content: bytes | None, complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "event.json"
-    if isinstance(content, bytes):
+    if content is not None:
         path.write_bytes(content)
-    elif content == "folder":
-        path.mkdir()
     with pytest.raises(SystemExit) as ended:
         program.main([str(path)])
     assert ended.value.code == 2
@@ -44,10 +40,10 @@ def test_an_event_that_is_no_json_is_bad_usage(
     assert f"emulator: error: argument EVENT: {str(path)!r} {complaint}" in told.err
 
 
-@pytest.mark.parametrize(("text", "event"), [("null", None), ("5", 5), ('{"query": "é"}', {"query": "é"})])
-def test_any_json_is_an_event(text: str, event: object, tmp_path: Path) -> None:
-    (tmp_path / "event.json").write_text(text, encoding="utf-8")
-    assert program.read_event(str(tmp_path / "event.json")) == event
+def test_any_json_is_an_event(tmp_path: Path) -> None:
+    for text, event in (("null", None), ('{"query": "é"}', {"query": "é"})):
+        (tmp_path / "event.json").write_text(text, encoding="utf-8")
+        assert program.read_event(str(tmp_path / "event.json")) == event
 
 
 def test_a_profile_is_one_that_there_is(capsys: pytest.CaptureFixture[str]) -> None:
@@ -83,17 +79,12 @@ def test_a_failure_s_message_is_what_the_function_wrote_and_then_the_reason() ->
 # Replies
 
 
-RAISED = {"errorMessage": "no", "errorType": "ValueError", "requestId": "b40d", "stackTrace": []}
-
-
 @pytest.mark.parametrize(
     ("content", "body"),
     [
         (b'{"statusCode": 200, "body": "{}"}', {"statusCode": 200, "body": "{}"}),
-        (b'{"errorMessage": "no", "errorType": "ValueError", "requestId": "b40d", "stackTrace": []}', RAISED),
-        (b"null", None),
+        (b'{"errorMessage": "no", "errorType": "ValueError"}', {"errorMessage": "no", "errorType": "ValueError"}),
         (b"", None),
-        (b'"text"', "text"),
         (b"[1]", [1]),
         (
             b'{"statusCode": 404, "headers": {"A": "b"}}' + b"\0" * 8 + b"{}\0",

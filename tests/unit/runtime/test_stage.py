@@ -32,7 +32,7 @@ def event(variables: object) -> dict[str, Any]:
     return {"httpMethod": "GET", "path": "/", "requestContext": {}, "stageVariables": variables}
 
 
-OTHERS: tuple[object, ...] = (None, {}, {"streaming": "off"}, {"streaming": None}, "on", ["streaming"])
+OTHERS: tuple[object, ...] = (None, {}, {"streaming": "off"}, "on")
 
 
 @pytest.mark.parametrize("variables", OTHERS)
@@ -60,11 +60,9 @@ def test_lambdas_runtime_gets_the_same_bytes_in_one_piece() -> None:
     ("told", "waited_s"),
     [
         ({"requestTimeEpoch": 1_790_000_000_000}, 2.5),
-        ({"requestTimeEpoch": 1_790_000_002_500}, 0.0),
         ({"requestTimeEpoch": 1_790_000_009_000}, 0.0),  # a clock that is ahead
         ({"requestTimeEpoch": 1_789_999_000_000}, 0.0),  # an event that was kept
         ({"requestTimeEpoch": "soon"}, 0.0),
-        ({}, 0.0),
         (None, 0.0),
     ],
 )
