@@ -12,11 +12,8 @@ AFTER_THE_START = {"openai", "httpx2", "httpcore2", "boto3", "botocore.session",
 """Clients of the LLM and of AWS: on first use, or before the snapshot."""
 
 ONLY_AT_INGEST = {
-    "knowledge.cut.chunking",
-    "knowledge.read.documents",
-    "knowledge.build.ingest",
-    "markdown_it",
-    "filelock",
+    *("knowledge.cut.chunking", "knowledge.read.documents", "knowledge.build.ingest"),
+    *("markdown_it", "filelock"),
 }
 NEVER = {
     "aiohttp", "anyio", "attr", "aws_xray_sdk", "bcrypt", "build", "chromadb.test", "click",
@@ -65,18 +62,13 @@ def test_the_number_of_modules_stays_within_the_budget(started: dict[str, str | 
     assert len(started) <= MAX_MODULES
 
 
-def test_the_check_sees_what_is_imported(started: dict[str, str | None]) -> None:
-    assert {"app", "knowledge.open.index", "chromadb", "onnxruntime", "tokenizers", "snapshot_restore_py"} <= set(
-        started
-    )
-
-
-def test_stand_ins_are_what_is_imported_in_place_of_what_was_pruned(started: dict[str, str | None]) -> None:
-    assert started["overrides"] == str(LIBRARIES / "overrides" / "__init__.pyc")
-    assert started["jsonschema"] == str(LIBRARIES / "jsonschema" / "__init__.pyc")
-
-
-def test_everything_but_the_runtime_s_own_comes_compiled(started: dict[str, str | None]) -> None:
+def test_what_is_imported_is_the_layer_compiled_with_stand_ins_for_what_was_pruned(
+    started: dict[str, str | None],
+) -> None:
+    assert {"app", "knowledge.open.index", "chromadb", "onnxruntime", "tokenizers"} <= started.keys()
+    assert "snapshot_restore_py" in started
+    for name in ("overrides", "jsonschema"):
+        assert started[name] == str(LIBRARIES / name / "__init__.pyc")
     libraries = {name: file for name, file in started.items() if file and file.startswith(str(LIBRARIES))}
     sources = {name for name, file in libraries.items() if file.endswith(".py")}
     assert {name.partition(".")[0] for name in sources} == {"knowledge"}

@@ -189,13 +189,10 @@ def _reads_environment(node: ast.AST) -> bool:
 
 
 def test_modules_are_small_and_say_what_they_are_for() -> None:
-    wrong = []
-    for name in [*of("functions/query"), *of("layers/chroma/knowledge"), *of("documents")]:
-        if modules()[name].read_text(encoding="utf-8").count("\n") > MAX_LINES.get(name, 500):
-            wrong.append(f"{name} is too long")
-        if not ast.get_docstring(tree(name)):
-            wrong.append(f"{name} has no docstring")
-    assert wrong == []
+    names = [*of("functions/query"), *of("layers/chroma/knowledge"), *of("documents")]
+    lines = {name: modules()[name].read_text(encoding="utf-8").count("\n") for name in names}
+    assert {name: count for name, count in lines.items() if count > MAX_LINES.get(name, 500)} == {}
+    assert [name for name in names if not ast.get_docstring(tree(name))] == []
 
 
 def test_text_is_pure() -> None:

@@ -9,19 +9,7 @@ import pytest
 from openapi_spec_validator import validate
 
 from knowledge.model.errors import IndexMissing
-from rag.errors import (
-    EmbeddingUnavailable,
-    EmptyQuery,
-    InvalidQuery,
-    LlmUnavailable,
-    QueryTooLong,
-    RagError,
-    StoreUnavailable,
-    TooManyVotes,
-    UnknownChunk,
-    UnknownResponse,
-    UnsupportedParameter,
-)
+from rag import errors
 from rag.http.chat_completions import model_body
 from rag.http.failures import explain
 from ragctl.openapi import openapi, skeleton
@@ -125,18 +113,10 @@ def test_the_examples_are_what_the_schemas_say(document: dict[str, Any]) -> None
 @pytest.mark.parametrize(
     "error",
     [
-        EmbeddingUnavailable(""),
-        EmptyQuery(),
-        IndexMissing(""),
-        InvalidQuery(),
-        LlmUnavailable(""),
-        QueryTooLong(1000),
-        RagError(),
-        StoreUnavailable(),
-        TooManyVotes(60, retry_after=60),
-        UnknownChunk(),
-        UnknownResponse(),
-        UnsupportedParameter("n"),
+        *(errors.EmptyQuery(), errors.InvalidQuery(), errors.QueryTooLong(1000), errors.UnsupportedParameter("n")),
+        *(errors.UnknownChunk(), errors.UnknownResponse(), errors.TooManyVotes(60, retry_after=60)),
+        *(errors.EmbeddingUnavailable(""), errors.LlmUnavailable(""), errors.StoreUnavailable(), IndexMissing("")),
+        errors.RagError(),
     ],
     ids=lambda error: type(error).__name__,
 )
