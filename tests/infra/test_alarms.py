@@ -150,7 +150,6 @@ def test_every_alarm_and_query_has_its_paragraph(deploy: Any, alarms: dict[str, 
     queries = of_type(deploy()["Resources"], "AWS::Logs::QueryDefinition").values()
     listed = OPERATIONS.partition("## Saved queries")[2].partition("## ")[0]
     headings = set(re.findall(r"^### (\w+)$", OPERATIONS, re.MULTILINE))
-
     assert alarms.keys() == headings
     rows = set(re.findall(r"^\| `([\w-]+)` \|", listed, re.MULTILINE))
     assert {query["Name"].removeprefix("stack/") for query in queries} == rows
@@ -160,7 +159,6 @@ def test_the_budget_is_a_stack_of_its_own_that_its_region_takes(tmp_path: Path) 
     # In template.yaml it might have the whole service refused in the regions that have no budgets.
     command = OPERATIONS.partition("aws cloudformation deploy ")[2].partition("\n\n")[0]
     region, template = (re.findall(rf"--{name} (\S+)", command)[0] for name in ("region", "template-file"))
-
     assert lint([ROOT / template], tmp_path, regions=[region], ignored=()) == ""
     given = set(re.findall(r"(\w+)=", command))
     assert given == set(re.findall(r"!Ref (\w+)", (ROOT / template).read_text(encoding="utf-8")))

@@ -94,7 +94,6 @@ def test_metrics_shown_have_the_codes_names_and_dimensions(
     shown: list[dict[str, Any]], sent: dict[str, Any], filtered: dict[str, Any]
 ) -> None:
     ours = [metric for metric in shown if metric["namespace"] == NAMESPACE and metric["name"] not in filtered]
-
     for metric in ours:
         code = sent[metric["name"]]
         here = code["dimensions"] | ({"function_name": "QueryFunction"} if metric["name"] == "ColdStart" else {})

@@ -199,6 +199,5 @@ def test_no_local_command_names_a_table_to_call_with_the_developers_credentials(
     # Without Store=none the SAM CLI says TABLE_NAME=Table, the logical id, and hands on the credentials that it finds.
     env = {"PATH": os.environ["PATH"], "AWS_DEFAULT_REGION": "eu-central-1", "SAM_CLI_TELEMETRY": "0"}
     told = sam_python("sam_local.py", ROOT, ROOT / "infra" / "template.yaml", env=env)
-
     named = {command: (variables["TABLE_NAME"], variables["INDEX_URI"]) for command, variables in told.items()}
     assert named == dict.fromkeys(("invoke", "start-api", "start-lambda"), ("", "/opt/index"))

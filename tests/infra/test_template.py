@@ -584,7 +584,6 @@ def test_cfn_lint_finds_nothing(raw: dict[str, Any], tmp_path: Path) -> None:
 def test_a_release_is_packaged_with_the_saved_configuration() -> None:
     # SAM reads samconfig.toml beside a template that it is given, and there is none in .aws-sam/build.
     [command] = [line.split() for line in DEPLOYING.splitlines() if line.startswith("    sam package ")]
-
     assert "--template-file" not in command
     assert command[command.index("--s3-prefix") + 1] == samconfig()["global"]["parameters"]["stack_name"]
 
@@ -593,7 +592,6 @@ def test_samconfig_names_the_source_template_for_build_and_validate_only() -> No
     # Under [default.global] deploy and local would take the template that was not built.
     commands = {name: table["parameters"] for name, table in samconfig().items()}
     named = {name: given["template_file"] for name, given in commands.items() if "template_file" in given}
-
     assert named == {"build": "infra/template.yaml", "validate": "infra/template.yaml"}
     assert commands["build"]["build_in_source"] is True
     assert not [name for name, given in commands.items() if given.get("cached")]

@@ -45,7 +45,6 @@ def test_markup_outside_of_code_is_left_over(path: str, text: str, kinds: list[s
 def test_a_built_page_is_found_by_address_and_has_the_words_of_its_source(tmp_path: Path) -> None:
     site = list_pages(write_files(tmp_path, {"a/index.html": "<main><h1>Fees</h1>Pay Next</main>"}))
     page = find_page(site, "https://x.test/docs/a/", "https://x.test/docs")
-
     assert page == tmp_path / "a" / "index.html"
     assert find_page(site, "https://x.test/docs/b", "https://x.test/docs") is None
     assert dict(keep_source_words(b"# Fees {#no}\n\nPay", read_page(page.read_bytes()))) == {"fees": 1, "pay": 1}

@@ -59,7 +59,6 @@ def test_the_bar_promises_what_it_says() -> None:
 def test_each_goal_has_its_bar() -> None:
     known, strange = [*range(20, 59)], [*range(39)]
     both = scores([float(one) for one in known], [float(one) for one in strange], [1.0, 2.0])
-
     assert error_rates(fit_bar(Goal.FALSE_REFUSALS, both), both).refused == 1 / 39  # the second lowest itself passes
     assert error_rates(fit_bar(Goal.FALSE_ANSWERS, both), both).passed == 1 / 39
     apart = scores([3.0, 4.0, 5.0], [0.0, 1.0, 2.0])
@@ -96,20 +95,14 @@ def answers(count: int, slope: float, shift: float) -> tuple[np.ndarray, np.ndar
     return log_odds, (generator.random(count) < scale_chances(log_odds, (slope, shift))).astype(float)
 
 
-def test_many_labels_find_the_slope_and_the_shift() -> None:
+def test_many_labels_find_the_odds_few_change_little_and_none_turn_them_upside_down() -> None:
     assert fit_odds(*answers(20_000, 0.5, -1.0)) == pytest.approx((0.5, -1.0), abs=0.06)
-
-
-def test_few_labels_change_little_and_none_nothing() -> None:
     assert fit_odds(np.array([]), np.array([])) == SHIPPED
     slope, shift = fit_odds(np.array([1.0]), np.array([0.0]))
     assert 0.8 < slope < 1
     assert -0.6 < shift < 0
-
-
-def test_a_confidence_that_tells_nothing_is_flat_and_never_upside_down() -> None:
     log_odds = np.linspace(-3, 3, 400)
-    assert fit_odds(log_odds, (log_odds < 0).astype(float))[0] == 0
+    assert fit_odds(log_odds, (log_odds < 0).astype(float))[0] == 0, "flat, and never upside down"
 
 
 def test_quality_by_hand() -> None:
@@ -123,7 +116,6 @@ def test_held_out_no_answer_tells_of_itself() -> None:
     log_odds, right = answers(200, 1.0, 0.0)
     other = right.copy()
     other[3] = 1 - other[3]
-
     assert held_out_chances(log_odds, other)[3] == held_out_chances(log_odds, right)[3]
 
 
@@ -146,7 +138,6 @@ def test_it_is_fitted_from_49_answers_past_the_bar_on() -> None:
 
 def test_one_that_is_no_better_is_left_out_and_so_are_answers_all_alike() -> None:
     found = fit_confidence(cases(100, 1.0, 0.0), 0.0)
-
     assert (found.odds, found.verdict) == (SHIPPED, "the shipped one stays: 100 labelled answers make none better")
     alike = [LabelledCase(True, 1.0, 2.0, right=True)] * calibration.MIN_QUESTIONS
     assert fit_confidence(alike, 0.0).odds == SHIPPED

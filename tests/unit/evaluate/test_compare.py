@@ -55,7 +55,6 @@ def test_a_change_that_chance_does_not_explain_is_better_or_worse_by_the_metrics
 def test_only_questions_that_both_asked_are_paired_and_else_values_are_set_side_by_side() -> None:
     old = [answer(n, right=True) for n in range(5, 15)]
     new = [answer(n, right=False) for n in range(10)]
-
     assert changes(new, old)["right"].n == 5
     apart = changes(new, [], {"right": 0.5, "gone": 1.0})
     assert (apart["right"].old, apart["right"].new, apart["right"].verdict) == (0.5, 0, "")
@@ -77,7 +76,6 @@ def test_what_json_tells_is_what_a_later_comparison_reads(tmp_path: Path) -> Non
 @pytest.mark.parametrize("content", ["", "[]", '{"metrics": 3}', '{"metrics": {"right": {}}}'])
 def test_another_file_is_no_old_measurement(tmp_path: Path, content: str) -> None:
     (tmp_path / "old.json").write_text(content, encoding="utf-8")
-
     with pytest.raises(UnusableFile, match=r"is not what ragctl evaluate --questions --json prints"):
         read_old(tmp_path / "old.json")
 
@@ -85,7 +83,6 @@ def test_another_file_is_no_old_measurement(tmp_path: Path, content: str) -> Non
 def test_an_old_file_without_questions_still_has_values(tmp_path: Path) -> None:
     place = tmp_path / "old.json"
     place.write_text('{"metrics": {"right": {"value": 0.5}, "ndcg": {"value": null}}}', encoding="utf-8")
-
     assert read_old(place) == ({"right": 0.5}, [])
 
 

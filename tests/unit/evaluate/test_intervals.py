@@ -51,9 +51,7 @@ def test_ece_weighs_the_gap_of_each_bin_by_its_size() -> None:
 
 def test_the_bootstrap_is_near_the_normal_interval_and_seeded() -> None:
     found = np.column_stack([np.arange(400) % 2, np.ones(400)]).astype(np.float64)
-
     low, high = bootstrap(found, ratio, seed=0) or (0, 0)
-
     assert (low, high) == pytest.approx((0.5 - 0.049, 0.5 + 0.049), abs=0.01)
     assert bootstrap(found, ratio, seed=0) == (low, high)
     assert bootstrap(found, ratio, seed=1) != (low, high)
@@ -63,5 +61,4 @@ def test_the_bootstrap_is_near_the_normal_interval_and_seeded() -> None:
 def test_a_paired_difference_is_surer_than_two_means() -> None:
     old = np.column_stack([np.arange(100) % 10, np.ones(100)]).astype(np.float64)
     new = old + np.asarray([0.5, 0])
-
     assert paired_bootstrap(new, old, ratio, seed=0) == pytest.approx((0.5, 0.5))

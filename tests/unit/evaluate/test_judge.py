@@ -53,7 +53,6 @@ def figures(judged: list[JudgedQuestion]) -> dict[str, Figure]:
 def test_retrieval_is_measured_on_names_in_any_case_and_a_passage_counts_once_for_each() -> None:
     found = [["x"], ["doc-1", "guide"], ["doc-1"], ["doc-2"]]
     assert rank_names(found, ["DOC-1", "Doc-2"]) == ["other 1", "expected doc-1", "other 3", "expected doc-2"]
-
     judged = one({"expected": ("DOC-1", "DOC-2"), "answerable": True}, told("q", "yes", found=found[:3]))
     assert (judged.recall, judged.mrr) == (0.5, 0.5)
     assert judged.ndcg == pytest.approx((1 / math.log2(3)) / (1 + 1 / math.log2(3)))
@@ -134,9 +133,7 @@ def test_costs_are_told_only_where_every_price_is_known() -> None:
 
 def test_a_failure_counts_as_one_and_nowhere_else() -> None:
     failed = one({"answer": "a", "answerable": True}, RunResult(question="2", failed="llm_unavailable"))
-
     found = figures([one({"answer": "a", "answerable": True}, told("1", "a")), failed])
-
     assert (found["right"].hits, found["right"].of) == (1, 1)
     assert (found["failed"].hits, found["failed"].of) == (1, 2)
     assert describe_fault(failed) == "failed: llm_unavailable"

@@ -66,9 +66,7 @@ def test_a_line_that_is_neither_judgement_nor_header_is_named(tmp_path: Path, te
 
 def test_what_is_drafted_can_be_read_whatever_the_document_holds(tmp_path: Path) -> None:
     draft = DraftedQuestion(question="What\u2028costs\x85it?", answer="9\u20299", doc_id="fees", section="")
-
     (read,) = read_questions(write(tmp_path, draft.to_line(by_section=False) + "\r\n\r\n"))
-
     assert read == LabelledQuestion(
         question=draft.question, expected=("fees",), answer=draft.answer, answerable=True, draft=True
     )
@@ -116,7 +114,6 @@ def test_a_section_is_asked_about_in_its_own_words_unless_its_heading_asks() -> 
 
 def test_rows_of_a_table_are_asked_about_after_the_section() -> None:
     text = "Every release has its price.\n\n| What | Price |\n|---|---|\n| Telex | SGD 45 |\n| Courier | SGD 60 |\n"
-
     assert [(made.question, made.answer) for made in draft_by_template(chunk(text))] == [
         ("What does 'Fees' say about 'Telex'?", "Every release has its price"),
         ("What does 'Fees' say about 'Telex'?", "SGD 45"),
@@ -126,9 +123,7 @@ def test_rows_of_a_table_are_asked_about_after_the_section() -> None:
 
 def test_drafts_begin_with_every_document_once_and_are_seeded() -> None:
     chunks = [chunk(f"{doc} {n}", number=10 * doc + n, doc_id=f"d{doc}") for doc in range(5) for n in range(4)]
-
     drawn = spread_evenly(chunks, seed=0)
-
     for start in range(0, 20, 5):
         assert {one.doc_id for one in drawn[start : start + 5]} == {f"d{doc}" for doc in range(5)}
     assert spread_evenly(chunks, seed=0) == drawn

@@ -19,8 +19,10 @@ needs_weights = pytest.mark.skipif(
 
 
 @needs_weights
-def test_a_build_gives_the_model_in_use_and_its_description(tmp_path: Path) -> None:
+def test_a_build_gives_the_model_in_use_in_place_of_the_build_before(tmp_path: Path) -> None:
     out = tmp_path / "layer" / "model"
+    assert main(["--weights", str(WEIGHTS_DIR), "--out", str(out), "--fp32"]) == 0
+    assert (out / "model.fp32.onnx").exists()
     assert main(["--weights", str(WEIGHTS_DIR), "--out", str(out)]) == 0
     assert sorted(path.name for path in out.iterdir()) == ["model.json", "model.onnx", "tokenizer.json"]
     assert (out / "model.onnx").read_bytes() == (DEFAULT_MODEL_DIR / "model.onnx").read_bytes()
@@ -29,15 +31,6 @@ def test_a_build_gives_the_model_in_use_and_its_description(tmp_path: Path) -> N
         content = (out / name).read_bytes()
         assert facts == {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
     assert list((tmp_path / "layer").iterdir()) == [out]  # nothing temporary stays
-
-
-@needs_weights
-def test_a_second_build_replaces_the_first_as_a_whole(tmp_path: Path) -> None:
-    out = tmp_path / "model"
-    assert main(["--weights", str(WEIGHTS_DIR), "--out", str(out), "--fp32"]) == 0
-    assert (out / "model.fp32.onnx").exists()
-    assert main(["--weights", str(WEIGHTS_DIR), "--out", str(out)]) == 0
-    assert not (out / "model.fp32.onnx").exists()
     assert MiniLM(out).dimensions == 384
 
 

@@ -82,7 +82,6 @@ def test_a_trace_is_for_those_who_ask(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_help_loads_nothing_heavy() -> None:
     heavy = ["numpy", "chromadb", "onnxruntime", "openai", "waitress", "rag", "knowledge"]
     code = f"import sys, ragctl.cli; ragctl.cli.run(['ask']); print([m for m in {heavy} if m in sys.modules])"
-
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
 
@@ -135,9 +134,7 @@ def test_a_bar_is_there_before_anything_is_known_and_then_tells_the_rate(monkeyp
 
 def test_a_log_gets_a_line_every_half_minute(capsys: pytest.CaptureFixture[str]) -> None:
     seconds = iter([0.0, 1.0, 30.0, 30.0, 59.0, 61.0, 61.0])
-
     with console.progress("Reading", clock=lambda: next(seconds)) as on_progress:
         for done in range(1, 5):
             on_progress(done, 9)
-
     assert capsys.readouterr() == ("", "Reading: 2 of 9\nReading: 4 of 9\n")

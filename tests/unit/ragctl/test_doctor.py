@@ -35,7 +35,6 @@ def test_an_installed_package_is_compared_with_what_it_depends_on(
 ) -> None:
     needs = {"serverless-rag": [f"rich=={version('rich')}", "typer==0.0.1"]}
     monkeypatch.setattr("ragctl.doctor.metadata.requires", needs.get)
-
     with pytest.raises(CheckFailed, match=r"^typer is \S+ instead of ==0\.0\.1\. Install serverless-rag anew"):
         check_packages(tmp_path / "tools.txt")
 
@@ -43,7 +42,6 @@ def test_an_installed_package_is_compared_with_what_it_depends_on(
 def test_every_pin_of_the_repository_is_understood() -> None:
     lines = (Path(__file__).parents[3] / "requirements" / "tools.txt").read_text().splitlines()
     pins = sum("==" in line and not line.startswith((" ", "#")) for line in lines)
-
     assert 50 < int(check_packages().split()[0]) <= pins
 
 

@@ -68,13 +68,11 @@ def test_a_pair_is_a_path_with_an_address_behind_it() -> None:
 )
 def test_what_is_hidden_or_written_by_the_run_itself_does_not_count(tmp_path: Path, changed: str, counts: bool) -> None:
     folder = tmp_path / ".notes"  # hidden itself, and given
-
     assert document_filter([folder], folder / "mine")(None, str(folder / changed)) is counts
 
 
 def test_readers_go_to_other_processes_and_take_any_encoding() -> None:
     again = pickle.loads(pickle.dumps(dict(readers())))
-
     assert again[".csv"]("Name,City\nAda,Köln\n".encode("cp1252"), None) == ConvertedText(
         "---\n---\n| Name | City |\n| --- | --- |\n| Ada | Köln |\n", ("is not UTF-8: read as Windows-1252",)
     )

@@ -99,9 +99,7 @@ def test_a_function_that_fails_is_502_and_its_words_stay_in_the_log(result: obje
 
 def test_head_goes_to_the_function_and_comes_back_without_a_body() -> None:
     function = Function({"statusCode": 405, "body": '{"error":"no"}'})
-
     got = request(function, method="HEAD")
-
     assert function.calls[0][0]["httpMethod"] == "HEAD"
     assert (got.status, got.body, got.headers["Content-Length"]) == ("405 Method Not Allowed", b"", "14")
 
@@ -128,9 +126,7 @@ def test_pages_of_other_sites_and_forms_act_on_nothing(
     path: str, headers: dict[str, str], status: int, code: str
 ) -> None:
     function = Function()
-
     got = request(function, body=b"{}", path=path, **{"HTTP_HOST": HERE, "CONTENT_TYPE": JSON, **headers})
-
     told = json.loads(got.body)
     told = told["error"] if path in {"/v1/chat/completions", "/v1/responses"} else told
     assert (got.status[:3], told["code"], function.calls) == (str(status), code, [])
