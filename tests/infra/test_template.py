@@ -218,67 +218,55 @@ EFS_ACTIONS = {("elasticfilesystem:ClientMount", "IndexFileSystem.Arn")}
 TRACES = {("xray:PutTraceSegments", "*"), ("xray:PutTelemetryRecords", "*")}
 
 
-def test_index_in_a_layer_has_snapstart_unless_it_is_off_and_no_network(deploy: Any, properties: Any) -> None:
-    resources = deploy()["Resources"]
-    function = resources["QueryFunction"]["Properties"]
-
-    assert function["SnapStart"] == {"ApplyOn": "PublishedVersions"}
-    assert properties("QueryFunction", SnapStart="off")["SnapStart"] == {"ApplyOn": "None"}
-    assert function["EphemeralStorage"] == {"Size": 512}
-    assert function["Environment"]["Variables"]["INDEX_URI"] == "/opt/index"
-    assert function.keys().isdisjoint({"VpcConfig", "FileSystemConfigs"})
-    assert not [name for name, item in resources.items() if re.match("AWS::(EFS|EC2)::", item["Type"])]
-    assert not [action for action, _ in rights(resources["QueryRole"]["Properties"]) if "ec2:" in action]
-
-
-def test_index_on_efs_has_a_file_system_in_the_vpc_and_no_snapstart(deploy: Any) -> None:
-    resources = deploy(**EFS, EfsPath="october", EfsTmpSize=4096)["Resources"]
-    function = resources["QueryFunction"]["Properties"]
-
-    # None said, and not the property left out: that leaves a function as it was.
-    assert function["SnapStart"] == {"ApplyOn": "None"}
-    assert function["EphemeralStorage"] == {"Size": 4096}
-    assert function["Environment"]["Variables"]["INDEX_URI"] == "/mnt/index/october"
-    assert function["FileSystemConfigs"] == [{"Arn": "IndexReader.Arn", "LocalMountPath": "/mnt/index"}]
-    groups = ["FunctionGroup.GroupId", "IndexClientGroup.GroupId"]
-    assert function["VpcConfig"] == {"SubnetIds": SUBNETS, "SecurityGroupIds": groups}
-    assert [target["SubnetId"] for target in of_type(resources, "AWS::EFS::MountTarget").values()] == SUBNETS
-
-
-def test_index_in_a_layer_can_stand_in_a_network_too(deploy: Any) -> None:
-    resources = deploy(**NETWORK)["Resources"]
-    function = resources["QueryFunction"]["Properties"]
-
-    assert function["SnapStart"] == {"ApplyOn": "PublishedVersions"}
-    assert "FileSystemConfigs" not in function
-    assert function["VpcConfig"] == {"SubnetIds": SUBNETS, "SecurityGroupIds": ["FunctionGroup.GroupId"]}
-    [(name, group)] = of_type(resources, "AWS::EC2::SecurityGroup").items()
-    assert (name, group["VpcId"]) == ("FunctionGroup", NETWORK["VpcId"])
-    assert [(rule["IpProtocol"], rule["CidrIp"]) for rule in group["SecurityGroupEgress"]] == [("-1", "0.0.0.0/0")]
-    assert "SecurityGroupIngress" not in group, "nobody calls the function through the network"
-
-
 CHROMA = "chroma://chroma.rag.internal:8000/default_tenant/default_database?version=abc123def456"
 CLOUD = "https://api.trychroma.com/0e3f/handbook?version=abc123def456"
+OWN = "FunctionGroup.GroupId"
 
 
-def test_index_on_a_server_keeps_snapshots_and_the_layer_and_is_let_in_by_the_named_group(
-    deploy: Any, properties: Any
+@pytest.mark.parametrize(
+    ("parameters", "uri", "snapshots", "groups"),
+    [
+        ({}, "/opt/index", "PublishedVersions", []),
+        ({"SnapStart": "off"}, "/opt/index", "None", []),
+        (NETWORK, "/opt/index", "PublishedVersions", [OWN]),
+        ({**EFS, "EfsPath": "october"}, "/mnt/index/october", "None", [OWN, "IndexClientGroup.GroupId"]),
+        ({**NETWORK, "IndexUri": CHROMA, "IndexSecurityGroup": "sg-1"}, CHROMA, "PublishedVersions", [OWN, "sg-1"]),
+        ({"IndexUri": CLOUD, "IndexSecretName": "rag/chroma"}, CLOUD, "PublishedVersions", []),
+    ],
+    ids=["layer", "SnapStart off", "layer in a network", "efs", "server", "cloud"],
+)
+def test_index_is_where_it_was_chosen_with_the_network_files_and_snapshots_of_that_place(
+    deploy: Any, properties: Any, parameters: dict[str, str], uri: str, snapshots: str, groups: list[str]
 ) -> None:
-    resources = deploy(**NETWORK, IndexUri=CHROMA, IndexSecurityGroup="sg-01234567")["Resources"]
+    resources = deploy(**parameters)["Resources"]
     function = resources["QueryFunction"]["Properties"]
+    on_efs = "IndexSource" in parameters
 
-    assert function["Environment"]["Variables"]["INDEX_URI"] == CHROMA
-    assert function["SnapStart"] == {"ApplyOn": "PublishedVersions"}
+    assert function["Environment"]["Variables"]["INDEX_URI"] == uri
+    # None said, and not the property left out: that leaves a function as it was.
+    assert function["SnapStart"] == {"ApplyOn": snapshots}
     assert function["Layers"] == properties("QueryFunction")["Layers"]
-    assert function["VpcConfig"]["SecurityGroupIds"] == ["FunctionGroup.GroupId", "sg-01234567"]
-    assert not of_type(resources, "AWS::EFS::FileSystem")
+    network = {"SubnetIds": SUBNETS, "SecurityGroupIds": groups} if groups else None
+    assert function.get("VpcConfig") == network
+    files = [{"Arn": "IndexReader.Arn", "LocalMountPath": "/mnt/index"}] if on_efs else None
+    assert function.get("FileSystemConfigs") == files
+    mounted = [target["SubnetId"] for target in of_type(resources, "AWS::EFS::MountTarget").values()]
+    assert mounted == (SUBNETS if on_efs else [])
+    kinds = {item["Type"].split("::")[1] for item in resources.values()}
+    assert kinds & {"EC2", "EFS"} == ({"EC2"} if groups else set()) | ({"EFS"} if on_efs else set())
+    assert any("ec2:" in action for action, _ in rights(resources["QueryRole"]["Properties"])) is bool(groups)
 
 
-def test_index_in_the_cloud_needs_no_network(properties: Any) -> None:
-    function = properties("QueryFunction", IndexUri=CLOUD, IndexSecretName="rag/chroma")
-    assert function["Environment"]["Variables"]["INDEX_URI"] == CLOUD
-    assert "VpcConfig" not in function
+def test_function_in_a_network_calls_anybody_and_is_called_by_nobody(deploy: Any) -> None:
+    [(name, group)] = of_type(deploy(**NETWORK)["Resources"], "AWS::EC2::SecurityGroup").items()
+    assert (name, group["VpcId"]) == ("FunctionGroup", NETWORK["VpcId"])
+    assert [(rule["IpProtocol"], rule["CidrIp"]) for rule in group["SecurityGroupEgress"]] == [("-1", "0.0.0.0/0")]
+    assert "SecurityGroupIngress" not in group
+
+
+def test_index_on_efs_may_have_room_to_be_copied_to(properties: Any) -> None:
+    assert properties("QueryFunction")["EphemeralStorage"] == {"Size": 512}
+    assert properties("QueryFunction", **EFS, EfsTmpSize=4096)["EphemeralStorage"] == {"Size": 4096}
 
 
 @pytest.mark.parametrize(
@@ -293,7 +281,6 @@ def test_index_in_the_cloud_needs_no_network(properties: Any) -> None:
         ("https://api.trychroma.com/t", False),
         ("https://key@api.trychroma.com/t/d", False),  # a key is in a secret
         ("https://api.trychroma.com/t/d?version=a&token=b", False),
-        ("/mnt/index/current", False),
     ],
 )
 def test_address_of_a_server_names_tenant_and_database_and_holds_no_key(

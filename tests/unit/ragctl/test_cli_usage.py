@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from knowledge.model.errors import IndexLocked, IndexMissing
+from knowledge.model.errors import IndexMissing
 from rag.errors import ConfigurationError, EmptyQuery, LlmUnavailable
 from ragctl import cli, console
 from ragctl.console import CommandFailed, ErrorMessage, describe_error
@@ -101,7 +101,6 @@ def test_what_is_not_done_to_an_index_on_a_server_says_what_is(
     [
         (EmptyQuery(), ErrorMessage("Query cannot be empty", "empty_query", 2)),
         (IndexMissing("No index in 'x'"), ErrorMessage("No index in 'x'", "index_not_ready", 1)),
-        (IndexLocked("Another process"), ErrorMessage("Another process", "index_locked", 1)),
         (ConfigurationError("Wrong setting"), ErrorMessage("Wrong setting", "configuration_error", 1)),
         (LlmUnavailable("vendor words"), ErrorMessage("Pipeline error: LLM request failed", "llm_unavailable", 1)),
         (FileNotFoundError(2, "No such file", "a.txt"), ErrorMessage("No such file: a.txt", "os_error", 1)),

@@ -36,20 +36,21 @@ def finished(found: IngestJobs, job: str) -> Any:
     raise AssertionError("the job never ended")
 
 
-def test_other_requests_go_to_the_function(tmp_path: Path) -> None:
-    assert call(jobs(tmp_path, "x"), "GET", "/api/health") == (200, "the function")
-    assert call(jobs(tmp_path, "x"), "POST", "/v1/ingestion") == (200, "the function")
+NOT_CONFIGURED = "No folder is configured: start with ragctl serve --source PATH"
 
 
-def test_without_a_folder_there_is_nothing_to_ingest(tmp_path: Path) -> None:
-    sentence = "No folder is configured: start with ragctl serve --source PATH"
-    assert call(jobs(tmp_path), "POST", "/v1/ingest") == (409, {"error": sentence, "code": "not_configured"})
-
-
-@pytest.mark.parametrize("job", ["never-was-started", "../../../etc/pwd"])
-def test_unknown_jobs(tmp_path: Path, job: str) -> None:
-    unknown = {"error": "No such ingest", "code": "not_found"}
-    assert call(jobs(tmp_path, "x"), "GET", f"/v1/ingest/{job}") == (404, unknown)
+@pytest.mark.parametrize(
+    ("sources", "request_line", "reply"),
+    [
+        (["x"], "GET /api/health", (200, "the function")),
+        (["x"], "POST /v1/ingestion", (200, "the function")),
+        ([], "POST /v1/ingest", (409, {"error": NOT_CONFIGURED, "code": "not_configured"})),
+        (["x"], "GET /v1/ingest/never-was-started", (404, {"error": "No such ingest", "code": "not_found"})),
+        (["x"], "GET /v1/ingest/../../../etc/pwd", (404, {"error": "No such ingest", "code": "not_found"})),
+    ],
+)
+def test_requests_that_start_no_job(tmp_path: Path, sources: list[str], request_line: str, reply: object) -> None:
+    assert call(jobs(tmp_path, *sources), *request_line.split()) == reply
 
 
 @pytest.mark.slow
