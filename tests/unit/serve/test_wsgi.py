@@ -37,7 +37,13 @@ class Got:
 
 
 def request(
-    function: Function, *, body: bytes = b"", method: str = "POST", path: str = "/api/query", **headers: str
+    function: Function,
+    *,
+    body: bytes = b"",
+    method: str = "POST",
+    path: str = "/api/query",
+    local: bool = False,
+    **headers: str,
 ) -> Got:
     log = io.StringIO()
     asked = {
@@ -50,7 +56,7 @@ def request(
         **headers,
     }
     got: list[Any] = []
-    gateway = Gateway(function, clock=lambda: 100.0)
+    gateway = Gateway(function, clock=lambda: 100.0, local=local)
     chunks = gateway(asked, lambda status, headers: got.extend((status, dict(headers))))  # type: ignore[arg-type, return-value]
     return Got(got[0], got[1], b"".join(chunks), log.getvalue())
 
@@ -84,6 +90,7 @@ def test_a_body_over_the_limit_never_reaches_the_function_and_one_of_exactly_the
     assert function.calls == []
     assert got.status.startswith("413 ")
     assert json.loads(got.body) == {"error": "Request body exceeds 10 MB", "code": "body_too_large"}
+    assert (got.headers["cache-control"], got.headers["x-content-type-options"]) == ("no-store", "nosniff")
 
     assert request(function, body=b"x" * LIMIT).status == "200 OK"
     assert len(function.calls[0][0]["body"]) == LIMIT
@@ -145,3 +152,13 @@ def test_pages_of_other_sites_and_forms_act_on_nothing(
 def test_the_own_page_programs_and_links_are_let_in(method: str, headers: dict[str, str]) -> None:
     body = b"{}" if method == "POST" else b""
     assert request(Function(), body=body, method=method, HTTP_HOST=HERE, **headers).status == "200 OK"
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [("localhost:3000", 200), ("127.0.0.1", 200), ("[::1]:3000", 200), ("evil.example:3000", 403)],
+)
+def test_a_local_server_answers_to_the_names_of_its_machine_alone(host: str, status: int) -> None:
+    function = Function()
+    got = request(function, body=b"{}", local=True, HTTP_HOST=host)
+    assert (got.status[:3], len(function.calls)) == (str(status), int(status == 200))
