@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from made_files import write_files
 
 from emulator import __main__ as program
-from emulator.rie import PROC, FunctionFailed, NotBuilt, children, peak_bytes, read_reply
+from emulator.rie import PROC, FunctionFailed, children, peak_bytes, read_reply
 from emulator.session import built
 from rag.profiles import PROFILES
 
@@ -55,19 +56,14 @@ def test_a_profile_is_one_that_there_is(capsys: pytest.CaptureFixture[str]) -> N
     assert all(profile in told for profile in PROFILES)
 
 
-def test_without_a_build_it_says_what_to_run(
+def test_without_a_whole_build_it_says_what_to_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    for folder in ("QueryFunction", "ChromaLayer/python", "IndexLayer/index"):
+        (tmp_path / folder).mkdir(parents=True)
     monkeypatch.setattr(program, "built", lambda: built(tmp_path))
     assert program.main([QUERY]) == 1
     assert capsys.readouterr().err == "There is no build. Run: make build\n"
-
-
-def test_a_build_without_its_template_is_none(tmp_path: Path) -> None:
-    for folder in ("QueryFunction", "ChromaLayer/python", "IndexLayer/index"):
-        (tmp_path / folder).mkdir(parents=True)
-    with pytest.raises(NotBuilt):
-        built(tmp_path)
     (tmp_path / "template.yaml").touch()
     assert built(tmp_path).task == tmp_path / "QueryFunction"
 
@@ -121,13 +117,11 @@ STATUS = "Name:\tpython\nPid:\t{pid}\nPPid:\t{parent}\nVmPeak:\t  900000 kB\nVmH
 def proc(tmp_path: Path) -> Path:
     """Process 10 with the children 12 and 13, of which one has ended, and 120, a grandchild."""
     for pid, parent in ((10, 1), (12, 10), (13, 10), (120, 12)):
-        (tmp_path / str(pid)).mkdir()
         text = STATUS.format(pid=pid, parent=parent, peak=pid * 1000)
         # A process that has ended but was not waited for has no memory any more.
-        text = text.partition("VmPeak")[0] if pid == 13 else text
-        (tmp_path / str(pid) / "status").write_text(text, encoding="utf-8")
-    (tmp_path / "14").mkdir()
-    (tmp_path / "sys").mkdir()
+        write_files(tmp_path, {f"{pid}/status": text.partition("VmPeak")[0] if pid == 13 else text})
+    for other in ("14", "sys"):
+        (tmp_path / other).mkdir()
     return tmp_path
 
 
@@ -145,9 +139,8 @@ def test_children_are_those_that_a_process_started_itself(proc: Path) -> None:
 
 @pytest.mark.skipif(not PROC.is_dir(), reason="only Linux has /proc")
 def test_a_fresh_process_has_a_peak_of_its_own() -> None:
-    # Given a big process, this one
+    # Given a big process, this one, that starts another one
     ballast = b"x" * 200_000_000
-    # When it starts another one
     script = "from emulator.rie import peak_bytes; held = b'x' * 60_000_000; del held; print(peak_bytes())"
     told = int(subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout)
     # Then its peak is what it held itself, also after it gave it back
