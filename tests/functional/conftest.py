@@ -1,11 +1,12 @@
 """Fixtures of the functional tests: one real index, and the function started on it."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 import real_model
-from fakes_llm import LlmServer
+from fakes_llm import LlmServer, Step
 from functional.harness import API_KEY, Api, Start, starting
 
 from knowledge.embedding import MiniLM
@@ -57,11 +58,15 @@ def api(waypoint_index: Path) -> Iterator[Api]:
 
 
 @pytest.fixture
-def with_llm(start: Start) -> Start:
-    """Starts the function with an LLM: ``with_llm(server, LLM_MAX_RETRIES="0")``."""
+def with_llm(start: Start) -> Iterator[Start]:
+    """Starts the function beside an LLM, its ``llm``: ``with_llm(error(500), reply("Yes."), LLM_MAX_RETRIES="0")``."""
+    usual = {"LLM_API_KEY": API_KEY, "LLM_BACKOFF_BASE_S": "0.001", "LLM_FALLBACK_MODELS": "openai/gpt-oss-20b"}
+    with ExitStack() as servers:
 
-    def start_with(server: LlmServer, **env: str) -> Api:
-        usual = {"LLM_BACKOFF_BASE_S": "0.001", "LLM_FALLBACK_MODELS": "openai/gpt-oss-20b"}
-        return start(LLM_BASE_URL=server.url, LLM_API_KEY=API_KEY, **{**usual, **env})
+        def start_with(*steps: Step, **env: str) -> Api:
+            server = steps[0] if isinstance(steps[0], LlmServer) else servers.enter_context(LlmServer(steps))
+            api = start(LLM_BASE_URL=server.url, **{**usual, **env})
+            api.llm = server
+            return api
 
-    return start_with
+        yield start_with

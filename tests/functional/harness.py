@@ -14,12 +14,15 @@ from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import pytest
 
 from serve.web_pages import bundle
+
+if TYPE_CHECKING:
+    from fakes_llm import LlmServer
 
 type Json = dict[str, Any]
 type Event = dict[str, Any]
@@ -103,7 +106,9 @@ class Reply:
 
 
 class Api:
-    """One started function, with what it wrote to stdout and stderr."""
+    """One started function, with what it wrote to stdout and stderr, and the LLM that was started beside it."""
+
+    llm: "LlmServer"
 
     def __init__(self) -> None:
         """Import ``app`` afresh under the environment as it is now."""
@@ -133,14 +138,21 @@ class Api:
         """POST /api/query."""
         return self.call(post({"query": query, **fields}), seconds=seconds)
 
+    def send(self, path: str, **body: Any) -> Reply:
+        """POST a JSON object."""
+        return self.call(rest_event("POST", path, json.dumps(body)))
+
+    def get(self, path: str, **query: str) -> Reply:
+        """GET, by default without a query."""
+        return self.call({**rest_event("GET", path), "queryStringParameters": query or None})
+
     def vote(self, response_id: object, helpful: object, **fields: Any) -> Reply:
         """POST /api/feedback."""
-        body = json.dumps({"responseId": response_id, "helpful": helpful, **fields})
-        return self.call(rest_event("POST", "/api/feedback", body))
+        return self.send("/api/feedback", responseId=response_id, helpful=helpful, **fields)
 
     def health(self) -> Reply:
         """GET /api/health."""
-        return self.call(rest_event("GET", "/api/health"))
+        return self.get("/api/health")
 
     @property
     def output(self) -> str:

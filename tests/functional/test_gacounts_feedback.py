@@ -25,17 +25,13 @@ FULL_VOICES = 5
 SESSIONS = (f"reader-{number:015}" for number in count())
 LEAVE = "Who approves leave requests?"
 ANGRY = "an-angry-session-of-22c"
+POOR = "Which vaccine does my puppy need at eight weeks?"
 
 
 @pytest.fixture
 def api(fresh: Start, tmp_path: Path) -> Api:
     """The profile on a fresh store, without a cache: every ask shows the order as it is now."""
     return fresh(**gacounts(tmp_path / "s.sqlite", ENABLE_RESPONSE_CACHE="false", RECENCY_WIDTH="0"))
-
-
-def feedback(api: Api, body: str) -> tuple[int, Json]:
-    reply = api.call(rest_event("POST", "/api/feedback", body))
-    return reply.status, reply.json
 
 
 def order(api: Api, question: str, **fields: Any) -> list[str]:
@@ -46,102 +42,89 @@ def order(api: Api, question: str, **fields: Any) -> list[str]:
 # --- what it takes
 
 
-@pytest.mark.parametrize("helpful", [True, False, None])
-def test_a_vote_is_accepted_and_counted(api: Api, helpful: bool | None) -> None:
+def test_any_vote_on_an_answer_or_a_decline_is_accepted_and_counted(api: Api) -> None:
     response = api.ask(COLORS).json["responseId"]
-    reply = api.vote(response, helpful, comment="Thank you.")
-    assert (reply.status, reply.json) == (202, {"responseId": response, "accepted": True})
-    assert counted(reply, "FeedbackReceived") == 1
-
-
-def test_a_decline_can_be_voted_on(api: Api) -> None:
+    for helpful, comment in ((True, "Thank you."), (False, "\U0001f600" * 2000), (None, "\ud83d half a pair \u0000")):
+        reply = api.vote(response, helpful, comment=comment)
+        assert (reply.status, reply.json) == (202, {"responseId": response, "accepted": True})
+        assert counted(reply, "FeedbackReceived") == 1
     assert api.vote(api.ask(TOMATOES).json["responseId"], False).status == 202
 
 
-@pytest.mark.parametrize("unknown", ["never-given", "' OR 1=1 --"])
-def test_an_unknown_response_is_404(api: Api, unknown: str) -> None:
-    reply = api.vote(unknown, True)
+def test_an_unknown_response_is_404(api: Api) -> None:
+    reply = api.vote("' OR 1=1 --", True)
     assert (reply.status, reply.json["code"]) == (404, "unknown_response")
     assert counted(reply, "FeedbackReceived") == 0
 
 
 @pytest.mark.parametrize(
-    ("body", "name"),
+    ("fields", "name"),
     [
-        ('{"responseId": "r"}', "helpful"),
-        ('{"responseId": "r", "helpful": 1}', "helpful"),
-        ('{"responseId": "", "helpful": true}', "responseId"),
-        (f'{{"responseId": "r", "helpful": true, "comment": "{"x" * 2001}"}}', "comment"),
+        ({"responseId": "r"}, "helpful"),
+        ({"responseId": "r", "helpful": 1}, "helpful"),
+        ({"responseId": "", "helpful": True}, "responseId"),
+        ({"responseId": "r", "helpful": True, "comment": "x" * 2001}, "comment"),
     ],
+    ids=["missing", "no boolean", "empty", "too long"],
 )
-def test_a_wrong_field_is_named(api: Api, body: str, name: str) -> None:
-    status, error = feedback(api, body)
-    assert (status, error["code"]) == (400, "invalid_parameter")
-    assert error["error"].startswith(f"{name} must be ")
+def test_a_wrong_field_is_named(api: Api, fields: Json, name: str) -> None:
+    refused = api.send("/api/feedback", **fields)
+    assert (refused.status, refused.json["code"]) == (400, "invalid_parameter")
+    assert refused.json["error"].startswith(f"{name} must be ")
 
 
 def test_what_is_no_object_is_400(api: Api) -> None:
-    status, error = feedback(api, "[]")
-    assert (status, error["code"]) == (400, "invalid_json")
-
-
-def test_the_longest_comment_and_odd_characters_are_taken(api: Api) -> None:
-    response = api.ask(COLORS).json["responseId"]
-    assert api.vote(response, False, comment="\U0001f600" * 2000).status == 202
-    assert api.vote(response, False, comment="\ud83d half a pair \u0000").status == 202
+    refused = api.call(rest_event("POST", "/api/feedback", "[]"))
+    assert (refused.status, refused.json["code"]) == (400, "invalid_json")
 
 
 # --- what it teaches
 
 
-def voted(api: Api, question: str, helpful: bool, *, voices: int, **fields: Any) -> list[Json]:
+def voted(api: Api, question: str, helpful: bool, *, voices: int = FULL_VOICES, **fields: Any) -> list[str]:
     """As many sessions ask ``question`` and vote on what they got."""
-    bodies = [api.ask(question, sessionId=next(SESSIONS), **fields).json for _ in range(voices)]
-    for body in bodies:
-        assert api.vote(body["responseId"], helpful).status == 202
-    return bodies
+    ids = [api.ask(question, sessionId=next(SESSIONS), **fields).json["responseId"] for _ in range(voices)]
+    assert {api.vote(response, helpful).status for response in ids} == {202}
+    return ids
 
 
-def test_ordinary_votes_against_move_what_was_cited_and_nothing_else(api: Api) -> None:
+def test_votes_against_move_what_was_cited_but_no_score_no_gate_and_no_other_question(api: Api) -> None:
     """No filters, no special request: what readers do all day."""
-    before = api.ask(LEAVE)
-    blamed = cited_chunks(api, LEAVE)
-    voted(api, LEAVE, False, voices=FULL_VOICES)
+    before, blamed, other = api.ask(LEAVE), cited_chunks(api, LEAVE), api.ask(COLORS).json["citations"]
+    voted(api, LEAVE, False, voices=2 * FULL_VOICES)
     after = api.ask(LEAVE)
-    assert moved(before) == {}
-    assert moved(after) == dict.fromkeys(blamed, -0.15)
-    found = [doc["docId"] for doc in before.json["relatedDocs"]]
+    assert (moved(before), moved(after)) == ({}, dict.fromkeys(blamed, -0.15))
+    found, now = ([doc["docId"] for doc in reply.json["relatedDocs"]] for reply in (before, after))
     assert set(found) - set(cited(before)), "else there is nothing to pass what was cited"
-    assert order(api, LEAVE) != found
-    assert set(order(api, LEAVE)) == set(found)
+    assert (now != found, set(now)) == (True, set(found))
+    one, two = ({(c["docId"], c["section"]): c["score"] for c in reply.json["citations"]} for reply in (before, after))
+    assert all(one[place] == two[place] for place in one.keys() & two.keys())
+    assert (after.json["refused"], after.json["metadata"]["chunksRetrieved"]) == (
+        False,
+        before.json["metadata"]["chunksRetrieved"],
+    )
+    assert api.ask(COLORS).json["citations"] == other
 
 
-def test_votes_change_no_score_and_no_confidence(api: Api) -> None:
+def test_votes_for_an_answer_change_no_confidence_and_lift_none_over_the_gate(api: Api) -> None:
     before = api.ask(MEALS).json
-    voted(api, MEALS, True, voices=FULL_VOICES)
+    voted(api, MEALS, True)
     after = api.ask(MEALS).json
-    one, other = ({(c["docId"], c["section"]): c["score"] for c in body["citations"]} for body in (before, after))
-    assert one.keys() & other.keys()
-    assert all(one[place] == other[place] for place in one.keys() & other.keys())
-    assert (after["confidence"]["score"], after["refused"]) == (before["confidence"]["score"], False)
-    assert after["metadata"]["chunksRetrieved"] == before["metadata"]["chunksRetrieved"]
+    assert after["citations"] == before["citations"]
+    assert after["confidence"]["score"] == before["confidence"]["score"]
+    voted(api, POOR, True, voices=2 * FULL_VOICES, threshold=-1)
+    assert api.ask(POOR).json["refused"]
 
 
-def test_helpful_answers_pull_their_documents_up(api: Api) -> None:
+def test_helpful_answers_pull_their_documents_up_until_their_votes_are_withdrawn(api: Api) -> None:
     before = order(api, LEAVE)
     # Readers that ask for the other document alone, with the very same words, are happy with it.
-    voted(api, LEAVE, True, voices=FULL_VOICES, filters={"doc_id": before[1]})
+    responses = voted(api, LEAVE, True, filters={"doc_id": before[1]})
     after = order(api, LEAVE)
     assert after[:2] == before[1::-1]
     assert set(after) == set(before)
-
-
-def test_a_withdrawn_vote_leaves_no_trace(api: Api) -> None:
-    before = order(api, LEAVE)
-    bodies = voted(api, LEAVE, True, voices=FULL_VOICES, filters={"doc_id": before[1]})
-    assert order(api, LEAVE) != before
-    for body in bodies:
-        api.vote(body["responseId"], None)
+    for response in responses:
+        api.vote(response, None)
     assert order(api, LEAVE) == before
 
 
@@ -150,7 +133,7 @@ def test_one_angry_session_moves_a_score_by_a_fifth_of_the_penalty_and_cannot_bu
     for _ in range(10):
         api.vote(api.ask(MEALS, sessionId=ANGRY).json["responseId"], False)
     assert set(moved(api.ask(MEALS)).values()) == {-0.15 / FULL_VOICES}
-    voted(api, MEALS, True, voices=FULL_VOICES)
+    voted(api, MEALS, True)
     assert order(api, MEALS)[0] == liked
 
 
@@ -163,22 +146,6 @@ def test_a_script_without_a_session_is_one_voice_however_it_asks(
     for number in range(10):
         api.vote(api.ask(LEAVE, topK=8 + number).json["responseId"], False)
     assert set(moved(api.ask(LEAVE)).values()) == {-0.15 / FULL_VOICES}
-
-
-def test_no_vote_moves_the_gate(api: Api) -> None:
-    """Everybody dislikes an answer: it is still given. Everybody likes one below the bar: it is still declined."""
-    voted(api, TRAINING, False, voices=2 * FULL_VOICES)
-    assert not api.ask(TRAINING).json["refused"]
-    poor = "Which vaccine does my puppy need at eight weeks?"
-    voted(api, poor, True, voices=2 * FULL_VOICES, threshold=-1)
-    assert api.ask(poor).json["refused"]
-
-
-def test_votes_on_one_question_leave_another_alone(api: Api) -> None:
-    before = api.ask(COLORS).json["citations"]
-    voted(api, TRAINING, False, voices=FULL_VOICES)
-    voted(api, MEALS, False, voices=FULL_VOICES)
-    assert api.ask(COLORS).json["citations"] == before
 
 
 # --- how many it takes

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from fakes_llm import Exchange, LlmServer, Step, error, garbage, reply
+from fakes_llm import Exchange, LlmServer, Step, error, reply
 from functional.gacounts_service import (
     COLORS,
     MEALS,
@@ -18,16 +19,12 @@ from functional.gacounts_service import (
     model,
     of_llm,
 )
-from functional.harness import API_KEY, Api, Json, Reply, starting
-
-from knowledge.model.errors import SearchFailed
-from knowledge.open.index import EmbeddedIndex
+from functional.harness import API_KEY, Api, Json, Reply, Start
 
 REPORTING = "How do I report in GaCounts?"
 FOLLOW_UP = "And the deadline?"
 MEANT = "What is the reporting deadline for GaCounts?"
 TOGETHER = "searched for alone and together with the turns before"
-DECLINE = "I don't have specific information about that in the knowledge base."
 TRAVEL = "https://ga.example.edu/abo/policies/travel-2025"
 MEALS_SAID = "The meal allowance is 62 dollars a day for overnight trips."
 NO_RERANKING = {"ENABLE_LLM_RERANKING": "false"}
@@ -37,19 +34,15 @@ type Serve = Callable[..., tuple[Api, LlmServer]]
 
 
 @pytest.fixture
-def serve(gacounts_index: Path, tmp_path: Path) -> Iterator[Serve]:
+def serve(fresh: Start, tmp_path: Path) -> Iterator[Serve]:
     """Starts the profile beside an LLM that takes every follow-up for ``MEANT``; each call is 12 + 5 tokens."""
-    servers: list[LlmServer] = []
-    with starting(gacounts_index) as start:
+    with ExitStack() as servers:
 
         def serve(*script: Step, write: Callable[[Json], str] | None = None, **env: str) -> tuple[Api, LlmServer]:
-            server = LlmServer(script, answer=write or model(reframe=lambda _: MEANT))
-            servers.append(server.__enter__())
-            return start(**gacounts(tmp_path / "s.sqlite", **{**of_llm(server.url), **env})), server
+            server = servers.enter_context(LlmServer(script, answer=write or model(reframe=lambda _: MEANT)))
+            return fresh(**gacounts(tmp_path / "s.sqlite", **{**of_llm(server.url), **env})), server
 
         yield serve
-        for server in servers:
-            server.__exit__(None, None, None)
 
 
 def used(result: Reply) -> tuple[float, float, float, float]:
@@ -72,70 +65,43 @@ def system(request: Json) -> str:
 # --- conversations
 
 
-def test_only_the_first_question_of_a_conversation_is_not_put_to_the_rewriter(serve: Serve) -> None:
-    api, server = serve(**NO_RERANKING, write=model(reframe=lambda _: "SAME"))
-    session = api.ask(REPORTING).json["sessionId"]
-    answer = api.ask(COLORS, sessionId=session)
-    assert kinds(server) == ["answer", "reframe", "answer"]
-    assert counted(answer, "Reframed") == 0
-    assert TOGETHER in answer.json["metadata"]["trail"]
-
-
 def test_a_follow_up_is_reframed_by_the_prompt_and_answered_as_it_was_asked(serve: Serve) -> None:
     api, server = serve(**NO_RERANKING)
     first = api.ask(REPORTING)
-    second = api.ask(FOLLOW_UP, sessionId=first.json["sessionId"])
-    assert kinds(server) == ["answer", "reframe", "answer"]
+    second, _ = (api.ask(text, sessionId=first.json["sessionId"]) for text in (FOLLOW_UP, "What if I miss it?"))
+    assert kinds(server) == ["answer", "reframe", "answer", "reframe", "answer"]
     assert used(second) == (2, 0, 24, 10)
-    reframing = system(server.requests[1].json)
-    assert f"User: {REPORTING}" in reframing
-    assert f"Assistant: {first.json['answer']}" in reframing
-    assert FOLLOW_UP in reframing
+    assert (counted(first, "Reframed"), counted(second, "Reframed")) == (0, 1)
     assert f"understood as: {MEANT}" in second.json["metadata"]["trail"]
     assert second.json["metadata"]["query"] == FOLLOW_UP
-    assert counted(second, "Reframed") == 1
-    assert counted(first, "Reframed") == 0
-    answering = server.requests[2].json["messages"]
-    assert [message["role"] for message in answering] == ["system", "user"]
-    assert answering[1]["content"] == FOLLOW_UP
+    # The rewriter sees the turns before, and what the one before meant.
+    reframing, again = (system(request) for request in asked(server.requests, "reframe"))
+    assert f"User: {REPORTING}\nAssistant: {first.json['answer']}" in reframing
+    assert FOLLOW_UP in reframing
+    assert f"User: {FOLLOW_UP} (understood as: {MEANT})" in again
+    # The writer sees the question as it was asked and, from the second one on, what was said.
+    answering = asked(server.requests, "answer")
+    assert [message["role"] for message in answering[1]["messages"]] == ["system", "user"]
+    assert answering[1]["messages"][1]["content"] == FOLLOW_UP
+    history = [system(request).partition("CONVERSATION HISTORY:")[2] for request in answering]
+    said = [[line for line in text.splitlines() if line.startswith("User:")] for text in history]
+    assert said == [[], [f"User: {REPORTING}"], [f"User: {REPORTING}", f"User: {FOLLOW_UP}"]]
+    assert MEANT not in history[2]
 
 
-def test_history_is_in_the_prompt_of_every_question_but_the_first(serve: Serve) -> None:
-    api, server = serve(**NO_RERANKING)
+def test_a_rewriting_that_is_none_gives_way_to_the_turns_before(serve: Serve) -> None:
+    api, server = serve(**NO_RERANKING, write=model(reframe=lambda _: "The deadline is the tenth. " * 40))
     session = api.ask(REPORTING).json["sessionId"]
-    api.ask(FOLLOW_UP, sessionId=session)
-    api.ask(COLORS, sessionId=session)
-    held = [f"User: {REPORTING}" in system(request) for request in asked(server.requests, "answer")]
-    assert held == [False, True, True]
-
-
-def test_the_next_follow_up_leans_on_what_the_last_one_meant_and_the_history_holds_what_was_said(serve: Serve) -> None:
-    api, server = serve(**NO_RERANKING)
-    session = api.ask(REPORTING).json["sessionId"]
-    for text in (FOLLOW_UP, "What if I miss it?"):
-        api.ask(text, sessionId=session)
-    assert f"User: {FOLLOW_UP} (understood as: {MEANT})" in system(asked(server.requests, "reframe")[1])
-    history = system(asked(server.requests, "answer")[2]).partition("CONVERSATION HISTORY:")[2]
-    said = [line for line in history.splitlines() if line.startswith("User:")]
-    assert said == [f"User: {REPORTING}", f"User: {FOLLOW_UP}"]
-    assert MEANT not in history
-
-
-@pytest.mark.parametrize("nonsense", ["", "The deadline is the tenth. " * 40, f"{DECLINE} Report elsewhere."])
-def test_a_rewriting_that_is_none_gives_way_to_the_turns_before(serve: Serve, nonsense: str) -> None:
-    api, server = serve(**NO_RERANKING, write=model(reframe=lambda _: nonsense))
-    session = api.ask(REPORTING).json["sessionId"]
-    trail = api.ask(FOLLOW_UP, sessionId=session).json["metadata"]["trail"]
-    assert TOGETHER in trail
+    second, _ = (api.ask(text, sessionId=session) for text in (FOLLOW_UP, COLORS))
+    trail = second.json["metadata"]["trail"]
+    assert (TOGETHER in trail, counted(second, "Reframed")) == (True, 0)
     assert not any("understood as" in line for line in trail)
-    api.ask(COLORS, sessionId=session)
     assert "(understood as" not in system(asked(server.requests, "reframe")[1]), "nothing dropped is remembered"
 
 
-@pytest.mark.parametrize("trouble", [error(401), garbage()])
-def test_a_rewriting_that_fails_is_skipped(serve: Serve, trouble: Step) -> None:
+def test_a_rewriting_that_fails_is_skipped(serve: Serve) -> None:
     there = reply("Report it. (Source: https://ga.example.edu/gacounts/docs/reporting-guide-2025)")
-    api, _ = serve(there, trouble, there, LLM_MODEL="m", LLM_FALLBACK_MODELS="m", **NO_RERANKING)
+    api, _ = serve(there, error(401), there, LLM_MODEL="m", LLM_FALLBACK_MODELS="m", **NO_RERANKING)
     session = api.ask(REPORTING).json["sessionId"]
     answer = api.ask(FOLLOW_UP, sessionId=session)
     assert (answer.status, answer.json["metadata"]["skipped"]) == (200, ["reframe"])
@@ -154,12 +120,6 @@ def test_decisions_are_the_same_every_time(serve: Serve) -> None:
     assert chosen == {"rerank": {(0.0, 500)}, "reframe": {(0.0, 500)}, "answer": {(0.7, 900)}}
 
 
-def test_a_declined_question_costs_no_call(serve: Serve) -> None:
-    api, server = serve()
-    assert api.ask(TOMATOES).json["refused"]
-    assert asked(server.requests, "answer") == []
-
-
 # --- re-ranking
 
 
@@ -173,14 +133,18 @@ def backwards(count: int) -> str:
     return ", ".join(map(str, range(count, 0, -1)))
 
 
-def test_the_model_s_ranking_is_the_order(serve: Serve) -> None:
+@pytest.mark.parametrize(("ranking", "step"), [(backwards, -1), (lambda _: "2, 1", 1)], ids=["whole", "nonsense"])
+def test_the_model_s_ranking_is_the_order_and_nonsense_keeps_it(
+    serve: Serve, ranking: Callable[[int], str], step: int
+) -> None:
     api, server = serve(**NO_RERANKING)
     assert counted(api.ask(MEALS), "Reranked") == 0
-    other, ranked = serve(write=model(rerank=backwards), ENABLE_LLM_RERANKING="true")
-    answer = other.ask(MEALS)
-    assert order(ranked.requests[-1].json) == order(server.requests[0].json)[::-1]
-    assert counted(answer, "Reranked") == 1
-    assert MEALS in system(asked(ranked.requests, "rerank")[0])
+    other, ranked = serve(write=model(rerank=ranking), ENABLE_LLM_RERANKING="true")
+    answer = other.ask(MEALS, topK=8)
+    (asking,) = asked(ranked.requests, "rerank")
+    assert MEALS in system(asking)
+    assert order(ranked.requests[-1].json) == order(server.requests[0].json)[::step]
+    assert (counted(answer, "Reranked"), answer.json["metadata"]["skipped"]) == (step == -1, [])
 
 
 def test_the_re_ranking_has_a_model_of_its_own_and_counts_beside_the_answer(serve: Serve) -> None:
@@ -192,34 +156,19 @@ def test_the_re_ranking_has_a_model_of_its_own_and_counts_beside_the_answer(serv
     assert answer.json["metadata"]["usage"] == {"promptTokens": 12, "completionTokens": 5, "totalTokens": 17}
 
 
-@pytest.mark.parametrize("nonsense", ["2, 1", "1, 1, 2"])
-def test_nonsense_keeps_the_order(serve: Serve, nonsense: str) -> None:
-    api, server = serve(**NO_RERANKING)
-    api.ask(MEALS)
-    other, ranked = serve(write=model(rerank=lambda _: nonsense), ENABLE_LLM_RERANKING="true")
-    answer = other.ask(MEALS, topK=8)
-    assert len(asked(ranked.requests, "rerank")) == 1
-    assert order(ranked.requests[-1].json) == order(server.requests[0].json)
-    assert counted(answer, "Reranked") == 0
-    assert answer.json["metadata"]["skipped"] == []
-
-
-@pytest.mark.parametrize(("trouble", "retries"), [(FAILS, 0), (FAILS, 2), (garbage(), 0)])
-def test_a_re_ranking_that_fails_is_skipped_and_counts_with_its_retries(
-    serve: Serve, trouble: Step, retries: int
-) -> None:
-    models = {"LLM_MODEL": "m", "LLM_FALLBACK_MODELS": "m", "LLM_MAX_RETRIES": str(retries)}
-    api, server = serve(*[trouble] * (1 + retries), RERANK_TIMEOUT_S="60", **models)
+def test_a_re_ranking_that_fails_is_skipped_and_counts_with_its_retries(serve: Serve) -> None:
+    models = {"LLM_MODEL": "m", "LLM_FALLBACK_MODELS": "m", "LLM_MAX_RETRIES": "2"}
+    api, server = serve(FAILS, FAILS, FAILS, RERANK_TIMEOUT_S="60", **models)
     answer = api.ask(MEALS)
     assert (answer.status, answer.json["metadata"]["skipped"]) == (200, ["rerank"])
     assert counted(answer, "SoftFailures", stage="rerank") == 1
-    assert kinds(server) == [*["rerank"] * (1 + retries), "answer"]
-    assert used(answer) == (2 + retries, retries, 12, 5)
+    assert kinds(server) == ["rerank"] * 3 + ["answer"]
+    assert used(answer) == (4, 2, 12, 5)
 
 
-def test_what_the_gate_declines_is_not_re_ranked(serve: Serve) -> None:
-    api, server = serve(write=model(rerank=backwards))
-    for question in ("What is the latest news about the football world cup?", "Who won the world cup?"):
+def test_what_the_gate_declines_costs_no_call(serve: Serve) -> None:
+    api, server = serve()
+    for question in ("What is the latest news about the football world cup?", TOMATOES):
         assert api.ask(question).json["refused"]
     assert server.requests == []  # no answer, no call: not even one for the order
 
@@ -228,20 +177,16 @@ def test_what_the_gate_declines_is_not_re_ranked(serve: Serve) -> None:
 
 
 def test_html_becomes_markdown_and_its_link_a_citation(serve: Serve) -> None:
-    def html(request: Json) -> str:
-        return (
-            "<p>The meal allowance is <b>58 dollars</b> &amp; more.</p><ul><li>breakfast</li><li>dinner</li></ul>"
-            "<script>steal()</script><p>[1]</p>"
-        )
-
-    api, _ = serve(write=model(answer=html))
-    answer = api.ask(MEALS)
-    text = answer.json["answer"]
-    assert "**58 dollars** & more." in text
-    assert "- breakfast\n- dinner" in text
-    assert not {"<p>", "<b>", "<li>", "<script>", "&amp;"} & set(text.replace(">", "> ").split())
-    assert "steal()" not in text
-    assert [citation["docId"] for citation in answer.json["citations"]] == ["ABO-002"]
+    html = (
+        "<p>The meal allowance is <b>58 dollars</b> &amp; more.</p><ul><li>breakfast</li><li>dinner</li></ul>"
+        "<script>steal()</script><p>[1]</p>"
+    )
+    api, _ = serve(write=model(answer=lambda _: html))
+    answer = api.ask(MEALS).json
+    assert "**58 dollars** & more." in answer["answer"]
+    assert "- breakfast\n- dinner" in answer["answer"]
+    assert not re.search(r"<[a-z]|&amp;|steal\(\)", answer["answer"])
+    assert [citation["docId"] for citation in answer["citations"]] == ["ABO-002"]
 
 
 # --- the cache
@@ -249,44 +194,32 @@ def test_html_becomes_markdown_and_its_link_a_citation(serve: Serve) -> None:
 
 def test_a_cached_answer_costs_no_call(serve: Serve) -> None:
     api, server = serve()
-    first = api.ask(MEALS)
-    before = len(server.requests)
-    second = api.ask(MEALS.upper().rstrip("?"))
-    assert (cached(first), cached(second), len(server.requests)) == (False, True, before)
+    first, second = api.ask(MEALS), api.ask(MEALS.upper().rstrip("?"))
+    assert (cached(first), cached(second), len(server.requests)) == (False, True, 2)  # the order and the answer
     assert second.json["answer"] == first.json["answer"]
-    assert counted(first, "LlmCalls") == 2  # the order and the answer
-    assert counted(second, "LlmCalls") == 0
+    assert (counted(first, "LlmCalls"), counted(second, "LlmCalls")) == (2, 0)
     assert second.json["metadata"]["usage"] is None
 
 
 @pytest.mark.parametrize(
-    ("first", "why"),
+    ("first", "degraded"),
     [
-        (reply(f"{MEALS_SAID} (Source: {TRAVEL})", finish_reason="length"), "cut"),
-        (reply("I don't have specific information about that in the knowledge base."), "refused"),
-        (reply("Bananas grow."), "uncited"),
-        (reply(f"It is unclear how much the meal allowance is. (Source: {TRAVEL})"), "a refusal in other words"),
-        (
-            reply(f"It is unclear how much the meal allowance is for overnight trips. (Source: {TRAVEL})"),
-            "High all the same",
-        ),
-        (reply(f"{MEALS_SAID} Bananas grow. (Source: {TRAVEL})"), "in part"),
-        (error(500), "degraded"),
+        (reply(f"It is unclear how much the meal allowance is for overnight trips. (Source: {TRAVEL})"), False),
+        (reply(f"{MEALS_SAID} Bananas grow. (Source: {TRAVEL})"), False),
+        (error(500), True),
     ],
+    ids=["evasive", "in part", "degraded"],
 )
-def test_what_is_not_good_enough_is_not_kept(serve: Serve, first: Step, why: str) -> None:
-    good = reply(f"{MEALS_SAID} (Source: {TRAVEL})")
-    api, _ = serve(first, good, LLM_FALLBACK="extractive", **NO_RERANKING)
-    assert api.ask(MEALS).json["metadata"]["degraded"] == (why in {"degraded", "uncited"})
-    assert not cached(api.ask(MEALS)), why
-    assert cached(api.ask(MEALS))
+def test_what_is_not_good_enough_is_not_kept(serve: Serve, first: Step, degraded: bool) -> None:
+    api, _ = serve(first, reply(f"{MEALS_SAID} (Source: {TRAVEL})"), LLM_FALLBACK="extractive", **NO_RERANKING)
+    assert api.ask(MEALS).json["metadata"]["degraded"] == degraded
+    assert [cached(api.ask(MEALS)) for _ in range(2)] == [False, True]
 
 
 # --- secrets
 
 
 SECRET = "Xylophone-4711"
-PLANTED = f"How do I report in GaCounts? My case number is {SECRET}."
 
 
 def gossip(request: Json) -> str:
@@ -297,7 +230,7 @@ def gossip(request: Json) -> str:
 
 def test_a_secret_of_one_session_is_in_no_other(serve: Serve) -> None:
     api, server = serve(**NO_RERANKING, LLM_WEAK="text", write=model(answer=gossip, reframe=lambda _: MEANT))
-    session = api.ask(PLANTED).json["sessionId"]
+    session = api.ask(f"{REPORTING} My case number is {SECRET}.").json["sessionId"]
     there = api.ask(FOLLOW_UP, sessionId=session)
     assert SECRET in there.json["answer"], "the session itself knows it"
     # Another session that comes to the very same question, and one that asks the same words.
@@ -328,8 +261,9 @@ def test_an_answer_whose_prompt_held_history_is_never_kept(serve: Serve) -> None
 
 def test_the_key_is_in_no_reply_and_no_log(serve: Serve) -> None:
     api, _ = serve(error(401), **NO_RERANKING)
-    assert api.ask(MEALS).status in {500, 503}
-    assert API_KEY not in api.output
+    told = api.ask(MEALS)
+    assert told.status == 503
+    assert API_KEY not in told.text + api.output
 
 
 # --- what is counted
@@ -347,10 +281,7 @@ def test_a_rewriting_counts_although_the_question_is_declined(serve: Serve) -> N
 
 def test_the_calls_before_a_last_resort_count(serve: Serve) -> None:
     api, server = serve(FAILS, FAILS, FAILS, LLM_MAX_RETRIES="2", LLM_FALLBACK="extractive", **NO_RERANKING)
-    answer = api.ask(MEALS)
-    assert len(server.requests) == 3
-    assert answer.json["metadata"]["degraded"]
-    assert used(answer) == (3, 2, 0, 0)
+    assert used(api.ask(MEALS)) == (len(server.requests), 2, 0, 0) == (3, 2, 0, 0)
 
 
 def test_what_was_used_before_a_failure_counts(serve: Serve) -> None:
@@ -366,16 +297,3 @@ def test_what_was_used_before_a_failure_counts(serve: Serve) -> None:
     assert (failed.status, failed.json["code"]) == (503, "llm_unavailable")
     assert used(failed) == (3, 1, 12, 5)
     assert counted(failed, "Errors", code="llm_unavailable") == 1
-
-
-def test_a_rewriting_counts_although_the_search_failed(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    api, server = serve(**NO_RERANKING)
-    session = api.ask(REPORTING).json["sessionId"]
-
-    def broken(*_: object, **__: object) -> None:
-        raise SearchFailed("broken")
-
-    monkeypatch.setattr(EmbeddedIndex, "search", broken)
-    failed = api.ask(FOLLOW_UP, sessionId=session)
-    assert (failed.status, kinds(server)) == (500, ["answer", "reframe"])
-    assert used(failed) == (1, 0, 12, 5)
