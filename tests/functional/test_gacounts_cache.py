@@ -49,7 +49,12 @@ def test_numbers_tables_the_model_and_the_prompt_are_part_of_the_key(fresh: Star
     with LlmServer(answer=model()) as server:
         env = gacounts(tmp_path / "s.sqlite", PROMPTS_DIR=str(prompts), **of_llm(server.url))
         fresh(**env).ask(MEALS)
-        changes = ({}, {"RETRIEVAL_TOP_K": "7"}, {"ACRONYMS_FILE": str(acronyms)}, {"GEN_MODEL": "another"})
+        changes: tuple[dict[str, str], ...] = (
+            {},
+            {"RETRIEVAL_TOP_K": "7"},
+            {"ACRONYMS_FILE": str(acronyms)},
+            {"GEN_MODEL": "another"},
+        )
         # Each of them is asked where the one before it has left its answer.
         found = [cached(fresh(**{**env, **change}).ask(MEALS)) for change in changes]
         system = prompts / "shared" / "system.txt"
