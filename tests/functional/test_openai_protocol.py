@@ -4,15 +4,15 @@ import json
 from typing import Any
 
 import pytest
-from fakes_llm import LlmServer, drip, error, reply
-from functional.harness import DECLINE, IN_SCOPE, OUT_OF_SCOPE, SAID, Api, Reply, Start, rest_event
+from fakes_llm import drip, error, reply
+from functional.harness import DECLINE, IN_SCOPE, OUT_OF_SCOPE, SAID, Api, Json, Reply, Start, rest_event
 from openai.types.responses import Response, ResponseStreamEvent
 from pydantic import TypeAdapter
 
 
 def chat(api: Api, *messages: tuple[str, Any], **fields: Any) -> Reply:
-    body = {"model": "waypoint", "messages": [{"role": role, "content": said} for role, said in messages], **fields}
-    return api.call(rest_event("POST", "/v1/chat/completions", json.dumps(body)))
+    said = [{"role": role, "content": content} for role, content in messages]
+    return api.send("/v1/chat/completions", **{"model": "waypoint", "messages": said, **fields})
 
 
 def chunks(told: Reply) -> list[dict[str, Any]]:
@@ -40,10 +40,9 @@ def test_a_decline_is_one(api: Api) -> None:
 
 
 def test_the_conversation_before_is_understood(with_llm: Start) -> None:
-    with LlmServer([reply("Which documents are needed for export?"), reply(SAID)]) as server:
-        api = with_llm(server)
-        chat(api, ("user", IN_SCOPE), ("assistant", SAID), ("user", "And for export?"))
-        rewriting = server.requests[0].json["messages"][0]["content"]
+    api = with_llm(reply("Which documents are needed for export?"), reply(SAID))
+    chat(api, ("user", IN_SCOPE), ("assistant", SAID), ("user", "And for export?"))
+    rewriting = api.llm.requests[0].json["messages"][0]["content"]
     assert IN_SCOPE in rewriting
     assert "And for export?" in rewriting
 
@@ -57,8 +56,8 @@ def test_without_a_model_a_follow_up_is_searched_for_with_the_turns_before(api: 
 
 
 def test_a_stream_begins_with_the_role_and_ends_with_what_is_beside_the_text(with_llm: Start) -> None:
-    with LlmServer([drip("You need ", "three papers: the invoice and the packing list [Nowhere].")]) as server:
-        told = chat(with_llm(server), ("user", IN_SCOPE), stream=True, stream_options={"include_usage": True})
+    api = with_llm(drip("You need ", "three papers: the invoice and the packing list [Nowhere]."))
+    told = chat(api, ("user", IN_SCOPE), stream=True, stream_options={"include_usage": True})
     assert (told.status, told.headers["content-type"]) == (200, "text/event-stream")
     first, *texts, cited, last, usage = chunks(told)
     assert first["choices"][0]["delta"] == {"role": "assistant", "content": ""}
@@ -76,11 +75,10 @@ def test_a_stream_begins_with_the_role_and_ends_with_what_is_beside_the_text(wit
 
 def test_quotes_follow_a_streamed_text_that_no_document_supports(with_llm: Start) -> None:
     sung = "Purple whales sing for nine days."
-    with LlmServer([drip(sung), drip(sung), reply(sung)]) as server:
-        api = with_llm(server)
-        _, *texts, _, last = chunks(chat(api, ("user", IN_SCOPE), stream=True))
-        read = events(respond(api, IN_SCOPE, stream=True))
-        plain = chat(api, ("user", IN_SCOPE)).json["choices"][0]["message"]["content"]
+    api = with_llm(drip(sung), drip(sung), reply(sung))
+    _, *texts, _, last = chunks(chat(api, ("user", IN_SCOPE), stream=True))
+    read = events(respond(api, IN_SCOPE, stream=True))
+    plain = chat(api, ("user", IN_SCOPE)).json["choices"][0]["message"]["content"]
     streamed = f"{sung}\n\nNothing of this is in the documents.\n\n{plain}"
     assert plain == last["answer"] == read[-1].response.output_text
     assert plain.startswith("This may not be what you asked for:")
@@ -128,16 +126,17 @@ def test_an_empty_question_is_named_in_the_protocol_s_words(api: Api, stream: bo
 
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_model_that_is_away_is_a_server_error(with_llm: Start, stream: bool) -> None:
-    with LlmServer([error(503)]) as server:
-        told = chat(with_llm(server, LLM_MAX_RETRIES="0"), ("user", IN_SCOPE), stream=stream)
-    assert told.status == 503
-    assert told.json["error"]["type"] == "server_error"
-    assert told.json["error"]["message"] == "Pipeline error: LLM request failed"
+    api = with_llm(error(503), LLM_MAX_RETRIES="0")
+    for told in (chat(api, ("user", IN_SCOPE), stream=stream), respond(api, IN_SCOPE, stream=stream)):
+        assert (told.status, told.json["error"]["type"]) == (503, "server_error")
+        assert told.json["error"]["message"] == "Pipeline error: LLM request failed"
 
 
-def test_parts_of_text_are_one_question_and_any_model_will_do(api: Api) -> None:
+def test_parts_of_text_are_one_question_and_what_only_tunes_is_ignored(api: Api) -> None:
     parts = [{"type": "text", "text": "Which documents do you need"}, {"type": "text", "text": IN_SCOPE}]
-    body = chat(api, ("user", parts), model="gpt-4o-mini", temperature=0, tools=[], user="me").json
+    tuned = {"n": 1, "response_format": {"type": "text"}, "tools": [], "tool_choice": "auto", "logprobs": False}
+    more = {"temperature": 2, "max_tokens": 1, "stop": "a", "seed": 7, "user": "me", "model": "gpt-4o-mini"}
+    body = chat(api, ("user", parts), **tuned, **more).json
     assert (body["model"], body["refused"]) == ("waypoint", False)
 
 
@@ -147,11 +146,11 @@ def test_a_long_conversation_is_cut_not_refused(api: Api) -> None:
 
 
 def test_the_models_are_the_profile_and_itself_with_sources(api: Api) -> None:
-    listed = api.call(rest_event("GET", "/v1/models")).json
+    listed = api.get("/v1/models").json
     assert [one["id"] for one in listed["data"]] == ["waypoint", "waypoint-sources"]
-    assert api.call(rest_event("GET", "/v1/models/waypoint")).json["object"] == "model"
+    assert api.get("/v1/models/waypoint").json["object"] == "model"
     # As for what asks: any other name means the profile.
-    assert api.call(rest_event("GET", "/v1/models/gpt-4")).json["id"] == "waypoint"
+    assert api.get("/v1/models/gpt-4").json["id"] == "waypoint"
 
 
 def test_a_pasted_mail_is_a_question(api: Api) -> None:
@@ -168,9 +167,7 @@ def test_a_pasted_mail_is_a_question(api: Api) -> None:
         ("logprobs", True),
         ("top_logprobs", 3),
         ("response_format", {"type": "json_object"}),
-        ("response_format", {"type": "json_schema", "json_schema": {"name": "x", "schema": {}}}),
         ("tool_choice", "required"),
-        ("tool_choice", {"type": "function", "function": {"name": "x"}}),
         ("modalities", ["text", "audio"]),
     ],
 )
@@ -181,31 +178,19 @@ def test_what_would_change_the_result_s_form_is_refused_by_name(api: Api, param:
     assert said["message"].startswith(f"{param} is not supported")
 
 
-def test_what_only_tunes_is_ignored(api: Api) -> None:
-    tuned = {"n": 1, "response_format": {"type": "text"}, "tools": [], "tool_choice": "auto", "logprobs": False}
-    assert (
-        chat(api, ("user", IN_SCOPE), **tuned, temperature=2, max_tokens=1, stop="a", seed=7).json["refused"] is False
-    )
+def test_side_tasks_of_open_webui_get_an_empty_object_and_its_questions_are_asked(with_llm: Start) -> None:
+    api = with_llm(reply(SAID))
 
+    def ask(text: str, **headers: str) -> Json:
+        body = json.dumps({"messages": [{"role": "user", "content": text}], "max_completion_tokens": 1000})
+        message = api.call(rest_event("POST", "/v1/chat/completions", body, headers=headers)).json
+        return {"text": message["choices"][0]["message"]["content"], "calls": len(api.llm.requests)}
 
-SIDE_TASK = "### Task:\nGenerate a title.\n### Chat History:\n<chat_history>\nUSER: " + IN_SCOPE + "\n</chat_history>"
-
-
-def test_side_tasks_of_open_webui_get_an_empty_object(with_llm: Start) -> None:
-    with LlmServer([error(500)]) as server:
-        api = with_llm(server)
-        body = chat(api, ("user", SIDE_TASK), max_completion_tokens=1000).json
-        asked = json.dumps({"messages": [{"role": "user", "content": "In welchem Ton ist das?"}]})
-        named = api.call(rest_event("POST", "/v1/chat/completions", asked, headers={"X-OpenWebUI-Task": "emoji"}))
-        assert server.requests == []
-    assert [one["choices"][0]["message"]["content"] for one in (body, named.json)] == ["{}", "{}"]
-
-
-def test_its_questions_are_asked(api: Api) -> None:
+    title = f"### Task:\nGenerate a title.\n### Chat History:\n<chat_history>\nUSER: {IN_SCOPE}\n</chat_history>"
+    assert ask(title) == {"text": "{}", "calls": 0}
+    assert ask("In welchem Ton ist das?", **{"X-OpenWebUI-Task": "emoji"}) == {"text": "{}", "calls": 0}
     templated = f"### Task:\nRespond to the query.\n<context>\n</context>\n{IN_SCOPE}"
-    body = json.dumps({"messages": [{"role": "user", "content": templated}]})
-    told = api.call(rest_event("POST", "/v1/chat/completions", body, headers={"X-OpenWebUI-Task": "{{TASK}}"}))
-    assert told.json["refused"] in {True, False}
+    assert ask(templated, **{"X-OpenWebUI-Task": "{{TASK}}"})["calls"] == 1
 
 
 @pytest.mark.parametrize(
@@ -223,25 +208,14 @@ def test_all_of_the_protocol_s_addresses_err_in_its_shape(
     told = api.call(rest_event(method, path, "{}"))
     assert (told.status, told.json["error"]["code"]) == (status, code)
     assert told.json["error"]["type"] == "invalid_request_error"
-    assert isinstance(api.call(rest_event("GET", "/v1/query")).json["error"], str)
-
-
-def test_a_program_that_shows_each_delta_loads_nothing_that_no_passage_names(with_llm: Start) -> None:
-    """And has the answer's text in the end, where that goes on from what it has."""
-    pieces = ("You need three papers", " ![x](", "https://evil.example/?q=1", ") for this", ".")
-    with LlmServer([drip(*pieces)]) as server:
-        _, *texts, last = chunks(chat(with_llm(server), ("user", IN_SCOPE), stream=True))
-    shown = ["".join(one["choices"][0]["delta"]["content"] for one in texts[: at + 1]) for at in range(len(texts))]
-    answer = "You need three papers x for this. *(no source cited)*"
-    assert shown == [answer[:14], answer[:21], answer[:33], answer]
-    assert "answer" not in last
+    assert isinstance(api.get("/v1/query").json["error"], str)
 
 
 EVENT: TypeAdapter[Any] = TypeAdapter(ResponseStreamEvent)
 
 
 def respond(api: Api, asked: Any, **fields: Any) -> Reply:
-    return api.call(rest_event("POST", "/v1/responses", json.dumps({"model": "waypoint", "input": asked, **fields})))
+    return api.send("/v1/responses", **{"model": "waypoint", "input": asked, **fields})
 
 
 def events(told: Reply) -> list[Any]:
@@ -279,8 +253,8 @@ def test_the_input_may_be_a_conversation(api: Api) -> None:
 
 
 def test_a_stream_has_the_events_of_the_protocol(with_llm: Start) -> None:
-    with LlmServer([drip("You need ", "three papers: the invoice and the packing list [Nowhere].")]) as server:
-        told = respond(with_llm(server), IN_SCOPE, stream=True)
+    api = with_llm(drip("You need ", "three papers: the invoice and the packing list [Nowhere]."))
+    told = respond(api, IN_SCOPE, stream=True)
     assert (told.status, told.headers["content-type"]) == (200, "text/event-stream")
     read = events(told)
     kinds = [one.type.removeprefix("response.") for one in read]
@@ -312,13 +286,6 @@ def test_a_stream_has_the_events_of_the_protocol(with_llm: Start) -> None:
     ],
 )
 def test_what_is_wrong_is_named(api: Api, fields: dict[str, Any], code: str, param: str) -> None:
-    told = api.call(rest_event("POST", "/v1/responses", json.dumps(fields)))
+    told = api.send("/v1/responses", **fields)
     said = told.json["error"]
     assert (told.status, said["type"], said["code"], said["param"]) == (400, "invalid_request_error", code, param)
-
-
-@pytest.mark.parametrize("stream", [False, True])
-def test_a_response_of_a_model_that_is_away_is_a_server_error(with_llm: Start, stream: bool) -> None:
-    with LlmServer([error(503)]) as server:
-        told = respond(with_llm(server, LLM_MAX_RETRIES="0"), IN_SCOPE, stream=stream)
-    assert (told.status, told.json["error"]["type"]) == (503, "server_error")
