@@ -1,7 +1,7 @@
 """Whole golden responses: nothing about a reply changes unnoticed."""
 
 import pytest
-from fakes_llm import LlmServer, reply
+from fakes_llm import reply
 from functional.golden import check_golden, differences, normalise
 from functional.harness import IN_SCOPE, OUT_OF_SCOPE, Api, Start
 
@@ -16,8 +16,11 @@ CREDIT_QUESTION = "how many days do we have to pay your invoices?"
 
 
 def test_an_answer_of_an_llm(with_llm: Start) -> None:
-    with LlmServer([reply(WRITTEN, model="llama-3.1-8b-instant")]) as server:
-        body = with_llm(server).ask(IN_SCOPE, threshold=0, sessionId="golden-session-0000000").json
+    body = (
+        with_llm(reply(WRITTEN, model="llama-3.1-8b-instant"))
+        .ask(IN_SCOPE, threshold=0, sessionId="golden-session-0000000")
+        .json
+    )
     check_golden("answer_llm", body)
 
 

@@ -4,7 +4,7 @@ import json
 import re
 from datetime import datetime, timedelta
 
-from fakes_llm import LlmServer, error, reply
+from fakes_llm import error, reply
 from functional.harness import API_KEY, IN_SCOPE, REPOSITORY, Api, Start, rest_event
 from typer.testing import CliRunner
 
@@ -33,19 +33,18 @@ def test_the_whole_of_it(api: Api) -> None:
 
 
 def test_it_names_the_configured_model_and_calls_nobody(with_llm: Start) -> None:
-    with LlmServer([reply("never")]) as server:
-        body = with_llm(server, LLM_MODEL="a-model").health().json
-        assert server.connections == 0
+    api = with_llm(reply("never"), LLM_MODEL="a-model")
+    body = api.health().json
+    assert api.llm.connections == 0
     assert body["llm"] == {"engine": "openai", "model": "a-model", "lastError": None}
 
 
 def test_the_last_error_stays_until_a_success(with_llm: Start) -> None:
-    with LlmServer([error(400), error(400), reply("Yes.")]) as server:
-        api = with_llm(server)
-        api.ask(IN_SCOPE)
-        failed = api.health()
-        api.ask(IN_SCOPE)
-        recovered = api.health()
+    api = with_llm(error(400), error(400), reply("Yes."))
+    api.ask(IN_SCOPE)
+    failed = api.health()
+    api.ask(IN_SCOPE)
+    recovered = api.health()
     assert failed.status == 200
     assert failed.json["llm"]["lastError"] == "LLM answered 400 (BadRequestError)"
     assert "vendor" not in failed.text
@@ -54,10 +53,9 @@ def test_the_last_error_stays_until_a_success(with_llm: Start) -> None:
 
 
 def test_a_last_resort_does_not_hide_the_error(with_llm: Start) -> None:
-    with LlmServer([error(503)]) as server:
-        api = with_llm(server, LLM_FALLBACK="extractive")
-        assert api.ask(IN_SCOPE).status == 200
-        assert "503" in api.health().json["llm"]["lastError"]
+    api = with_llm(error(503), LLM_FALLBACK="extractive")
+    assert api.ask(IN_SCOPE).status == 200
+    assert "503" in api.health().json["llm"]["lastError"]
 
 
 def test_every_interface_tells_the_version(api: Api) -> None:

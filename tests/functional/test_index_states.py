@@ -7,7 +7,7 @@ from pathlib import Path
 
 import chromadb
 import pytest
-from fakes_llm import LlmServer, reply
+from fakes_llm import reply
 from functional.harness import IN_SCOPE, REPOSITORY, Api, Json, Start, post
 from manifests import read_body, write_body
 from real_model import few_background_questions
@@ -66,9 +66,9 @@ def test_a_bad_request_is_one_even_without_an_index(start: Start, tmp_path: Path
 
 
 def test_no_index_means_no_llm_call(with_llm: Start, tmp_path: Path) -> None:
-    with LlmServer([reply("never")]) as server:
-        assert with_llm(server, INDEX_URI=str(tmp_path)).ask(IN_SCOPE).status == 503
-        assert server.connections == 0
+    api = with_llm(reply("never"), INDEX_URI=str(tmp_path))
+    assert api.ask(IN_SCOPE).status == 503
+    assert api.llm.connections == 0
 
 
 def truncate(path: Path) -> None:

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from fakes_llm import LlmServer, only_models, reply
+from fakes_llm import only_models, reply
 from functional.harness import API_KEY, DECLINE, IN_SCOPE, OUT_OF_SCOPE, REPOSITORY, SAID, Json, Start, post
 
 from rag.contract import first_sentence
@@ -15,16 +15,15 @@ LABEL = f"[{TITLE} > Documents needed for import customs clearance]"
 
 def answer_to(start: Start, text: str, **env: str) -> Json:
     """The reply's body when the LLM writes ``text``."""
-    with LlmServer([reply(text)]) as server:
-        result = start(server, **env).ask(IN_SCOPE)
+    result = start(reply(text), **env).ask(IN_SCOPE)
     assert result.status == 200
     return result.json
 
 
 def test_exactly_two_messages_are_sent(with_llm: Start) -> None:
-    with LlmServer([reply(f"Three papers. {LABEL}")]) as server:
-        body = with_llm(server, LLM_MODEL="a-model").ask(f"  {IN_SCOPE} ").json
-    (request,) = server.requests
+    api = with_llm(reply(f"Three papers. {LABEL}"), LLM_MODEL="a-model")
+    body = api.ask(f"  {IN_SCOPE} ").json
+    (request,) = api.llm.requests
     assert request.path == "/v1/chat/completions"
     assert request.headers["authorization"] == f"Bearer {API_KEY}"
     assert set(request.json) == {"model", "messages", "temperature", "max_tokens"}
@@ -55,9 +54,9 @@ def test_exactly_two_messages_are_sent(with_llm: Start) -> None:
 
 
 def test_seed_rules_keep_the_seed_s_prompt_and_labels(with_llm: Start) -> None:
-    with LlmServer([reply(f"Three papers. {LABEL} [1]")]) as server:
-        body = with_llm(server, SEED_RULES="on").ask(IN_SCOPE).json
-    rules, _, context = server.requests[0].json["messages"][0]["content"].partition("\nCONTEXT\n")
+    api = with_llm(reply(f"Three papers. {LABEL} [1]"), SEED_RULES="on")
+    body = api.ask(IN_SCOPE).json
+    rules, _, context = api.llm.requests[0].json["messages"][0]["content"].partition("\nCONTEXT\n")
     assert "as it stands in\n   square brackets above that passage: [Title > Section]" in rules
     assert f"\n{LABEL}\n## Documents needed" in context
     assert "Today is" not in context
@@ -66,8 +65,7 @@ def test_seed_rules_keep_the_seed_s_prompt_and_labels(with_llm: Start) -> None:
 
 
 def test_the_model_s_answer_is_parsed(with_llm: Start) -> None:
-    with LlmServer([reply(SAID, model="served-8b", finish_reason="length")]) as server:
-        body = with_llm(server).ask(IN_SCOPE).json
+    body = with_llm(reply(SAID, model="served-8b", finish_reason="length")).ask(IN_SCOPE).json
     assert body["answer"] == SAID
     assert body["refused"] is False
     metadata = body["metadata"]
@@ -80,10 +78,10 @@ def test_the_model_s_answer_is_parsed(with_llm: Start) -> None:
 
 
 def test_nothing_found_means_no_llm_call(with_llm: Start) -> None:
-    with LlmServer([reply("never")]) as server:
-        body = with_llm(server).ask(OUT_OF_SCOPE).json
-        assert server.requests == []
-        assert server.connections == 0
+    api = with_llm(reply("never"))
+    body = api.ask(OUT_OF_SCOPE).json
+    assert api.llm.requests == []
+    assert api.llm.connections == 0
     assert body["answer"] == DECLINE
     assert body["metadata"]["model"] is None
 
@@ -139,21 +137,20 @@ def test_a_model_that_says_it_does_not_know_has_refused(with_llm: Start, text: s
 
 
 def test_a_withdrawn_model_is_replaced_and_the_replacement_remembered(with_llm: Start) -> None:
-    with LlmServer([only_models("openai/gpt-oss-20b", text=f"Yes. {LABEL}")]) as server:
-        api = with_llm(server, LLM_MODEL="llama-3.1-8b-instant")
-        first, second = api.ask(IN_SCOPE), api.ask(IN_SCOPE)
-        health = api.health().json["llm"]
+    api = with_llm(only_models("openai/gpt-oss-20b", text=f"Yes. {LABEL}"), LLM_MODEL="llama-3.1-8b-instant")
+    first, second = api.ask(IN_SCOPE), api.ask(IN_SCOPE)
+    health = api.health().json["llm"]
     assert [first.json["metadata"]["model"], second.json["metadata"]["model"]] == ["openai/gpt-oss-20b"] * 2
-    asked = [request.json["model"] for request in server.requests]
+    asked = [request.json["model"] for request in api.llm.requests]
     assert asked == ["llama-3.1-8b-instant", "openai/gpt-oss-20b", "openai/gpt-oss-20b"]
-    assert [request.json.get("reasoning_effort") for request in server.requests] == [None, "low", "low"]
+    assert [request.json.get("reasoning_effort") for request in api.llm.requests] == [None, "low", "low"]
     assert health == {"engine": "openai", "model": "openai/gpt-oss-20b", "lastError": None}
 
 
 def test_the_question_s_own_braces_stay_text(with_llm: Start) -> None:
     query = f"{IN_SCOPE} {{context}} {{0}} %s"
-    with LlmServer([reply("Yes.")]) as server:
-        assert with_llm(server).call(post({"query": query})).status == 200
-    system, user = server.requests[0].json["messages"]
+    api = with_llm(reply("Yes."))
+    assert api.call(post({"query": query})).status == 200
+    system, user = api.llm.requests[0].json["messages"]
     assert user["content"] == query
     assert "{context}" not in system["content"]

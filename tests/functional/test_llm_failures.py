@@ -31,9 +31,9 @@ def assert_discreet(reply: Reply) -> None:
 
 
 def test_exhausted_retries_are_503_after_four_calls(with_llm: Start) -> None:
-    with LlmServer([error(429, retry_after=0.01)]) as server:
-        result = with_llm(server).ask(IN_SCOPE)
-        assert len(server.requests) == 4
+    api = with_llm(error(429, retry_after=0.01))
+    result = api.ask(IN_SCOPE)
+    assert len(api.llm.requests) == 4
     assert (result.status, result.json) == (503, UNAVAILABLE)
     assert result.headers["retry-after"] == "1"
     assert result.headers["x-content-type-options"] == "nosniff"
@@ -41,26 +41,26 @@ def test_exhausted_retries_are_503_after_four_calls(with_llm: Start) -> None:
 
 
 def test_a_wait_beyond_the_deadline_is_passed_on_to_the_caller(with_llm: Start) -> None:
-    with LlmServer([error(429, retry_after="39.6")]) as server:
-        result = with_llm(server).ask(IN_SCOPE)
-        assert len(server.requests) == 1
+    api = with_llm(error(429, retry_after="39.6"))
+    result = api.ask(IN_SCOPE)
+    assert len(api.llm.requests) == 1
     assert result.status == 503
     assert result.headers["retry-after"] == "40"
 
 
 def test_without_the_server_s_word_there_is_no_retry_after(with_llm: Start) -> None:
-    with LlmServer([error(500)]) as server:
-        result = with_llm(server, LLM_MAX_RETRIES="1").ask(IN_SCOPE)
-        assert len(server.requests) == 2
+    api = with_llm(error(500), LLM_MAX_RETRIES="1")
+    result = api.ask(IN_SCOPE)
+    assert len(api.llm.requests) == 2
     assert (result.status, result.json) == (503, UNAVAILABLE)
     assert "retry-after" not in result.headers
 
 
 def test_a_refused_account_is_503_after_one_call(with_llm: Start) -> None:
     # Some proxies repeat the header that they refuse.
-    with LlmServer([error(401, message=f"{SERVER_ERROR_TEXT}: Bearer {API_KEY}")]) as server:
-        result = with_llm(server).ask(IN_SCOPE)
-        assert len(server.requests) == 1
+    api = with_llm(error(401, message=f"{SERVER_ERROR_TEXT}: Bearer {API_KEY}"))
+    result = api.ask(IN_SCOPE)
+    assert len(api.llm.requests) == 1
     assert (result.status, result.json) == (503, UNAVAILABLE)
     assert_discreet(result)
 
@@ -80,23 +80,22 @@ def test_what_yields_no_completion_is_503_or_a_case_for_the_last_resort(with_llm
 
 @pytest.mark.parametrize("step", [cut(), error(503)])
 def test_what_may_pass_is_tried_again(with_llm: Start, step: Step) -> None:
-    with LlmServer([step, reply(SAID)]) as server:
-        result = with_llm(server).ask(IN_SCOPE)
-        assert len(server.requests) == 2
+    api = with_llm(step, reply(SAID))
+    result = api.ask(IN_SCOPE)
+    assert len(api.llm.requests) == 2
     assert (result.status, result.json["answer"]) == (200, SAID)
     assert_discreet(result)
 
 
 def test_lambda_s_own_clock_counts_too(with_llm: Start) -> None:
-    with LlmServer([hang()]) as server:
-        result = with_llm(server).ask(IN_SCOPE, seconds=2.5)
+    result = with_llm(hang()).ask(IN_SCOPE, seconds=2.5)
     assert (result.status, result.json) == (503, TOO_LATE)
 
 
 def test_no_time_left_means_no_call(with_llm: Start) -> None:
-    with LlmServer([reply("late")]) as server:
-        result = with_llm(server).ask(IN_SCOPE, seconds=0.4)
-        assert server.requests == []
+    api = with_llm(reply("late"))
+    result = api.ask(IN_SCOPE, seconds=0.4)
+    assert api.llm.requests == []
     assert (result.status, result.json) == (503, TOO_LATE)
 
 
@@ -108,8 +107,7 @@ def test_an_impossible_address_is_503(start: Start, url: str) -> None:
 
 @pytest.mark.parametrize("step", [error(503), error(401), reset()])
 def test_the_extractive_engine_as_last_resort_says_so(with_llm: Start, step: Step) -> None:
-    with LlmServer([step]) as server:
-        result = with_llm(server, LLM_FALLBACK="extractive").ask(IN_SCOPE)
+    result = with_llm(step, LLM_FALLBACK="extractive").ask(IN_SCOPE)
     body = result.json
     assert body["metadata"]["degraded"] is True
     assert body["metadata"]["model"] == "extractive"
@@ -123,16 +121,14 @@ def test_the_extractive_engine_as_last_resort_says_so(with_llm: Start, step: Ste
 
 
 def test_the_last_resort_is_in_time(with_llm: Start) -> None:
-    with LlmServer([hang()]) as server:
-        result = with_llm(server, LLM_FALLBACK="extractive", REQUEST_DEADLINE_S="0.4").ask(IN_SCOPE)
+    result = with_llm(hang(), LLM_FALLBACK="extractive", REQUEST_DEADLINE_S="0.4").ask(IN_SCOPE)
     assert (result.status, result.json["metadata"]["degraded"]) == (200, True)
 
 
 def test_a_service_that_failed_answers_the_next_question(with_llm: Start) -> None:
-    with LlmServer([error(400), error(400), reply(SAID)]) as server:
-        api = with_llm(server)
-        assert api.ask(IN_SCOPE).status == 503
-        assert api.ask(IN_SCOPE).json["answer"] == SAID
+    api = with_llm(error(400), error(400), reply(SAID))
+    assert api.ask(IN_SCOPE).status == 503
+    assert api.ask(IN_SCOPE).json["answer"] == SAID
 
 
 def narrow_window(exchange: Exchange) -> None:
@@ -142,23 +138,22 @@ def narrow_window(exchange: Exchange) -> None:
 
 
 def test_a_prompt_that_is_too_long_is_halved_and_the_next_one_fits_at_once(with_llm: Start) -> None:
-    with LlmServer([narrow_window]) as server:
-        api = with_llm(server)
-        first, asked = api.ask(IN_SCOPE), len(server.requests)
-        second = api.ask(IN_SCOPE)
+    api = with_llm(narrow_window)
+    first, asked = api.ask(IN_SCOPE), len(api.llm.requests)
+    second = api.ask(IN_SCOPE)
     assert (first.status, first.json["answer"], second.json["answer"]) == (200, SAID, SAID)
-    assert (asked > 1, len(server.requests) - asked) == (True, 1)
+    assert (asked > 1, len(api.llm.requests) - asked) == (True, 1)
 
 
 def test_llm_context_tokens_bounds_the_prompt(with_llm: Start) -> None:
-    with LlmServer([narrow_window]) as server:
-        result = with_llm(server, LLM_CONTEXT_TOKENS="2400", LLM_MAX_TOKENS="500").ask(IN_SCOPE)
-    assert (result.status, len(server.requests)) == (200, 1)
+    api = with_llm(narrow_window, LLM_CONTEXT_TOKENS="2400", LLM_MAX_TOKENS="500")
+    result = api.ask(IN_SCOPE)
+    assert (result.status, len(api.llm.requests)) == (200, 1)
 
 
 @pytest.mark.parametrize("code", [None, "context_length_exceeded"])
 def test_under_the_seed_s_rules_a_refused_request_is_500_at_once(with_llm: Start, code: str | None) -> None:
-    with LlmServer([error(400, code=code)]) as server:
-        result = with_llm(server, SEED_RULES="on").ask(IN_SCOPE)
-    assert (result.status, len(server.requests)) == (500, 1)
+    api = with_llm(error(400, code=code), SEED_RULES="on")
+    result = api.ask(IN_SCOPE)
+    assert (result.status, len(api.llm.requests)) == (500, 1)
     assert result.json == {"error": LLM_FAILED, "code": "pipeline_error"}

@@ -5,7 +5,7 @@ from typing import Any
 
 import jsonschema  # type: ignore[import-untyped]
 import pytest
-from fakes_llm import LlmServer, error
+from fakes_llm import error
 from functional.harness import IN_SCOPE, OUT_OF_SCOPE, Api, Reply, Start, rest_event
 
 HEADERS = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Host": "abc.test"}
@@ -36,9 +36,9 @@ def test_an_answer_keeps_to_the_schema_that_the_tool_promises(api: Api) -> None:
 
 
 def test_a_decline_is_a_result_and_asks_no_model(with_llm: Start) -> None:
-    with LlmServer([error(500)]) as server:
-        result = call(with_llm(server), "ask", question=OUT_OF_SCOPE)
-        assert server.requests == []
+    api = with_llm(error(500))
+    result = call(api, "ask", question=OUT_OF_SCOPE)
+    assert api.llm.requests == []
     assert (result["isError"], result["structuredContent"]["refused"]) == (False, True)
 
 
@@ -64,8 +64,7 @@ def test_what_a_model_can_mend_is_told_in_the_result(
 
 
 def test_an_outage_is_told_without_a_vendors_word(with_llm: Start) -> None:
-    with LlmServer([error(503)]) as server:
-        result = call(with_llm(server, LLM_MAX_RETRIES="0"), "ask", question=IN_SCOPE)
+    result = call(with_llm(error(503), LLM_MAX_RETRIES="0"), "ask", question=IN_SCOPE)
     assert (result["isError"], result["content"][0]["text"]) == (True, "Pipeline error: LLM request failed")
 
 

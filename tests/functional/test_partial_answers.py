@@ -34,10 +34,9 @@ def test_what_is_there_is_the_answer(
     with_llm: Start, step: Step, env: dict[str, str], said: str, reason: str, level: str
 ) -> None:
     stream = Stream()
-    with LlmServer([step]) as server:
-        api = with_llm(server, **env)
-        assert streamed(api, asked(IN_SCOPE), stream) is None
-        assert len(server.requests) == 1
+    api = with_llm(step, **env)
+    assert streamed(api, asked(IN_SCOPE), stream) is None
+    assert len(api.llm.requests) == 1
     name, answer = events(stream.text)[-1]
     assert (name, answer["answer"], deltas(stream.text)) == ("answer", said, said)
     assert (answer["partial"], answer["metadata"]["finishReason"]) == (reason != "stop", reason)
@@ -48,8 +47,7 @@ def test_what_is_there_is_the_answer(
 
 
 def test_a_plain_answer_says_so_too(with_llm: Start) -> None:
-    with LlmServer([reply(HALF, finish_reason="length")]) as server:
-        body = with_llm(server).ask(IN_SCOPE).json
+    body = with_llm(reply(HALF, finish_reason="length")).ask(IN_SCOPE).json
     assert (body["answer"], body["partial"], body["metadata"]["finishReason"]) == (HALF, True, "length")
     assert body["confidence"]["level"] == "Medium"
 
@@ -67,8 +65,7 @@ def test_openais_clients_get_a_reason_that_they_know(
     with_llm: Start, step: Step, finish_reason: str, partial: bool
 ) -> None:
     body = {"stream": True, "messages": [{"role": "user", "content": IN_SCOPE}]}
-    with LlmServer([step]) as server:
-        told = with_llm(server).call(rest_event("POST", "/v1/chat/completions", json.dumps(body)))
+    told = with_llm(step).call(rest_event("POST", "/v1/chat/completions", json.dumps(body)))
     *_, last, done = [line.removeprefix("data: ") for line in told.text.split("\n\n") if line.startswith("data: ")]
     assert done == "[DONE]"
     assert (json.loads(last)["choices"][0]["finish_reason"], json.loads(last)["partial"]) == (finish_reason, partial)
@@ -87,8 +84,7 @@ def test_what_was_no_answer_is_shown_for_a_moment_at_most(
 ) -> None:
     """Nobody can know of the first one what it is; the answer at the end is in its place."""
     stream = Stream()
-    with LlmServer([drip(*pieces)]) as server:
-        assert streamed(with_llm(server), asked(IN_SCOPE), stream) is None
+    assert streamed(with_llm(drip(*pieces)), asked(IN_SCOPE), stream) is None
     _, answer = events(stream.text)[-1]
     assert (answer["answer"], answer["metadata"]["finishReason"]) == (said, reason)
     assert [one["chunkId"] for one in answer["references"]] == ["id_49"]
@@ -98,21 +94,20 @@ def test_what_was_no_answer_is_shown_for_a_moment_at_most(
 def test_a_vendor_s_finish_reason_goes_nowhere(with_llm: Start) -> None:
     """A gateway may echo the request in it."""
     said = "Bearer sk-of-the-operator"
-    with LlmServer([reply(QUOTED, finish_reason=said)]) as server:
-        api = with_llm(server)
-        told = [
-            api.ask(IN_SCOPE),
-            api.call(rest_event("POST", "/v1/query", json.dumps({"question": IN_SCOPE, "debug": True}))),
-            *(
-                api.call(rest_event("POST", path, json.dumps({**body, "stream": stream})))
-                for path, body in (
-                    ("/v1/chat/completions", {"messages": [{"role": "user", "content": IN_SCOPE}]}),
-                    ("/v1/responses", {"input": IN_SCOPE}),
-                )
-                for stream in (False, True)
-            ),
-            api.call(rest_event("GET", "/api/health", "")),
-        ]
+    api = with_llm(reply(QUOTED, finish_reason=said))
+    told = [
+        api.ask(IN_SCOPE),
+        api.call(rest_event("POST", "/v1/query", json.dumps({"question": IN_SCOPE, "debug": True}))),
+        *(
+            api.call(rest_event("POST", path, json.dumps({**body, "stream": stream})))
+            for path, body in (
+                ("/v1/chat/completions", {"messages": [{"role": "user", "content": IN_SCOPE}]}),
+                ("/v1/responses", {"input": IN_SCOPE}),
+            )
+            for stream in (False, True)
+        ),
+        api.call(rest_event("GET", "/api/health", "")),
+    ]
     assert told[0].json["partial"] is True
     assert [reply.status for reply in told] == [200] * 7
     assert [said in reply.text for reply in told] == [False] * 7
@@ -183,9 +178,8 @@ def test_a_client_that_has_gone_ends_it_all_but_the_turn_is_remembered(serve: Se
 
 def test_a_client_that_goes_while_it_is_searched_asks_no_model(with_llm: Start) -> None:
     stream = Stream(gone_with=b"searching")
-    with LlmServer([reply(QUOTED)]) as server:
-        api = with_llm(server)
-        assert streamed(api, asked(IN_SCOPE), stream) is None
-        assert server.requests == []
+    api = with_llm(reply(QUOTED))
+    assert streamed(api, asked(IN_SCOPE), stream) is None
+    assert api.llm.requests == []
     assert stream.parts == []
     assert '"client_gone"' in api.output

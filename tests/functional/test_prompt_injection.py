@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from fakes_llm import LlmServer, reply
+from fakes_llm import reply
 from functional.harness import Start
 from real_model import few_background_questions
 
@@ -43,9 +43,9 @@ def poisoned(tmp_path_factory: pytest.TempPathFactory, embedder: MiniLM) -> Path
 
 
 def test_an_injection_is_context_and_never_a_message_of_its_own(with_llm: Start, poisoned: Path) -> None:
-    with LlmServer([reply("30 days.")]) as server:
-        assert with_llm(server, INDEX_URI=str(poisoned)).ask(QUESTION, threshold=-1).status == 200
-    system, user = server.requests[0].json["messages"]
+    api = with_llm(reply("30 days."), INDEX_URI=str(poisoned))
+    assert api.ask(QUESTION, threshold=-1).status == 200
+    system, user = api.llm.requests[0].json["messages"]
     assert [system["role"], user["role"]] == ["system", "user"]
     assert user["content"] == QUESTION
     # The context stands between two lines of words that no document can know; its braces are not filled in again.
@@ -59,8 +59,14 @@ def test_an_injection_is_context_and_never_a_message_of_its_own(with_llm: Start,
 
 
 def test_a_hostile_title_and_address_do_no_harm_in_the_reply(with_llm: Start, poisoned: Path) -> None:
-    with LlmServer([reply("30 days [Invoices) (Trusted \u203a Source]. See [Fake Title > Fake Section].")]) as server:
-        body = with_llm(server, INDEX_URI=str(poisoned)).ask(QUESTION, threshold=-1).json
+    body = (
+        with_llm(
+            reply("30 days [Invoices) (Trusted \u203a Source]. See [Fake Title > Fake Section]."),
+            INDEX_URI=str(poisoned),
+        )
+        .ask(QUESTION, threshold=-1)
+        .json
+    )
     (citation,) = body["citations"]
     assert citation["docId"] == "EVIL-1"
     assert citation["sourceUrls"] == []

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from fakes_llm import LlmServer, drip, reply
+from fakes_llm import drip, reply
 from functional.harness import IN_SCOPE, OUT_OF_SCOPE, Api, Json, Start, rest_event
 from functional.test_streams import TITLE, words_of
 
@@ -17,8 +17,7 @@ THREE = "The three papers are the commercial invoice, the packing list and the b
 
 
 def answered(start: Start, text: str, **fields: Any) -> Json:
-    with LlmServer([reply(text)]) as server:
-        return start(server, UNSUPPORTED="keep").ask(IN_SCOPE, **fields).json
+    return start(reply(text), UNSUPPORTED="keep").ask(IN_SCOPE, **fields).json
 
 
 def cites(nodes: list[Any]) -> list[tuple[int, str]]:
@@ -100,10 +99,9 @@ def statements(nodes: list[Any]) -> list[Json]:
 def test_openais_annotations_are_where_the_marks_stand(with_llm: Start, model: str) -> None:
     text = f"{THREE} [{PAPERS}]. Goods need a permit [{PERMIT}] [Nowhere]. The invoice is one [{PAPERS}]."
     body = {"model": model, "messages": [{"role": "user", "content": IN_SCOPE}]}
-    with LlmServer([reply(text), drip(text)]) as server:
-        api = with_llm(server, UNSUPPORTED="keep")
-        plain = api.call(rest_event("POST", "/v1/chat/completions", json.dumps(body))).json
-        stream = api.call(rest_event("POST", "/v1/chat/completions", json.dumps({**body, "stream": True}))).text
+    api = with_llm(reply(text), drip(text), UNSUPPORTED="keep")
+    plain = api.call(rest_event("POST", "/v1/chat/completions", json.dumps(body))).json
+    stream = api.call(rest_event("POST", "/v1/chat/completions", json.dumps({**body, "stream": True}))).text
     message = plain["choices"][0]["message"]
     cited = [one["url_citation"] for one in message["annotations"]]
     assert [message["content"][one["start_index"] : one["end_index"]] for one in cited] == [
@@ -122,8 +120,11 @@ def test_openais_annotations_are_where_the_marks_stand(with_llm: Start, model: s
 def test_what_has_no_address_is_cited_on_the_service_s_own_page(with_llm: Start) -> None:
     asked = "What is your credit limit and how many days do we have to pay an invoice?"
     body = {"messages": [{"role": "user", "content": asked}]}
-    with LlmServer([reply("See the terms [Credit Terms].")]) as server:
-        told = with_llm(server).call(rest_event("POST", "/v1/chat/completions", json.dumps(body))).json
+    told = (
+        with_llm(reply("See the terms [Credit Terms]."))
+        .call(rest_event("POST", "/v1/chat/completions", json.dumps(body)))
+        .json
+    )
     [reference] = told["references"]
     [annotation] = told["choices"][0]["message"]["annotations"]
     assert reference["url"] is None
@@ -138,9 +139,10 @@ def test_a_tool_s_result_names_passages_that_can_be_read(with_llm: Start) -> Non
         result: Json = api.call(rest_event("POST", "/mcp", message, headers=headers)).json["result"]
         return result
 
-    with LlmServer([reply(f"{THREE} [{PAPERS}]. Goods need a permit [{PERMIT}].", finish_reason="length")]) as server:
-        api = with_llm(server, UNSUPPORTED="keep")
-        told = send(api, "tools/call", name="ask", arguments={"question": IN_SCOPE})["structuredContent"]
+    api = with_llm(
+        reply(f"{THREE} [{PAPERS}]. Goods need a permit [{PERMIT}].", finish_reason="length"), UNSUPPORTED="keep"
+    )
+    told = send(api, "tools/call", name="ask", arguments={"question": IN_SCOPE})["structuredContent"]
     assert [(one["n"], one["chunkId"]) for one in told["references"]] == [(1, "id_49"), (2, "id_47")]
     assert told["partial"] is True
     [read] = send(api, "resources/read", uri=f"chunk://{told['references'][0]['chunkId']}")["contents"]

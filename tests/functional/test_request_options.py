@@ -25,25 +25,11 @@ def all_ids(api: Api) -> set[str]:
     return set(found(api))
 
 
-@pytest.fixture(scope="module")
-def by_priority(api: Api) -> dict[int, set[str]]:
-    """The documents of each priority, asked for one by one."""
-    by_value = {value: set(found(api, priority=value)) for value in range(1, 11)}
-    assert sum(map(bool, by_value.values())) >= 3
-    return by_value
-
-
-@pytest.mark.parametrize("top_k", [1, 2, 7, 50])
-def test_top_k_bounds_what_is_retrieved(api: Api, top_k: int) -> None:
-    body = api.ask(IN_SCOPE, topK=top_k, threshold=EVERYTHING).json
-    assert body["metadata"]["chunksRetrieved"] == top_k
-
-
-def test_more_chunks_only_add_to_fewer(api: Api) -> None:
-    few = ids(api.ask(IN_SCOPE, topK=5, threshold=EVERYTHING).json)
-    many = ids(api.ask(IN_SCOPE, topK=30, threshold=EVERYTHING).json)
-    assert many[: len(few)] == few
-    assert len(many) > len(few)
+def test_top_k_bounds_what_is_retrieved_and_more_only_adds(api: Api) -> None:
+    few, many = (api.ask(IN_SCOPE, topK=top_k, threshold=EVERYTHING).json for top_k in (5, 50))
+    assert [body["metadata"]["chunksRetrieved"] for body in (few, many)] == [5, 50]
+    assert ids(many)[: len(ids(few))] == ids(few)
+    assert len(ids(many)) > len(ids(few))
 
 
 def test_the_threshold_is_the_cosine_of_the_best_chunk(api: Api) -> None:
@@ -89,55 +75,32 @@ def test_the_profile_s_own_numbers_come_from_the_environment(start: Any) -> None
 @pytest.mark.parametrize(
     ("filters", "matches"),
     [
-        ({"doc_id": "CAR-002"}, lambda doc: doc == "CAR-002"),
         ({"doc_id": ["CAR-002", "REF-001"]}, lambda doc: doc in {"CAR-002", "REF-001"}),
-        ({"doc_id": {"$ne": "CAR-002"}}, lambda doc: doc != "CAR-002"),
-        ({"category": "02_carriers"}, lambda doc: doc.startswith("CAR-")),
-        ({"category": ["02_carriers", "03_reference"]}, lambda doc: doc.startswith(("CAR-", "REF-"))),
         ({"category": {"$ne": "01_regulatory"}}, lambda doc: "REG" not in doc),
         ({"category": "01_regulatory", "jurisdiction": "ID"}, lambda doc: doc == "ID-REG-001"),
-        ({"sample": True}, lambda doc: True),
-        ({"chunk_index": 0}, lambda doc: True),
+        ({"sample": True, "chunk_index": 0}, lambda doc: True),
     ],
-    ids=lambda value: None if callable(value) else repr(value),
+    ids=["one of", "not", "both", "kinds"],
 )
 def test_filters_keep_exactly_what_matches(api: Api, all_ids: set[str], filters: Json, matches: Any) -> None:
     kept = set(found(api, **filters))
-    assert kept >= {doc for doc in all_ids if matches(doc)}
+    assert kept >= {doc for doc in all_ids if matches(doc)} != set()
     assert all(matches(doc) for doc in kept)
-    assert kept
 
 
 @pytest.mark.parametrize(
-    ("operator", "keeps"),
-    [
-        ("$gte", lambda value, bound: value >= bound),
-        ("$gt", lambda value, bound: value > bound),
-        ("$lte", lambda value, bound: value <= bound),
-        ("$lt", lambda value, bound: value < bound),
-        ("$ne", lambda value, bound: value != bound),
-    ],
+    ("condition", "keeps"),
+    [({"$gte": 8.0}, {8, 9, 10}), ({"$gt": 8}, {9, 10}), ({"$lte": 8}, {4, 6, 7, 8}), ({"$lt": 7.5}, {4, 6, 7})],
+    ids=str,
 )
-@pytest.mark.parametrize("bound", [8, 8.0])
-def test_numbers_are_compared_as_numbers(
-    api: Api, by_priority: dict[int, set[str]], operator: str, bound: float, keeps: Any
-) -> None:
-    kept = set(found(api, priority={operator: bound}))
+def test_numbers_are_compared_as_numbers(api: Api, condition: Json, keeps: set[int]) -> None:
+    kept = set(found(api, priority=condition))
     assert kept
-    assert kept <= set().union(*(docs for value, docs in by_priority.items() if keeps(value, 8)))
+    assert kept <= {doc for one in keeps for doc in found(api, priority=one)}
 
 
-@pytest.mark.parametrize(("bound", "same_as"), [({"$gte": 7.5}, {"$gte": 8}), ({"$lt": 7.5}, {"$lte": 7})])
-def test_a_fraction_lies_between_two_whole_numbers(api: Api, bound: Json, same_as: Json) -> None:
-    assert found(api, priority=bound) == found(api, priority=same_as)
-
-
-def test_filters_that_nothing_matches_decline(api: Api) -> None:
-    body = api.ask(IN_SCOPE, filters={"doc_id": "NO-SUCH-DOC"}, threshold=EVERYTHING).json
-    assert body["answer"] == DECLINE
-    assert body["metadata"]["chunksRetrieved"] == 0
-
-
-def test_the_trail_says_which_filters_were_used(api: Api) -> None:
+def test_filters_are_told_and_what_none_matches_is_declined(api: Api) -> None:
     body = api.ask(IN_SCOPE, filters={"category": "01_regulatory", "jurisdiction": "SG"}).json
     assert body["metadata"]["trail"] == ["filtered by the request's own filters: category, jurisdiction"]
+    none = api.ask(IN_SCOPE, filters={"doc_id": "NO-SUCH-DOC"}, threshold=EVERYTHING).json
+    assert (none["answer"], none["metadata"]["chunksRetrieved"]) == (DECLINE, 0)

@@ -163,16 +163,15 @@ def test_restored_copies_give_ids_of_their_own(start: Start) -> None:
 
 
 def test_connections_are_made_anew_after_a_restore(with_llm: Start) -> None:
-    with LlmServer([reply(ANSWER)]) as server:
-        api = with_llm(server)
-        run_before_snapshot()
-        assert server.connections == 0
-        assert [api.ask(IN_SCOPE).status for _ in range(2)] == [200, 200]
-        assert server.connections == 1
-        run_after_restore()
-        assert server.connections == 1, "the hook itself connects to nobody"
-        assert [api.ask(IN_SCOPE).status for _ in range(2)] == [200, 200]
-        assert server.connections == 2
+    api = with_llm(reply(ANSWER))
+    run_before_snapshot()
+    assert api.llm.connections == 0
+    assert [api.ask(IN_SCOPE).status for _ in range(2)] == [200, 200]
+    assert api.llm.connections == 1
+    run_after_restore()
+    assert api.llm.connections == 1, "the hook itself connects to nobody"
+    assert [api.ask(IN_SCOPE).status for _ in range(2)] == [200, 200]
+    assert api.llm.connections == 2
 
 
 # --- a version that cannot answer
@@ -304,14 +303,13 @@ def test_what_a_caller_waited_before_is_taken_off_the_deadline(
     with_llm: Start, restored: bool, waited_s: float, status: int
 ) -> None:
     # For an init or a restore: API Gateway gives up 29 s after it got the request. A request of an hour ago is none.
-    with LlmServer([reply(ANSWER)]) as server:
-        api = with_llm(server, REQUEST_DEADLINE_S="27")
-        if restored:
-            run_before_snapshot()
-            run_after_restore()
-        event = post({"query": IN_SCOPE})
-        event["requestContext"]["requestTimeEpoch"] = int(1000 * (time.time() - waited_s))
-        assert api.call(event).status == status
+    api = with_llm(reply(ANSWER), REQUEST_DEADLINE_S="27")
+    if restored:
+        run_before_snapshot()
+        run_after_restore()
+    event = post({"query": IN_SCOPE})
+    event["requestContext"]["requestTimeEpoch"] = int(1000 * (time.time() - waited_s))
+    assert api.call(event).status == status
 
 
 def test_the_index_stays_open_over_a_restore(start: Start) -> None:
@@ -355,12 +353,13 @@ def test_init_and_hooks_survive_a_secret_that_is_not_there_yet(start: Start, man
 
 
 def test_a_model_that_was_given_up_before_the_snapshot_is_still_known(with_llm: Start) -> None:
-    with LlmServer([error(404, code="model_not_found"), reply(ANSWER)]) as server:
-        api = with_llm(server, LLM_MODEL="withdrawn", LLM_FALLBACK_MODELS="present")
-        assert api.ask(IN_SCOPE).status == 200
-        run_after_restore()
-        assert api.ask(IN_SCOPE).status == 200
-        assert [request.json["model"] for request in server.requests] == ["withdrawn", "present", "present"]
+    api = with_llm(
+        error(404, code="model_not_found"), reply(ANSWER), LLM_MODEL="withdrawn", LLM_FALLBACK_MODELS="present"
+    )
+    assert api.ask(IN_SCOPE).status == 200
+    run_after_restore()
+    assert api.ask(IN_SCOPE).status == 200
+    assert [request.json["model"] for request in api.llm.requests] == ["withdrawn", "present", "present"]
 
 
 def test_without_the_runtime_s_module_the_function_starts_all_the_same(

@@ -19,8 +19,7 @@ NOT_FOUND = "*(not found in the sources)*"
 
 def said(start: Start, text: str, **settings: str) -> Json:
     """The reply's body when the model says ``text``."""
-    with LlmServer([reply(text)]) as server:
-        return start(server, **settings).ask(IN_SCOPE).json
+    return start(reply(text), **settings).ask(IN_SCOPE).json
 
 
 def verdicts(body: Json) -> list[str]:
@@ -106,8 +105,11 @@ def test_what_is_said_in_other_words_may_be_high(with_llm: Start) -> None:
 
 
 def test_a_yes_is_read_with_its_question(with_llm: Start) -> None:
-    with LlmServer([reply(f"Yes {APPLICANT}.")]) as server:
-        body = with_llm(server).ask("Does the importer of record apply for the import permit through TradeNet?").json
+    body = (
+        with_llm(reply(f"Yes {APPLICANT}."))
+        .ask("Does the importer of record apply for the import permit through TradeNet?")
+        .json
+    )
     assert body["answer"] == f"Yes {APPLICANT}."
     assert verdicts(body) == ["partial"]
 
@@ -159,8 +161,7 @@ def test_of_30_kilobytes_no_more_is_read_than_there_is_room_for(
 
     monkeypatch.setattr(MiniLM, "read", noted)
     sentences = [f"Shipment {number} waits for paper {number * 7} in the harbour at night." for number in range(520)]
-    with LlmServer([reply(" ".join(sentences))]) as server:
-        body = with_llm(server, LLM_MAX_TOKENS="8000").ask(IN_SCOPE).json
+    body = with_llm(reply(" ".join(sentences)), LLM_MAX_TOKENS="8000").ask(IN_SCOPE).json
     assert sum(real_model.model().count(text) for text in read if text in sentences) <= CHECK_BUDGET
     assert all(sentence.rstrip(".") in body["answer"] for sentence in sentences)
     assert 0 < len(body["metadata"]["statements"]) < len(sentences)
@@ -244,8 +245,7 @@ def test_the_engine_that_quotes_and_the_seeds_ask_nobody(start: Start, with_llm:
 
 def test_the_verdicts_of_a_stream_and_its_answer_are_those_of_the_judge(with_llm: Start) -> None:
     stream, words = Stream(), f"{COPIED} {REWORDED}"
-    with LlmServer([drip(words), reply("1: unsupported\n2: supported")]) as server:
-        streamed(with_llm(server, CHECK="llm"), asked(IN_SCOPE), stream)
+    streamed(with_llm(drip(words), reply("1: unsupported\n2: supported"), CHECK="llm"), asked(IN_SCOPE), stream)
     told = events(stream.text)
     shown = "".join(data["text"] for name, data in told if name == "delta")
     (answer,) = [data for name, data in told if name == "answer"]

@@ -7,7 +7,7 @@ from itertools import groupby, pairwise
 from typing import Any
 
 import pytest
-from fakes_llm import LlmServer, drip, error, reply
+from fakes_llm import drip, error, reply
 from functional.harness import DECLINE, IN_SCOPE, OUT_OF_SCOPE, SAID, Api, Context, Event, Reply, Start, post
 
 HEADERS = {"Content-Type": "application/json", "Accept": "text/event-stream", "Host": "abc.execute-api.test"}
@@ -111,9 +111,8 @@ def streamed(api: Api, event: Event, stream: Stream) -> object:
 
 def test_the_text_comes_while_the_model_writes_and_the_answer_in_the_end(with_llm: Start) -> None:
     stream = Stream()
-    with LlmServer([drip(PIECES[0], stream.heard, *PIECES[1:])]) as server:
-        # The model goes on only after the first piece has been handed over.
-        assert streamed(with_llm(server), asked(IN_SCOPE), stream) is None
+    # The model goes on only after the first piece has been handed over.
+    assert streamed(with_llm(drip(PIECES[0], stream.heard, *PIECES[1:])), asked(IN_SCOPE), stream) is None
     assert stream.head is not None
     assert stream.head[0] == 200
     assert stream.head[1]["Content-Type"] == "text/event-stream"
@@ -124,9 +123,9 @@ def test_the_text_comes_while_the_model_writes_and_the_answer_in_the_end(with_ll
 
 
 def test_all_is_told_in_the_order_in_which_it_becomes_true(with_llm: Start) -> None:
-    with LlmServer([drip(*PIECES)]) as server:
-        told = events(with_llm(server).call(asked(IN_SCOPE)).text)
-        prompt = server.requests[0].json["messages"][0]["content"]
+    api = with_llm(drip(*PIECES))
+    told = events(api.call(asked(IN_SCOPE)).text)
+    prompt = api.llm.requests[0].json["messages"][0]["content"]
     in_order = [data["stage"] if name == "status" else name for name, data in told]
     assert [name for name, _ in groupby(in_order)] == [
         "searching", "reading", "sources", "writing", "delta", "checking", "statement", "answer",
@@ -156,10 +155,9 @@ def test_all_is_told_in_the_order_in_which_it_becomes_true(with_llm: Start) -> N
 
 def test_without_a_stream_the_same_events_are_one_body(with_llm: Start) -> None:
     stream = Stream()
-    with LlmServer([drip(*PIECES)]) as server:
-        api = with_llm(server)
-        reply_ = api.call(asked(IN_SCOPE))
-        streamed(api, asked(IN_SCOPE), stream)
+    api = with_llm(drip(*PIECES))
+    reply_ = api.call(asked(IN_SCOPE))
+    streamed(api, asked(IN_SCOPE), stream)
     assert (reply_.status, reply_.headers["content-type"]) == (200, "text/event-stream")
     *told, (_, answer) = events(reply_.text)
     *others, (_, same) = events(stream.text)
@@ -181,10 +179,9 @@ def test_without_a_stream_the_same_events_are_one_body(with_llm: Start) -> None:
 )
 def test_what_was_shown_is_what_the_answer_says(with_llm: Start, written: str, unsupported: str) -> None:
     """The text, and the nodes of each block; what the check says of the last statement comes behind the text."""
-    with LlmServer([drip(*re.findall(r"\S+\s*", written))]) as server:
-        api = with_llm(server, UNSUPPORTED=unsupported, LLM_WEAK="text")
-        told = events(api.call(asked(IN_SCOPE, rendered=True)).text)
-        plain = events(api.call(asked(IN_SCOPE)).text)
+    api = with_llm(drip(*re.findall(r"\S+\s*", written)), UNSUPPORTED=unsupported, LLM_WEAK="text")
+    told = events(api.call(asked(IN_SCOPE, rendered=True)).text)
+    plain = events(api.call(asked(IN_SCOPE)).text)
     answer = told[-1][1]
     shown = "".join(data["text"] for name, data in told if name == "delta")
     assert shown == answer["answer"]
@@ -199,8 +196,7 @@ def test_what_was_shown_is_what_the_answer_says(with_llm: Start, written: str, u
 
 
 def test_quotes_that_stand_in_place_of_what_was_shown_come_with_the_answer(with_llm: Start) -> None:
-    with LlmServer([drip("Purple whales ", "sing for nine days.")]) as server:
-        told = events(with_llm(server).call(asked(IN_SCOPE)).text)
+    told = events(with_llm(drip("Purple whales ", "sing for nine days.")).call(asked(IN_SCOPE)).text)
     shown = "".join(data["text"] for name, data in told if name == "delta")
     answer = told[-1][1]
     assert shown == answer["modelText"] == "Purple whales sing for nine days."
@@ -209,8 +205,7 @@ def test_quotes_that_stand_in_place_of_what_was_shown_come_with_the_answer(with_
 
 def test_no_patch_takes_back_what_was_shown(with_llm: Start) -> None:
     words = re.findall(r"\S+\s*", f"See three papers and [1]. **All** of {LABEL} them [No page], yes {LABEL}.")
-    with LlmServer([drip(*words)]) as server:
-        told = events(with_llm(server, UNSUPPORTED="keep").call(asked(IN_SCOPE, rendered=True)).text)
+    told = events(with_llm(drip(*words), UNSUPPORTED="keep").call(asked(IN_SCOPE, rendered=True)).text)
     shown = [words_of(data["nodes"]) for name, data in told if name == "patch"]
     assert shown
     assert all(after.startswith(before) for before, after in pairwise(shown))
@@ -229,17 +224,16 @@ def test_the_answer_is_that_of_a_plain_request(api: Api) -> None:
 
 
 def test_a_refusal_is_held_back_and_told_at_once(with_llm: Start) -> None:
-    with LlmServer([drip(*re.findall(r"\S+\s*", DECLINE))]) as server:
-        told = events(with_llm(server).call(asked(IN_SCOPE, rendered=True)).text)
+    told = events(with_llm(drip(*re.findall(r"\S+\s*", DECLINE))).call(asked(IN_SCOPE, rendered=True)).text)
     assert [data["text"] for name, data in told if name == "delta"] == [DECLINE]
     assert [name for name, _ in told if name in {"patch", "statement"}] == []
     assert told[-1][1]["refused"] is True
 
 
 def test_nothing_found_asks_no_model(with_llm: Start) -> None:
-    with LlmServer([reply("x")]) as server:
-        told = events(with_llm(server).call(asked(OUT_OF_SCOPE)).text)
-        assert server.requests == []
+    api = with_llm(reply("x"))
+    told = events(api.call(asked(OUT_OF_SCOPE)).text)
+    assert api.llm.requests == []
     assert told[:2] == [("status", {"stage": "searching"}), ("delta", {"text": DECLINE})]
     assert [name for name, _ in told] == ["status", "delta", "answer"]
     assert told[-1][1]["refused"] is True
@@ -262,9 +256,8 @@ def test_what_is_wrong_with_a_request_is_an_event_with_its_status(api: Api, body
 
 def test_a_model_that_fails_is_told_in_a_stream_that_has_begun(with_llm: Start) -> None:
     stream = Stream()
-    with LlmServer([error(503)]) as server:
-        api = with_llm(server, LLM_MAX_RETRIES="0")
-        assert streamed(api, asked(IN_SCOPE), stream) is None
+    api = with_llm(error(503), LLM_MAX_RETRIES="0")
+    assert streamed(api, asked(IN_SCOPE), stream) is None
     told = {"error": "Pipeline error: LLM request failed", "code": "llm_unavailable"}
     assert [name for name, _ in events(stream.text)] == ["status", "status", "sources", "status", "error"]
     assert events(stream.text)[-1] == ("error", told)
@@ -272,8 +265,7 @@ def test_a_model_that_fails_is_told_in_a_stream_that_has_begun(with_llm: Start) 
 
 
 def test_without_a_stream_a_model_that_fails_has_a_status(with_llm: Start) -> None:
-    with LlmServer([error(503)]) as server:
-        refused = with_llm(server, LLM_MAX_RETRIES="0").call(asked(IN_SCOPE))
+    refused = with_llm(error(503), LLM_MAX_RETRIES="0").call(asked(IN_SCOPE))
     assert (refused.status, events(refused.text)[-1][1]["code"]) == (503, "llm_unavailable")
 
 
@@ -281,7 +273,6 @@ def test_the_time_to_the_first_text_is_measured(with_llm: Start) -> None:
     def found(told: Reply) -> set[str]:
         return {name for line in told.metrics for name in line if name in {"FirstTextMs", "Answers"}}
 
-    with LlmServer([drip(*PIECES), reply(SAID)]) as server:
-        api = with_llm(server)
-        assert found(api.call(asked(IN_SCOPE))) == {"FirstTextMs", "Answers"}
-        assert found(api.ask(IN_SCOPE)) == {"Answers"}
+    api = with_llm(drip(*PIECES), reply(SAID))
+    assert found(api.call(asked(IN_SCOPE))) == {"FirstTextMs", "Answers"}
+    assert found(api.ask(IN_SCOPE)) == {"Answers"}

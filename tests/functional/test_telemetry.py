@@ -80,16 +80,14 @@ def test_a_decline_counts_as_no_results(api: Api) -> None:
 
 
 def test_calls_retries_and_tokens_are_counted(with_llm: Start) -> None:
-    with LlmServer([error(500), error(429, retry_after=0), reply("Yes.")]) as server:
-        metrics = answer_metrics(with_llm(server).ask(IN_SCOPE))
+    metrics = answer_metrics(with_llm(error(500), error(429, retry_after=0), reply("Yes.")).ask(IN_SCOPE))
     assert (metrics["LlmCalls"], metrics["LlmRetries"]) == (3, 2)
     assert (metrics["PromptTokens"], metrics["CompletionTokens"]) == (12, 5)
     assert metrics["NoResults"] == 0
 
 
 def test_a_change_of_model_is_a_call_but_no_retry(with_llm: Start) -> None:
-    with LlmServer([only_models("openai/gpt-oss-20b")]) as server:
-        metrics = answer_metrics(with_llm(server, LLM_MODEL="gone").ask(IN_SCOPE))
+    metrics = answer_metrics(with_llm(only_models("openai/gpt-oss-20b"), LLM_MODEL="gone").ask(IN_SCOPE))
     assert (metrics["LlmCalls"], metrics["LlmRetries"]) == (2, 0)
 
 
@@ -98,8 +96,7 @@ def test_a_change_of_model_is_a_call_but_no_retry(with_llm: Start) -> None:
 def test_what_only_the_operator_can_mend_is_counted_whoever_answers(
     with_llm: Start, trouble: Step, fallback: str, status: int
 ) -> None:
-    with LlmServer([trouble]) as server:
-        result = with_llm(server, LLM_FALLBACK=fallback, LLM_FALLBACK_MODELS="").ask(IN_SCOPE)
+    result = with_llm(trouble, LLM_FALLBACK=fallback, LLM_FALLBACK_MODELS="").ask(IN_SCOPE)
     assert result.status == status
     assert [line["LlmDenied"] for line in result.metrics if "LlmDenied" in line] == [[1.0]]
 
@@ -113,8 +110,7 @@ def test_a_key_that_cannot_be_sent_is_the_operator_s_too(start: Start) -> None:
 
 @pytest.mark.parametrize("trouble", [error(500), error(400)])
 def test_what_passes_or_is_the_request_s_fault_is_not_the_operator_s(with_llm: Start, trouble: Step) -> None:
-    with LlmServer([trouble]) as server:
-        result = with_llm(server, LLM_MAX_RETRIES="0").ask(IN_SCOPE)
+    result = with_llm(trouble, LLM_MAX_RETRIES="0").ask(IN_SCOPE)
     assert result.status >= 500
     assert not [line for line in result.metrics if "LlmDenied" in line]
 
@@ -157,9 +153,8 @@ def test_log_lines_carry_the_request_s_id_and_the_answer_s(api: Api) -> None:
 
 
 def test_our_own_failures_are_errors_and_the_caller_s_are_not(with_llm: Start) -> None:
-    with LlmServer([error(400)]) as server:
-        api = with_llm(server)
-        ours, theirs = api.ask(IN_SCOPE), api.ask("")
+    api = with_llm(error(400))
+    ours, theirs = api.ask(IN_SCOPE), api.ask("")
     (line,) = [line for line in ours.logs if line["level"] == "ERROR"]
     assert line["correlation_id"] == REQUEST_ID
     assert line["code"] == "llm_unavailable"
@@ -169,23 +164,22 @@ def test_our_own_failures_are_errors_and_the_caller_s_are_not(with_llm: Start) -
 
 def test_no_word_of_question_or_answer_is_logged(with_llm: Start) -> None:
     """Whatever happens to the question: answered, declined, refused at the door, failed."""
-    with LlmServer([reply(f"Yes, {MARKER}."), error(400), error(500), error(401, message=MARKER)]) as server:
-        api = with_llm(server, LLM_MAX_RETRIES="0")
-        replies = [
-            api.ask(f"{IN_SCOPE} {MARKER}"),
-            api.ask(f"{IN_SCOPE} {MARKER}"),
-            api.ask(f"{IN_SCOPE} {MARKER}"),
-            api.ask(f"{IN_SCOPE} {MARKER}"),
-            api.ask(f"{OUT_OF_SCOPE} {MARKER}"),
-            api.ask(MARKER * 101),
-            api.ask(MARKER, sessionId=MARKER),
-            api.ask(MARKER, topK=MARKER),
-            api.ask(MARKER, filters={MARKER: MARKER}),
-            api.ask(MARKER, filters={"category": {MARKER: 1}}),
-            api.call(post(f'{{"query": "{MARKER}')),
-            api.call(post({"query": [MARKER]})),
-            api.ask(MARKER, threshold=2),
-        ]
+    api = with_llm(reply(f"Yes, {MARKER}."), error(400), error(500), error(401, message=MARKER), LLM_MAX_RETRIES="0")
+    replies = [
+        api.ask(f"{IN_SCOPE} {MARKER}"),
+        api.ask(f"{IN_SCOPE} {MARKER}"),
+        api.ask(f"{IN_SCOPE} {MARKER}"),
+        api.ask(f"{IN_SCOPE} {MARKER}"),
+        api.ask(f"{OUT_OF_SCOPE} {MARKER}"),
+        api.ask(MARKER * 101),
+        api.ask(MARKER, sessionId=MARKER),
+        api.ask(MARKER, topK=MARKER),
+        api.ask(MARKER, filters={MARKER: MARKER}),
+        api.ask(MARKER, filters={"category": {MARKER: 1}}),
+        api.call(post(f'{{"query": "{MARKER}')),
+        api.call(post({"query": [MARKER]})),
+        api.ask(MARKER, threshold=2),
+    ]
     assert [reply.status for reply in replies] == [200, 503, 503, 503, 200, 400, 400, 400, 400, 400, 400, 400, 400]
     calm = [line for reply in replies for line in reply.logs if line["level"] in {"DEBUG", "INFO"}]
     assert len(calm) >= 10
