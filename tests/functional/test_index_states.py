@@ -7,10 +7,10 @@ from pathlib import Path
 
 import chromadb
 import pytest
+import real_model
 from fakes_llm import reply
-from functional.harness import IN_SCOPE, REPOSITORY, Api, Json, Start, post
+from functional.harness import DECLINE, IN_SCOPE, REPOSITORY, Api, Json, Start, post
 from manifests import read_body, write_body
-from real_model import few_background_questions
 
 from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
@@ -37,14 +37,15 @@ def copied(waypoint_index: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def quick_ingests() -> Iterator[None]:
-    with few_background_questions():
+    with real_model.few_background_questions():
         yield
 
 
-def both_refuse(api: Api, body: dict[str, str]) -> None:
+def both_refuse(api: Api, *bodies: dict[str, str]) -> None:
     """Assert that questions and the health check get the same 503."""
     for result in (api.ask(IN_SCOPE), api.health()):
-        assert (result.status, result.json) == (503, body)
+        assert result.status == 503
+        assert result.json in bodies
         assert result.headers["content-type"] == "application/json"
         assert result.headers["x-content-type-options"] == "nosniff"
 
@@ -101,10 +102,7 @@ def test_a_damaged_index(start: Start, copied: Path, spoil: Callable[[Path], Non
 @pytest.mark.parametrize("text", ["{", '{"format": 1}', "[" * 100_000], ids=lambda text: text[:30])
 def test_a_manifest_that_cannot_be_read(start: Start, copied: Path, text: str) -> None:
     (copied / MANIFEST_NAME).write_text(text, encoding="utf-8")
-    api = start(INDEX_URI=str(copied))
-    for result in (api.ask(IN_SCOPE), api.health()):
-        assert result.status == 503
-        assert result.json in (DAMAGED, MISMATCH)
+    both_refuse(start(INDEX_URI=str(copied)), DAMAGED, MISMATCH)
 
 
 def test_a_manifest_that_was_altered(start: Start, copied: Path) -> None:
@@ -158,30 +156,20 @@ def test_a_fault_of_our_own_is_500_without_a_word_of_it(start: Start, monkeypatc
 
 
 @pytest.mark.usefixtures("quick_ingests")
-def test_an_index_that_appears_later_is_noticed(start: Start, tmp_path: Path, embedder: MiniLM) -> None:
+def test_an_index_that_appears_later_and_one_that_is_replaced_are_noticed(
+    start: Start, tmp_path: Path, embedder: MiniLM
+) -> None:
     target = tmp_path / "later"
     api = start(INDEX_URI=str(target))
     both_refuse(api, NOT_LOADED)
-    # When documents are ingested beside the running function
+    # When documents are ingested beside the running function, the next question is answered
     ingest(read([CREDIT]).documents, target=target, embedder=embedder)
-    # Then the next question is answered
-    result = api.ask(CREDIT_QUESTION)
-    assert result.status == 200
-    assert {doc["docId"] for doc in result.json["relatedDocs"]} == {"INT-005"}
-    assert api.health().json["index"]["documents"] == 1
-
-
-@pytest.mark.usefixtures("quick_ingests")
-def test_a_replaced_index_is_noticed(start: Start, tmp_path: Path, embedder: MiniLM) -> None:
-    target = tmp_path / "index"
-    ingest(read([CREDIT]).documents, target=target, embedder=embedder)
-    api = start(INDEX_URI=str(target))
+    assert {doc["docId"] for doc in api.ask(CREDIT_QUESTION).json["relatedDocs"]} == {"INT-005"}
     before = api.health().json["index"]
     assert "CAR-004" not in str(api.ask("is there a fee if i cancel my booking").json)
-    # When a document is added
+    # When a document is added, it is found, and health tells of the new version
     amendments = REPOSITORY / "samples" / "waypoint" / "02_carriers" / "booking_amendments.md"
     ingest(read([CREDIT, amendments]).documents, target=target, embedder=embedder)
-    # Then it is found, and health tells of the new version
     assert "CAR-004" in str(api.ask("is there a fee if i cancel my booking").json)
     after = api.health().json["index"]
     assert (before["documents"], after["documents"]) == (1, 2)
@@ -195,68 +183,57 @@ def test_a_broken_replacement_does_not_take_the_index_away(start: Start, copied:
     assert api.ask(IN_SCOPE).status == 200
 
 
-def test_a_chroma_folder_made_elsewhere_is_served(start: Start, tmp_path: Path, embedder: MiniLM) -> None:
-    from knowledge.engines.chroma import open_folder
-
-    # Given a folder as Waypoint's own script makes it: default space (L2), texts as Chroma's documents
-    texts = {"Payment terms": "Invoices are payable within 30 days of the invoice date.", "Pets": "Cats sleep a lot."}
-    folder = tmp_path / "foreign"
-    folder.mkdir()
-    client = open_folder(folder)
-    collection = client.create_collection("waypoint_kb", embedding_function=None)
-    collection.add(
-        ids=["a", "b"],
-        documents=list(texts.values()),
-        metadatas=[
-            {"title": title, "doc_id": f"D-{title[:3]}", "category": "02_carriers", "url": "javascript:alert(1)"}
-            for title in texts
-        ],
-        embeddings=embedder.embed(list(texts.values())),
+def make_elsewhere(folder: Path, pages: dict[str, Json], *, with_texts: bool = True) -> None:
+    """A folder of Chroma's default space (L2), as others' scripts make it: metadata by text."""
+    texts = list(pages)
+    client = chromadb.PersistentClient(str(folder))
+    client.create_collection("waypoint_kb", embedding_function=None).add(
+        ids=[f"page/{number}" for number in range(len(texts))],
+        documents=texts if with_texts else None,
+        metadatas=list(pages.values()),
+        embeddings=real_model.model().embed(texts),
     )
-    client.close()
+    client.close()  # type: ignore[attr-defined]
+
+
+def test_a_chroma_folder_made_elsewhere_is_served(start: Start, tmp_path: Path, embedder: MiniLM) -> None:
+    terms = "Invoices are payable within 30 days of the invoice date."
+    usual = {"category": "02_carriers", "url": "javascript:alert(1)"}
+    make_elsewhere(tmp_path, {terms: {"doc_id": "PAY", **usual}, "Cats sleep a lot.": {"doc_id": "PETS", **usual}})
     # When it is served, then it answers by what it has, and says so
-    usual = start(INDEX_URI=str(folder)).ask(CREDIT_QUESTION).json
-    assert "30 days" in usual["answer"]
-    assert usual["metadata"]["trail"] == [NOT_LATE]
+    answer = start(INDEX_URI=str(tmp_path)).ask(CREDIT_QUESTION).json
+    assert "30 days" in answer["answer"]
+    assert answer["metadata"]["trail"] == [NOT_LATE]
     # and with the seed's rules as the seed does; health says that there is no manifest
-    api = start(INDEX_URI=str(folder), SEED_RULES="on")
+    api = start(INDEX_URI=str(tmp_path), SEED_RULES="on")
     body = api.ask(CREDIT_QUESTION).json
-    assert [doc["docId"] for doc in body["relatedDocs"]] == ["D-Pay"]
+    assert [doc["docId"] for doc in body["relatedDocs"]] == ["PAY"]
     # and an address that nobody checked at ingest is not handed on
     assert "javascript:" not in str(body)
     assert "30 days" in body["answer"]
     index = api.health().json["index"]
     assert (index["manifest"], index["documents"], index["chunks"], index["builtAt"]) == (False, 2, 2, None)
     # and its scores are on the scale of the seed: 2 cos - 1
-    cosine = float(embedder.embed([CREDIT_QUESTION.rstrip("?")])[0] @ embedder.embed([texts["Payment terms"]])[0])
+    cosine = float(embedder.embed([CREDIT_QUESTION.rstrip("?")])[0] @ embedder.embed([terms])[0])
     assert body["citations"][0]["score"] == pytest.approx(2 * cosine - 1, abs=1e-3)
 
 
+@pytest.fixture(scope="module")
+def pallets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder made elsewhere, with prices of both kinds of number."""
+    folder = tmp_path_factory.mktemp("pallets")
+    prices = {"wooden": 5, "plastic": 5.5, "steel ZX-9": 6}
+    pages: dict[str, Json] = {
+        f"A {kind} pallet costs {price} dollars to rent at the Jurong depot for one week.": {"price": price}
+        for kind, price in prices.items()
+    }
+    make_elsewhere(folder, {**pages, "Cats sleep for most of the day, and dogs like to be walked.": {"title": "Pets"}})
+    return folder
+
+
 @pytest.mark.parametrize("profile", PROFILES)
-def test_a_folder_made_elsewhere_answers_in_every_profile(
-    start: Start, tmp_path: Path, embedder: MiniLM, profile: str
-) -> None:
-    # Given a folder with ids of its own kind and prices of both kinds of number
-    texts = [
-        "A wooden pallet costs 5 dollars to rent at the Jurong depot for one week.",
-        "A plastic pallet costs 5.5 dollars to rent at the Jurong depot for one week.",
-        "A steel pallet ZX-9 costs 6 dollars to rent at the Jurong depot for one week.",
-        "Cats sleep for most of the day, and dogs like to be walked in the park.",
-    ]
-    client = chromadb.PersistentClient(str(tmp_path))
-    client.create_collection("waypoint_kb", embedding_function=None).add(
-        ids=[f"page/{n}" for n in range(4)],
-        documents=texts,
-        metadatas=[
-            {"title": "Wood", "price": 5},
-            {"title": "Plastic", "price": 5.5},
-            {"title": "Steel", "price": 6},
-            {"title": "Pets"},
-        ],
-        embeddings=embedder.embed(texts),
-    )
-    client.close()  # type: ignore[attr-defined]
-    api = start(INDEX_URI=str(tmp_path), RAG_PROFILE=profile)
+def test_a_folder_made_elsewhere_answers_in_every_profile(start: Start, pallets: Path, profile: str) -> None:
+    api = start(INDEX_URI=str(pallets), RAG_PROFILE=profile)
     question = "What does it cost to rent a pallet ZX-9 at the Jurong depot?"
     # When it is asked, then it answers from the text
     body = api.ask(question).json
@@ -269,3 +246,15 @@ def test_a_folder_made_elsewhere_answers_in_every_profile(
     assert dear["metadata"]["chunksRetrieved"] == 2
     assert "costs 5 dollars" not in dear["answer"]
     assert api.health().json["index"]["manifest"] is False
+
+
+def test_a_folder_made_elsewhere_without_texts_declines(start: Start, tmp_path: Path) -> None:
+    text = "Permits cost forty dollars at the counter."
+    make_elsewhere(tmp_path, {text: {"title": "Fees"}}, with_texts=False)
+    body = start(INDEX_URI=str(tmp_path)).ask(text).json
+    assert (body["answer"], body["refused"], body["relatedDocs"], body["metadata"]["model"]) == (
+        DECLINE,
+        True,
+        [],
+        None,
+    )

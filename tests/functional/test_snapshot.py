@@ -19,7 +19,7 @@ import snapshot_restore_py
 from awslambdaric.lambda_runtime_hooks_runner import run_after_restore, run_before_snapshot
 from fakes import forget_secrets
 from fakes_llm import LlmServer, error, reply
-from functional.harness import IN_SCOPE, REPOSITORY, SETTINGS, Api, Start, post, starting
+from functional.harness import IN_SCOPE, REPOSITORY, SETTINGS, Start, post, starting
 from moto import mock_aws
 
 from knowledge.model.errors import IndexMismatch, IndexUnavailable
@@ -131,35 +131,31 @@ def test_before_the_snapshot_libraries_are_imported_and_nobody_is_called(
     assert told["effects_after"] == []
 
 
-def test_both_hooks_are_registered_once(start: Start) -> None:
-    start()
-    assert len(snapshot_restore_py.get_before_snapshot()) == 1
-    assert len(snapshot_restore_py.get_after_restore()) == 1
+def test_both_hooks_are_registered_once_and_the_index_stays_open(start: Start) -> None:
+    api = start()
+    assert len(snapshot_restore_py.get_before_snapshot()) == len(snapshot_restore_py.get_after_restore()) == 1
+    before = api.app.service.index.handle.opened
+    run_before_snapshot()
+    run_after_restore()
+    assert api.app.service.index.handle.opened is before
+    assert api.ask(IN_SCOPE).status == 200
 
 
-def test_restored_copies_have_random_states_of_their_own(start: Start) -> None:
-    start()
+def test_restored_copies_have_random_states_and_ids_of_their_own(start: Start) -> None:
+    api = start()
     run_before_snapshot()
     random.seed(7)
     frozen, unhooked = random.getstate(), random.random()
-    draws = []
+    draws, ids = [], set()
     for _ in range(3):
         random.setstate(frozen)  # a copy is restored
         run_after_restore()
         draws.append(random.random())
-    assert len({unhooked, *draws}) == 4
-
-
-def test_restored_copies_give_ids_of_their_own(start: Start) -> None:
-    api = start()
-    random.seed(7)
-    frozen = random.getstate()
-    ids = set()
-    for _ in range(2):
         random.setstate(frozen)
         run_after_restore()
         ids.add(api.ask(IN_SCOPE).json["responseId"])
-    assert len(ids) == 2
+    assert len({unhooked, *draws}) == 4
+    assert len(ids) == 3
 
 
 def test_connections_are_made_anew_after_a_restore(with_llm: Start) -> None:
@@ -177,23 +173,15 @@ def test_connections_are_made_anew_after_a_restore(with_llm: Start) -> None:
 # --- a version that cannot answer
 
 
-def answers_nothing(api: Api) -> None:
-    """Without a snapshot (EFS, the local server) it starts all the same, and says what is wrong at each question."""
-    reply = api.ask(IN_SCOPE)
-    assert (reply.status, reply.json["code"]) == (503, "index_not_ready")
-
-
-def test_a_version_without_its_index_is_not_published(start: Start, tmp_path: Path) -> None:
-    api = start(INDEX_URI=str(tmp_path / "none"))
-    answers_nothing(api)
-    with pytest.raises(IndexUnavailable):
+@pytest.mark.parametrize(("place", "published"), [("{0}/none", False), ("/mnt/index/current", True)])
+def test_a_version_without_its_index_is_published_only_where_that_may_still_come(
+    start: Start, tmp_path: Path, place: str, published: bool
+) -> None:
+    api = start(INDEX_URI=place.format(tmp_path))
+    with nullcontext() if published else pytest.raises(IndexUnavailable):
         run_before_snapshot()
-
-
-def test_an_index_that_may_still_come_holds_nothing_up(start: Start) -> None:
-    api = start(INDEX_URI="/mnt/index/current")
-    run_before_snapshot()
-    answers_nothing(api)
+    # Without a snapshot (EFS, the local server) it starts all the same, and says what is wrong at each question.
+    assert api.ask(IN_SCOPE).json["code"] == "index_not_ready"
 
 
 @pytest.mark.parametrize(
@@ -310,15 +298,6 @@ def test_what_a_caller_waited_before_is_taken_off_the_deadline(
     event = post({"query": IN_SCOPE})
     event["requestContext"]["requestTimeEpoch"] = int(1000 * (time.time() - waited_s))
     assert api.call(event).status == status
-
-
-def test_the_index_stays_open_over_a_restore(start: Start) -> None:
-    api = start()
-    before = api.app.service.index.handle.opened
-    run_before_snapshot()
-    run_after_restore()
-    assert api.app.service.index.handle.opened is before
-    assert api.ask(IN_SCOPE).status == 200
 
 
 def test_the_secret_is_read_again_after_a_restore(start: Start, manager: boto3.client) -> None:
