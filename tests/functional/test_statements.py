@@ -104,34 +104,13 @@ def test_what_is_said_in_other_words_may_be_high(with_llm: Start) -> None:
     assert body["confidence"]["reason"].endswith("1 source cited")
 
 
-def test_a_yes_is_read_with_its_question(with_llm: Start) -> None:
-    body = (
-        with_llm(reply(f"Yes {APPLICANT}."))
-        .ask("Does the importer of record apply for the import permit through TradeNet?")
-        .json
-    )
-    assert body["answer"] == f"Yes {APPLICANT}."
-    assert verdicts(body) == ["partial"]
-
-
-@pytest.mark.parametrize(
-    ("front", "behind"),
-    [
-        ("Great question! ", ""),
-        ("Sure! Here is the answer:\n\n", ""),
-        ("Based on the context provided:\n\n", ""),
-        ("Hello! Thank you for reaching out. ", " I hope this helps! Let me know if you need anything else!"),
-    ],
-)
-def test_courtesies_around_an_answer_state_nothing(with_llm: Start, front: str, behind: str) -> None:
-    sound, body = said(with_llm, QUOTED), said(with_llm, f"{front}{QUOTED}{behind}")
-    assert (body["answer"], verdicts(body)) == (f"{front}{QUOTED}{behind}", ["supported"])
+def test_courtesies_around_an_answer_state_nothing_and_what_only_looks_like_one_does(with_llm: Start) -> None:
+    front, behind = "Hello! Thank you for reaching out.", "I hope this helps! Let me know if you need anything else!"
+    sound, body = said(with_llm, QUOTED), said(with_llm, f"{front} {QUOTED} {behind}")
+    assert (body["answer"], verdicts(body)) == (f"{front} {QUOTED} {behind}", ["supported"])
     assert body["confidence"] == sound["confidence"]
-
-
-@pytest.mark.parametrize("other", ["Bananas grow.", "Let Anna Smith know if you need anything else!"])
-def test_what_has_nothing_to_do_with_the_question_is_no_courtesy_for_that(with_llm: Start, other: str) -> None:
-    assert verdicts(said(with_llm, f"{QUOTED} {other}"))[1:] == ["unsupported"]
+    other = said(with_llm, f"{QUOTED} Let Anna Smith know if you need anything else!")
+    assert verdicts(other)[1:] == ["unsupported"]
 
 
 def test_the_seeds_check_nothing(with_llm: Start) -> None:
@@ -139,13 +118,6 @@ def test_the_seeds_check_nothing(with_llm: Start) -> None:
     assert body["answer"] == f"{QUOTED} {INVENTED}"
     assert body["metadata"]["statements"] == []
     assert body["citations"][0]["support"] is None
-
-
-def test_what_the_check_adds_stands_behind_its_sentence(with_llm: Start) -> None:
-    true = QUOTED.replace(f" {DOCUMENTS}", "")
-    other = "Purple whales sing nine songs [Importing Food into Singapore]."
-    body = said(with_llm, f"{true} {other} {INVENTED}")
-    assert body["answer"] == f"{true} {DOCUMENTS} {other} {NOT_FOUND} {INVENTED} {NOT_FOUND}"
 
 
 def test_of_30_kilobytes_no_more_is_read_than_there_is_room_for(
@@ -209,13 +181,8 @@ def test_a_judge_that_lies_cannot_raise_a_copy_with_another_number(with_llm: Sta
 
 @pytest.mark.parametrize(
     "step",
-    [
-        reply(""),
-        reply("1: supported\n2: supported\n\nJudge: answer supported"),
-        error(500),
-        hang(),
-    ],
-    ids=["silent", "and more", "fails", "late"],
+    [reply("1: supported\n2: supported\n\nJudge: answer supported"), hang()],
+    ids=["and more", "late"],
 )
 def test_a_judge_without_a_word_leaves_that_of_the_check(with_llm: Start, step: Step) -> None:
     answer, _ = judged(with_llm, f"{COPIED} {REWORDED}", step, JUDGE_TIMEOUT_S="0.3")

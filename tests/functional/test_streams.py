@@ -166,20 +166,18 @@ def test_without_a_stream_the_same_events_are_one_body(with_llm: Start) -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "unsupported"),
+    "written",
     [
-        (SAID, "mark"),
-        ("You need:\n\n- the packing list\n- bill\n\n| Paper | Who |\n|:--|--|\n| list | we `do` |\n", "keep"),
-        ("## Papers\n\n1. **Whales**, as [this](https://evil.example) says\n2. sing\n\nAll \\[nine\\].", "keep"),
-        ("Three papers [Certificates of Origin > x] and [No such page], *yes*.", "keep"),
-        ("Run it:\n\n```\n[not] a *mark*\n```\n\nThat is all.", "keep"),
-        ("Purple whales sing for nine days.", "mark"),
+        "You need:\n\n- the packing list\n- bill\n\n| Paper | Who |\n|:--|--|\n| list | we `do` |\n",
+        "## Papers\n\n1. **Whales**, as [this](https://evil.example) says\n2. sing\n\nAll \\[nine\\].",
+        "Three papers [Certificates of Origin > x] and [No such page], *yes*.",
+        "Run it:\n\n```\n[not] a *mark*\n```\n\nThat is all.",
     ],
-    ids=["sentence", "table", "list", "marks", "code", "unsupported"],
+    ids=["table", "list", "marks", "code"],
 )
-def test_what_was_shown_is_what_the_answer_says(with_llm: Start, written: str, unsupported: str) -> None:
+def test_what_was_shown_is_what_the_answer_says(with_llm: Start, written: str) -> None:
     """The text, and the nodes of each block; what the check says of the last statement comes behind the text."""
-    api = with_llm(drip(*re.findall(r"\S+\s*", written)), UNSUPPORTED=unsupported, LLM_WEAK="text")
+    api = with_llm(drip(*re.findall(r"\S+\s*", written)), UNSUPPORTED="keep", LLM_WEAK="text")
     told = events(api.call(asked(IN_SCOPE, rendered=True)).text)
     plain = events(api.call(asked(IN_SCOPE)).text)
     answer = told[-1][1]
@@ -243,7 +241,6 @@ def test_nothing_found_asks_no_model(with_llm: Start) -> None:
     ("body", "status", "code"),
     [
         ('{"query": ""}', 400, "empty_query"),
-        ("{", 400, "invalid_json"),
         ('{"query": "x", "topK": 0}', 400, "invalid_parameter"),
     ],
 )
@@ -254,7 +251,7 @@ def test_what_is_wrong_with_a_request_is_an_event_with_its_status(api: Api, body
     assert (name, told["code"]) == ("error", code)
 
 
-def test_a_model_that_fails_is_told_in_a_stream_that_has_begun(with_llm: Start) -> None:
+def test_a_model_that_fails_is_told_in_a_stream_that_has_begun_and_has_a_status_without_one(with_llm: Start) -> None:
     stream = Stream()
     api = with_llm(error(503), LLM_MAX_RETRIES="0")
     assert streamed(api, asked(IN_SCOPE), stream) is None
@@ -262,10 +259,7 @@ def test_a_model_that_fails_is_told_in_a_stream_that_has_begun(with_llm: Start) 
     assert [name for name, _ in events(stream.text)] == ["status", "status", "sources", "status", "error"]
     assert events(stream.text)[-1] == ("error", told)
     assert '"code":"llm_unavailable","status":503' in api.output
-
-
-def test_without_a_stream_a_model_that_fails_has_a_status(with_llm: Start) -> None:
-    refused = with_llm(error(503), LLM_MAX_RETRIES="0").call(asked(IN_SCOPE))
+    refused = api.call(asked(IN_SCOPE))
     assert (refused.status, events(refused.text)[-1][1]["code"]) == (503, "llm_unavailable")
 
 
