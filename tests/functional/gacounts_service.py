@@ -93,7 +93,12 @@ def kind_of(request: Json) -> str:
 
 def first_sentence(request: Json) -> str:
     """The first sentence of the first passage of an answer's context: what no check can doubt."""
-    prose = next(line for line in _first_passage(request)[1:] if ". " in line or line.endswith("."))
+    return sentence_of(_first_passage(request)[1:])
+
+
+def sentence_of(lines: list[str]) -> str:
+    """The first sentence of prose in lines."""
+    prose = next(line for line in lines if ". " in line or line.endswith("."))
     return prose.partition(". ")[0].rstrip(".") + "."
 
 

@@ -25,7 +25,6 @@ def cors(reply: Reply) -> dict[str, str]:
     [
         ("", "https://app.example", {}),
         (NAMED, "https://app.example", {"access-control-allow-origin": "https://app.example", **EXPOSED}),
-        (NAMED, "http://localhost:5173", {"access-control-allow-origin": "http://localhost:5173", **EXPOSED}),
         (NAMED, "https://app.example.evil.example", {"vary": "Origin"}),
         (NAMED, "null", {"vary": "Origin"}),
         (NAMED, "", {"vary": "Origin"}),
@@ -59,8 +58,6 @@ def test_a_preflight_is_answered_without_a_route(start: Start) -> None:
     }
     other = api.call(rest_event("OPTIONS", "/v1/chat/completions", headers={"Origin": "https://other.example"}))
     assert (other.status, cors(other)) == (204, {"vary": "Origin"})
-
-
-def test_without_origins_options_is_a_method_that_there_is_not(start: Start) -> None:
-    reply = start().call(rest_event("OPTIONS", "/api/query", headers={"Origin": "https://app.example"}))
-    assert (reply.status, reply.json["code"], cors(reply)) == (405, "method_not_allowed", {})
+    # Without origins it is a method that there is not.
+    asked_in_vain = start(ALLOWED_ORIGINS="").call(rest_event("OPTIONS", "/api/query", headers=asked))
+    assert (asked_in_vain.status, cors(asked_in_vain)) == (405, {})

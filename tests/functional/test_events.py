@@ -47,7 +47,7 @@ NO_OBJECT = {"error": 'Request body must be a JSON object such as {"query": "...
 NO_QUERY = {"error": "Query must be a string", "code": "invalid_query"}
 
 
-@pytest.mark.parametrize("event", [None, 5, "httpMethod", ["httpMethod"]], ids=repr)
+@pytest.mark.parametrize("event", [None, "httpMethod", ["httpMethod"]], ids=repr)
 def test_an_event_that_is_no_object_is_400(api: Api, event: Any) -> None:
     reply = api.call(event)
     assert (reply.status, reply.json) == (400, NO_OBJECT)
@@ -58,9 +58,7 @@ def test_an_event_that_is_no_object_is_400(api: Api, event: Any) -> None:
 @pytest.mark.parametrize(
     "event",
     [
-        {},
         {"query": 5},
-        {"httpMethod": "POST"},
         {"httpMethod": "POST", "path": None},
         {"httpMethod": 5, "path": "/api/query"},
         {"httpMethod": "POST", "path": "/api/query", "body": {"query": "x"}},
@@ -73,9 +71,8 @@ def test_an_object_that_is_neither_a_question_nor_a_rest_event_is_400(api: Api, 
     assert (reply.status, reply.json) == (400, NO_QUERY)
 
 
-@pytest.mark.parametrize("question", [IN_SCOPE, OUT_OF_SCOPE])
-def test_a_question_s_body_alone_is_answered_as_over_http(api: Api, question: str) -> None:
-    direct, posted = api.call({"query": question, "topK": 3}), api.ask(question, topK=3)
+def test_a_question_s_body_alone_is_answered_as_over_http(api: Api) -> None:
+    direct, posted = api.call({"query": IN_SCOPE, "topK": 3}), api.ask(IN_SCOPE, topK=3)
     assert direct.status == 200
     for name in ("answer", "sources", "citations", "refused"):
         assert direct.json[name] == posted.json[name]
@@ -103,29 +100,17 @@ def through_domain(event: Event, resource: str, **parameters: str) -> Event:
     }
 
 
-def test_a_question_is_answered(api: Api) -> None:
+def test_below_a_base_path_the_resource_names_the_route(api: Api) -> None:
     reply = api.call(through_domain(post({"query": IN_SCOPE}), "/api/query"))
     assert (reply.status, reply.json["refused"]) == (200, False)
-
-
-def test_a_parameter_of_the_path_arrives(api: Api) -> None:
-    event = rest_event("GET", "/api/chunks/id_1")
-    reply = api.call(through_domain(event, "/api/chunks/{chunk_id}", chunk_id="id_1"))
+    chunk = rest_event("GET", "/api/chunks/id_1")
+    reply = api.call(through_domain(chunk, "/api/chunks/{chunk_id}", chunk_id="id_1"))
     assert (reply.status, reply.json["id"]) == (200, "id_1")
-
-
-def test_the_page_knows_its_address_below_the_base_path(api: Api) -> None:
-    reply = api.call(through_domain(rest_event("GET", "/"), "/"))
-    assert reply.status == 200
-    assert '<base href="/help/">' in reply.text
-
-
-@pytest.mark.parametrize(
-    ("method", "expected"), [("GET", (405, "method_not_allowed")), ("POST", (400, "invalid_json"))]
-)
-def test_errors_are_those_of_the_route(api: Api, method: str, expected: tuple[int, str]) -> None:
-    reply = api.call(through_domain(rest_event(method, "/api/query", "{"), "/api/query"))
-    assert (reply.status, reply.json["code"]) == expected
+    page = api.call(through_domain(rest_event("GET", "/"), "/"))
+    assert (page.status, '<base href="/help/">' in page.text) == (200, True)
+    for method, expected in (("GET", (405, "method_not_allowed")), ("POST", (400, "invalid_json"))):
+        reply = api.call(through_domain(rest_event(method, "/api/query", "{"), "/api/query"))
+        assert (reply.status, reply.json["code"]) == expected
 
 
 def test_a_resource_that_names_no_route_leaves_the_path_to_decide(api: Api) -> None:

@@ -4,7 +4,6 @@ import pytest
 from fakes_llm import (
     SERVER_ERROR_TEXT,
     Exchange,
-    LlmServer,
     Step,
     cut,
     error,
@@ -48,33 +47,27 @@ def test_a_wait_beyond_the_deadline_is_passed_on_to_the_caller(with_llm: Start) 
     assert result.headers["retry-after"] == "40"
 
 
-def test_without_the_server_s_word_there_is_no_retry_after(with_llm: Start) -> None:
-    api = with_llm(error(500), LLM_MAX_RETRIES="1")
+@pytest.mark.parametrize(
+    ("step", "calls"),
+    [
+        (error(500), 2),  # tried again
+        (error(401, message=f"{SERVER_ERROR_TEXT}: Bearer {API_KEY}"), 1),  # as some proxies repeat what they refuse
+        (error(422), 2),  # the configured model and the one to fall back to, once each
+        (html(), 2),
+        (model_not_found("any"), 2),
+    ],
+    ids=["away", "a refused account", "refused", "a portal's page", "no such model"],
+)
+def test_what_yields_no_completion_is_503_or_a_case_for_the_last_resort(
+    with_llm: Start, step: Step, calls: int
+) -> None:
+    api = with_llm(step, LLM_MAX_RETRIES="1")
     result = api.ask(IN_SCOPE)
-    assert len(api.llm.requests) == 2
+    assert len(api.llm.requests) == calls
     assert (result.status, result.json) == (503, UNAVAILABLE)
     assert "retry-after" not in result.headers
-
-
-def test_a_refused_account_is_503_after_one_call(with_llm: Start) -> None:
-    # Some proxies repeat the header that they refuse.
-    api = with_llm(error(401, message=f"{SERVER_ERROR_TEXT}: Bearer {API_KEY}"))
-    result = api.ask(IN_SCOPE)
-    assert len(api.llm.requests) == 1
-    assert (result.status, result.json) == (503, UNAVAILABLE)
     assert_discreet(result)
-
-
-@pytest.mark.parametrize(
-    "step", [error(422), html(), model_not_found("any")], ids=["refused", "a portal's page", "no such model"]
-)
-def test_what_yields_no_completion_is_503_or_a_case_for_the_last_resort(with_llm: Start, step: Step) -> None:
-    with LlmServer([step]) as server:
-        result = with_llm(server).ask(IN_SCOPE)
-        assert len(server.requests) == 2  # the configured model and the one to fall back to, once each
-        helped = with_llm(server, LLM_FALLBACK="extractive").ask(IN_SCOPE)
-    assert (result.status, result.json) == (503, UNAVAILABLE)
-    assert_discreet(result)
+    helped = with_llm(step, LLM_FALLBACK="extractive").ask(IN_SCOPE)
     assert (helped.status, helped.json["metadata"]["degraded"]) == (200, True)
 
 

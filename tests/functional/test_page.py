@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from functional.harness import IN_SCOPE, OUT_OF_SCOPE, Api, Event, Start, post, rest_event
+from functional.harness import IN_SCOPE, OUT_OF_SCOPE, Api, Start, rest_event
 from real_model import few_background_questions
 from routes import page
 
@@ -22,22 +22,18 @@ from serve import web_pages
 WEB = Path(__file__).parents[2] / "web"
 
 
-def get(path: str, **query: str) -> Event:
-    return {**rest_event("GET", path), "queryStringParameters": query or None}
-
-
 def test_the_page_knows_where_it_is_and_whose_it_is(api: Api) -> None:
-    page = api.call(get("/"))
+    page = api.get("/")
     assert (page.status, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
     assert '<base href="/prod/">' in page.text
     assert 'data-profile="waypoint"' in page.text
     for path in ("/docs", "/docs/"):
-        assert '<base href="/prod/">' in api.call(get(path)).text
+        assert '<base href="/prod/">' in api.get(path).text
 
 
 @pytest.mark.parametrize("path", ["/", "/docs"])
 def test_a_page_is_one_document_of_which_the_policy_names_each_byte_that_runs(api: Api, path: str) -> None:
-    page = api.call(get(path))
+    page = api.get(path)
     policy = dict(part.split(" ", 1) for part in page.headers["content-security-policy"].split("; "))
     assert (policy["default-src"], policy["require-trusted-types-for"]) == ("'none'", "'script'")
     assert "unsafe" not in page.headers["content-security-policy"]
@@ -68,18 +64,18 @@ def test_of_the_page_s_files_nothing_turns_text_into_code() -> None:
 
 def test_the_reference_is_the_published_one(api: Api) -> None:
     published = (WEB.parent / "docs" / "openapi.json").read_text(encoding="utf-8")
-    assert api.call(get("/openapi.json")).text == published
+    assert api.get("/openapi.json").text == published
 
 
-@pytest.mark.parametrize("path", ["/", "/docs", "/openapi.json"])
-def test_it_can_be_left_out(start: Start, path: str) -> None:
-    told = start(WEB="off").call(get(path))
-    assert (told.status, told.json["code"]) == (404, "not_found")
+def test_it_can_be_left_out(start: Start) -> None:
+    api = start(WEB="off")
+    told = [api.get(path) for path in ("/", "/docs", "/openapi.json")]
+    assert [(one.status, one.json["code"]) for one in told] == [(404, "not_found")] * 3
 
 
 def test_a_chunk_shows_what_answers_and_which_words_were_met(api: Api) -> None:
-    asked = api.call(post({"query": IN_SCOPE, "rendered": True})).json
-    told = api.call(get(f"/api/chunks/{asked['citations'][0]['chunkId']}", question=IN_SCOPE)).json
+    asked = api.ask(IN_SCOPE, rendered=True).json
+    told = api.get(f"/api/chunks/{asked['citations'][0]['chunkId']}", question=IN_SCOPE).json
     best = max(told["units"], key=lambda unit: unit["score"])
     assert "commercial invoice" in told["text"][best["start"] : best["end"]]
     words = {told["text"][word["start"] : word["end"]].lower() for word in told["matches"]}
@@ -89,49 +85,39 @@ def test_a_chunk_shows_what_answers_and_which_words_were_met(api: Api) -> None:
 
 
 def test_a_chunk_comes_as_nodes_where_a_page_shows_it(api: Api) -> None:
-    plain = api.call(get("/api/chunks/id_1")).json
-    shown = api.call(get("/api/chunks/id_1", rendered="true")).json
+    plain = api.get("/api/chunks/id_1").json
+    shown = api.get("/api/chunks/id_1", rendered="true").json
     assert shown.pop("rendered")[0]["tag"] == "h1"
-    after = api.call(get("/api/chunks/id_2")).json
+    after = api.get("/api/chunks/id_2").json
     assert (plain["title"], shown.pop("before")) == (after["title"], [])
     assert str(shown.pop("after")[0]["children"][0]) in after["text"]
     assert shown == plain
-    told = api.call(get("/api/chunks/id_1", rendered="yes"))
+    told = api.get("/api/chunks/id_1", rendered="yes")
     assert (told.status, told.json["error"]) == (400, "rendered must be true or false")
+    long = api.get("/api/chunks/id_1", question="x" * 2001)
+    assert (long.status, long.json["code"]) == (400, "invalid_parameter")
 
 
 def test_a_chunk_without_a_question_scores_nothing(api: Api) -> None:
-    told = api.call(get("/api/chunks/id_1")).json
+    told = api.get("/api/chunks/id_1").json
     assert (told["id"], told["matches"]) == ("id_1", [])
     assert {unit["score"] for unit in told["units"]} == {0}
 
 
 @pytest.mark.parametrize("name", ["id_999999", "id_", "id_-1", "1", "id_1x", f"id_{'9' * 40}", "id_%E0"])
 def test_a_chunk_that_is_none_is_404(api: Api, name: str) -> None:
-    told = api.call(get(f"/api/chunks/{name}"))
+    told = api.get(f"/api/chunks/{name}")
     assert (told.status, told.json["code"]) == (404, "unknown_chunk")
 
 
-def test_a_question_that_is_too_long_for_a_chunk_is_400(api: Api) -> None:
-    told = api.call(get("/api/chunks/id_1", question="x" * 2001))
-    assert (told.status, told.json["code"]) == (400, "invalid_parameter")
-
-
-def test_the_sample_questions_are_answered(api: Api) -> None:
-    questions = api.call(get("/api/suggestions")).json["questions"]
-    assert 3 <= len(questions) <= 6
-    assert len(set(questions)) == len(questions)
+def test_the_suggestions_are_questions_that_are_answered_titles_and_filters_that_filter(api: Api) -> None:
+    told = api.get("/api/suggestions").json
+    questions = told["questions"]
+    assert 3 <= len(set(questions)) == len(questions) <= 6
     assert [api.ask(question).json["refused"] for question in questions] == [False] * len(questions)
-
-
-def test_some_titles_say_what_the_documents_are_about(api: Api) -> None:
-    told = api.call(get("/api/suggestions")).json
     assert (told["documents"], len(told["titles"])) == (28, 5)
     assert "Booking Amendments and Cancellations" in told["titles"]
-
-
-def test_the_fields_to_filter_by_come_with_values_that_filter(api: Api) -> None:
-    filters = {one["field"]: one["values"] for one in api.call(get("/api/suggestions")).json["filters"]}
+    filters = {one["field"]: one["values"] for one in told["filters"]}
     assert list(filters) == ["category", "jurisdiction", "priority", "source_type"]
     assert filters["priority"] == [6, 7, 8, 9, 10, 4]
     answer = api.ask(IN_SCOPE, filters={"category": filters["category"][1:2]}).json
@@ -144,7 +130,7 @@ def test_days_are_no_values_to_choose_from(start: Start, embedder: MiniLM, tmp_p
     with few_background_questions():
         ingest(read([tmp_path]).documents, target=tmp_path / "index", embedder=embedder)
 
-    told = start(INDEX_URI=str(tmp_path / "index")).call(get("/api/suggestions")).json
+    told = start(INDEX_URI=str(tmp_path / "index")).get("/api/suggestions").json
 
     assert [one["field"] for one in told["filters"]] == ["date", "doc_id", "kind"]  # and not "dated", 20240201
 
@@ -152,60 +138,53 @@ def test_days_are_no_values_to_choose_from(start: Start, embedder: MiniLM, tmp_p
 def test_the_page_begins_with_its_owners_words_and_the_name_of_the_documents_site(
     start: Start, waypoint_index: Path, tmp_path: Path
 ) -> None:
-    assert start().call(get("/api/suggestions")).json["name"] == "Waypoint"
+    assert start().get("/api/suggestions").json["name"] == "Waypoint"
     named = tmp_path / "index"
     shutil.copytree(waypoint_index, named)
     made = loads((named / "manifest.json").read_bytes())
     titled = dumps(replace(made, made=replace(made.made, title="Harbour Bikes")))
     (named / "manifest.json").write_text(titled, encoding="utf-8")
-    words = start(RAG_PROFILE="house", INDEX_URI=str(named), ASSISTANT_GREETING="Ask away.").call(
-        get("/api/suggestions")
-    )
+    words = start(RAG_PROFILE="house", INDEX_URI=str(named), ASSISTANT_GREETING="Ask away.").get("/api/suggestions")
     told = {name: words.json[name] for name in ("name", "greeting", "disclaimer")}
     assert told == {"name": "Harbour Bikes", "greeting": "Ask away.", "disclaimer": ""}
     own = start(RAG_PROFILE="house", INDEX_URI=str(named), ASSISTANT_NAME="Bo", ASSISTANT_DISCLAIMER="No advice.")
-    told = own.call(get("/api/suggestions")).json
+    told = own.get("/api/suggestions").json
     assert (told["name"], told["disclaimer"]) == ("Bo", "No advice.")
 
 
 def test_the_page_has_its_owner_s_language_mark_and_accent(start: Start) -> None:
-    page = start(PAGE_LANGUAGE="de", PAGE_MARK="<B", PAGE_ACCENT="#7a1f5c").call(get("/")).text
+    page = start(PAGE_LANGUAGE="de", PAGE_MARK="<B", PAGE_ACCENT="#7a1f5c").get("/").text
     assert '<html lang="de" data-profile="waypoint" data-asks="">' in page
     assert '<span class="mark" aria-hidden="true">&lt;B</span>' in page
     assert ":root{--house:#7a1f5c}</style>" in page
     assert "Was möchten Sie wissen?" in page
     assert "What would you like" not in page
-    told = start(ASSISTANT_CONTACT="desk@port.example").call(get("/api/suggestions")).json
+    told = start(ASSISTANT_CONTACT="desk@port.example").get("/api/suggestions").json
     assert (told["contact"], told["longest"]) == ("desk@port.example", 1000)
 
 
 @pytest.mark.parametrize(("way", "asks"), [("none", "yes"), ("same-origin", "yes"), ("cross-site", ""), ("", "")])
 def test_another_site_s_link_may_not_make_the_page_ask(api: Api, way: str, asks: str) -> None:
-    event = get("/")
+    event = rest_event("GET", "/")
     event["headers"] = {**event["headers"], "Sec-Fetch-Site": way}
     event["multiValueHeaders"] = {name: [value] for name, value in event["headers"].items()}
     assert f'data-asks="{asks}"' in api.call(event).text
 
 
-def test_an_answer_names_what_was_found_for_it(api: Api) -> None:
-    body = api.call(post({"query": IN_SCOPE, "rendered": True})).json
+def test_a_rendered_answer_names_what_was_found_and_has_chips_where_its_marks_stand(api: Api) -> None:
+    body = api.ask(IN_SCOPE, rendered=True).json
     found = {one["chunkId"]: one for one in body["found"]}
     assert all(found[one["chunkId"]]["read"] for one in body["references"])
     assert len(found) == body["metadata"]["chunksRetrieved"]
     assert {one["docId"] for one in body["relatedDocs"]} == {one["docId"] for one in body["found"]}
-
-
-def test_a_rendered_answer_has_chips_where_its_marks_stand(api: Api) -> None:
-    body = api.call(post({"query": IN_SCOPE, "rendered": True})).json
-    chips = re.findall(
-        r'"tag": "cite", "children": \[\], "n": (\d+), "chunkId": "(id_\d+)"', json.dumps(body["rendered"])
-    )
+    rendered = json.dumps(body["rendered"])
+    chips = re.findall(r'"tag": "cite", "children": \[\], "n": (\d+), "chunkId": "(id_\d+)"', rendered)
     assert list(dict.fromkeys(chips)) == [(str(one["n"]), one["chunkId"]) for one in body["references"]] != []
-    assert body["citations"][0]["raw"] not in json.dumps(body["rendered"])
+    assert body["citations"][0]["raw"] not in rendered
     assert "rendered" not in api.ask(IN_SCOPE).json
 
 
 def test_a_decline_names_what_came_closest(api: Api) -> None:
-    body = api.call(post({"query": OUT_OF_SCOPE, "rendered": True})).json
+    body = api.ask(OUT_OF_SCOPE, rendered=True).json
     assert len(body["closest"]) == 3
-    assert api.call(get(f"/api/chunks/{body['closest'][0]['chunkId']}")).json["title"] == body["closest"][0]["title"]
+    assert api.get(f"/api/chunks/{body['closest'][0]['chunkId']}").json["title"] == body["closest"][0]["title"]

@@ -42,12 +42,6 @@ def test_what_is_there_is_the_answer(with_llm: Start, step: Step, said: str, rea
     assert [one["support"] for one in answer["citations"]] == ["supported"]
 
 
-def test_a_plain_answer_says_so_too(with_llm: Start) -> None:
-    body = with_llm(reply(HALF, finish_reason="length")).ask(IN_SCOPE).json
-    assert (body["answer"], body["partial"], body["metadata"]["finishReason"]) == (HALF, True, "length")
-    assert body["confidence"]["level"] == "Medium"
-
-
 @pytest.mark.parametrize(
     ("step", "finish_reason", "partial"),
     [

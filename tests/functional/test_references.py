@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 from fakes_llm import drip, reply
-from functional.harness import IN_SCOPE, OUT_OF_SCOPE, Api, Json, Start, rest_event
+from functional.gacounts_service import sentence_of
+from functional.harness import IN_SCOPE, OUT_OF_SCOPE, Api, Json, Start
+from functional.test_mcp import call, send
 from functional.test_streams import TITLE, words_of
 
 PAPERS, PERMIT, APPLIES = (
@@ -46,10 +48,8 @@ def test_two_sections_of_a_document_are_two_references_and_one_citation(with_llm
 
 
 def test_each_chip_opens_the_passage_that_holds_its_sentence(with_llm: Start, api: Api) -> None:
-    texts = {
-        number: api.call(rest_event("GET", f"/api/chunks/{number}")).json for number in ("id_47", "id_48", "id_49")
-    }
-    said = {number: first_sentence(chunk["text"]) for number, chunk in texts.items()}
+    texts = {number: api.get(f"/api/chunks/{number}").json for number in ("id_47", "id_48", "id_49")}
+    said = {number: sentence_of(chunk["text"].splitlines()) for number, chunk in texts.items()}
     label = {number: f"[{chunk['title']} > {chunk['section']}]" for number, chunk in texts.items()}
     lines = [f"- {said[number]} {label[number]}" for number in texts]
     both = f"{said['id_48'].removesuffix('.')}, {said['id_47']} {label['id_48']} {label['id_47']}"
@@ -77,12 +77,6 @@ def test_a_decline_refers_to_nothing(api: Api) -> None:
     assert (body["references"], body["citations"], body["partial"]) == ([], [], False)
 
 
-def first_sentence(text: str) -> str:
-    """Of a passage."""
-    prose = next(line for line in text.splitlines() if ". " in line or line.endswith("."))
-    return prose.partition(". ")[0].removesuffix(".") + "."
-
-
 def statements(nodes: list[Any]) -> list[Json]:
     """The statements in nodes."""
     found: list[Json] = []
@@ -98,10 +92,10 @@ def statements(nodes: list[Any]) -> list[Json]:
 @pytest.mark.parametrize("model", ["waypoint", "waypoint-sources"])
 def test_openais_annotations_are_where_the_marks_stand(with_llm: Start, model: str) -> None:
     text = f"{THREE} [{PAPERS}]. Goods need a permit [{PERMIT}] [Nowhere]. The invoice is one [{PAPERS}]."
-    body = {"model": model, "messages": [{"role": "user", "content": IN_SCOPE}]}
+    chat = {"model": model, "messages": [{"role": "user", "content": IN_SCOPE}]}
     api = with_llm(reply(text), drip(text), UNSUPPORTED="keep")
-    plain = api.call(rest_event("POST", "/v1/chat/completions", json.dumps(body))).json
-    stream = api.call(rest_event("POST", "/v1/chat/completions", json.dumps({**body, "stream": True}))).text
+    plain = api.send("/v1/chat/completions", **chat).json
+    stream = api.send("/v1/chat/completions", **chat, stream=True).text
     message = plain["choices"][0]["message"]
     cited = [one["url_citation"] for one in message["annotations"]]
     assert [message["content"][one["start_index"] : one["end_index"]] for one in cited] == [
@@ -119,12 +113,8 @@ def test_openais_annotations_are_where_the_marks_stand(with_llm: Start, model: s
 
 def test_what_has_no_address_is_cited_on_the_service_s_own_page(with_llm: Start) -> None:
     asked = "What is your credit limit and how many days do we have to pay an invoice?"
-    body = {"messages": [{"role": "user", "content": asked}]}
-    told = (
-        with_llm(reply("See the terms [Credit Terms]."))
-        .call(rest_event("POST", "/v1/chat/completions", json.dumps(body)))
-        .json
-    )
+    api = with_llm(reply("See the terms [Credit Terms]."))
+    told = api.send("/v1/chat/completions", messages=[{"role": "user", "content": asked}]).json
     [reference] = told["references"]
     [annotation] = told["choices"][0]["message"]["annotations"]
     assert reference["url"] is None
@@ -132,18 +122,10 @@ def test_what_has_no_address_is_cited_on_the_service_s_own_page(with_llm: Start)
 
 
 def test_a_tool_s_result_names_passages_that_can_be_read(with_llm: Start) -> None:
-    headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Host": "abc.test"}
-
-    def send(api: Api, method: str, **params: Any) -> Json:
-        message = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
-        result: Json = api.call(rest_event("POST", "/mcp", message, headers=headers)).json["result"]
-        return result
-
-    api = with_llm(
-        reply(f"{THREE} [{PAPERS}]. Goods need a permit [{PERMIT}].", finish_reason="length"), UNSUPPORTED="keep"
-    )
-    told = send(api, "tools/call", name="ask", arguments={"question": IN_SCOPE})["structuredContent"]
+    text = f"{THREE} [{PAPERS}]. Goods need a permit [{PERMIT}]."
+    api = with_llm(reply(text, finish_reason="length"), UNSUPPORTED="keep")
+    told = call(api, "ask", question=IN_SCOPE)["structuredContent"]
     assert [(one["n"], one["chunkId"]) for one in told["references"]] == [(1, "id_49"), (2, "id_47")]
     assert told["partial"] is True
-    [read] = send(api, "resources/read", uri=f"chunk://{told['references'][0]['chunkId']}")["contents"]
+    [read] = send(api, "resources/read", uri=f"chunk://{told['references'][0]['chunkId']}").json["result"]["contents"]
     assert read["text"].startswith(PAPERS)

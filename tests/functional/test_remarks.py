@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from fakes_llm import LlmServer
-from functional.harness import Start, rest_event
+from functional.harness import Start
 
 from rag.ask.remarks import NOT_ASKED, ONLY_QUOTES, REPLIES, VOTE
 from rag.profiles import PROFILES
@@ -77,8 +77,7 @@ def test_a_model_is_asked_the_question_again_with_the_remark(start: Start, tmp_p
 
 
 def test_nobody_has_to_look_after_it(start: Start) -> None:
-    api = start(RAG_PROFILE="clockify")
-    body = api.call(rest_event("POST", "/v1/query", json.dumps({"question": "Thanks!"}))).json
+    body = start(RAG_PROFILE="clockify").send("/v1/query", question="Thanks!").json
     assert (body["refused"], body["routing"]) == (True, {"action": "return", "reason": "Nothing was asked"})
 
 
