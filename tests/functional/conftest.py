@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 import real_model
 from fakes_llm import LlmServer, Step
-from functional.harness import API_KEY, Api, Start, starting
+from functional.harness import API_KEY, FEES, REMOTE, Api, Start, starting
 
 from knowledge.embedding import MiniLM
+from ragctl import cli
 
 
 @pytest.fixture(scope="session")
@@ -34,6 +35,18 @@ def gacounts_index(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def clockify_index(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """samples/clockify as an index; copy it before changing it."""
     return real_model.sample_index("clockify", tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def remote_index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An index of one page that an embedder elsewhere has embedded, while that was well."""
+    folder = tmp_path_factory.mktemp("remote")
+    (folder / "fees.md").write_text(FEES, encoding="utf-8")
+    with LlmServer(embed=[]) as server, pytest.MonkeyPatch.context() as patch, real_model.few_background_questions():
+        for name, value in {**REMOTE, "EMBED_BASE_URL": server.url}.items():
+            patch.setenv(name, value)
+        assert cli.run(["ingest", str(folder / "fees.md"), "--index", str(folder / "index")]) == 0
+    return folder / "index"
 
 
 @pytest.fixture

@@ -38,6 +38,9 @@ SETTINGS = (
     "STREAM_", "CHECK", "JUDGE_", "FEEDBACK_",
 )  # fmt: skip
 API_KEY = "sk-live-0123456789-must-never-be-seen"
+FEES = "# Fees\n\nDemurrage is 90 dollars for each day.\n"
+REMOTE = {"EMBED_MODEL": "house", "EMBED_API_KEY": API_KEY, "NO_PROXY": "127.0.0.1"}
+"""The settings of an embedder elsewhere, but for its address."""
 
 DECLINE = (
     "I don't have specific information about that in the knowledge base. "

@@ -19,12 +19,11 @@ import snapshot_restore_py
 from awslambdaric.lambda_runtime_hooks_runner import run_after_restore, run_before_snapshot
 from fakes import forget_secrets
 from fakes_llm import LlmServer, error, reply
-from functional.harness import IN_SCOPE, REPOSITORY, SETTINGS, Start, post, starting
+from functional.harness import IN_SCOPE, REMOTE, REPOSITORY, SETTINGS, Start, post, starting
 from moto import mock_aws
 
 from knowledge.model.errors import IndexMismatch, IndexUnavailable
 from rag.errors import ConfigurationError
-from ragctl import cli
 
 SECRET = "rag/llm-key"
 ANSWER = "Yes. [Singapore Import Permits and TradeNet]"
@@ -246,18 +245,13 @@ def test_a_good_version_is_published_and_remembers_nothing_of_it(start: Start, p
     assert api.ask(IN_SCOPE).json["metadata"]["cached"] is False
 
 
-def test_an_embedder_elsewhere_is_not_asked(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "fees.md").write_text("# Fees\n\nDemurrage is 90 dollars for each day.\n", encoding="utf-8")
-    with LlmServer(embed=[]) as server:
-        monkeypatch.setenv("EMBED_MODEL", "house-embedding")
-        monkeypatch.setenv("EMBED_BASE_URL", server.url)
-        assert cli.run(["ingest", str(tmp_path / "fees.md"), "--index", str(tmp_path / "index")]) == 0
-        asked = len(server.embed_requests)
-        api = start(INDEX_URI=str(tmp_path / "index"), EMBED_MODEL="house-embedding", EMBED_BASE_URL=server.url)
+def test_an_embedder_elsewhere_is_not_asked(remote_index: Path) -> None:
+    with LlmServer(embed=[]) as server, starting(remote_index) as start:
+        api = start(**REMOTE, EMBED_BASE_URL=server.url)
         run_before_snapshot()
-        assert len(server.embed_requests) == asked
+        assert server.embed_requests == []
         assert api.ask("How much is demurrage for each day?").status == 200
-        assert len(server.embed_requests) > asked
+        assert len(server.embed_requests) == 1
 
 
 def test_no_client_is_made_after_a_restore(
