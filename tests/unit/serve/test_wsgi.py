@@ -38,11 +38,12 @@ class Got:
 
 def request(
     function: Function,
+    local: bool = False,
+    /,
     *,
     body: bytes = b"",
     method: str = "POST",
     path: str = "/api/query",
-    local: bool = False,
     **headers: str,
 ) -> Got:
     log = io.StringIO()
@@ -160,5 +161,5 @@ def test_the_own_page_programs_and_links_are_let_in(method: str, headers: dict[s
 )
 def test_a_local_server_answers_to_the_names_of_its_machine_alone(host: str, status: int) -> None:
     function = Function()
-    got = request(function, body=b"{}", local=True, HTTP_HOST=host)
+    got = request(function, True, body=b"{}", HTTP_HOST=host)
     assert (got.status[:3], len(function.calls)) == (str(status), int(status == 200))
