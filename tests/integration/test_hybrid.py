@@ -1,8 +1,7 @@
-"""Both sides of a real index: dense and BM25 candidates, consistency, indexes without BM25, filters on numbers."""
+"""Both sides of a real index: dense and BM25 candidates, consistency, filters on numbers."""
 
 import hashlib
 import operator
-import shutil
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -10,10 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import chromadb
 import numpy as np
 import pytest
-from command_line import run_fresh
+from desks import BYTE_A_NUMBER, WORDS, desk, desks, foreign
 from fakes_embedding import HashingEmbedder
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -21,43 +19,31 @@ from manifests import read_body, write_body
 
 from knowledge.build.ingest import ingest
 from knowledge.embedding import embed_text
-from knowledge.model.errors import IndexDamaged, SearchFailed
+from knowledge.model.errors import IndexDamaged
 from knowledge.model.values import Document
 from knowledge.open.index import EmbeddedIndex, open_index
 from knowledge.search.candidates import Candidates
-from knowledge.search.lexical import write_lexical
 from rag.ask.filters import RequestFilter
 from rag.values.question import Question, SearchQuery
 
 EMBEDDER = HashingEmbedder()
-WORDS = ["harbour", "customs", "permit", "tariff", "vessel", "invoice", "cargo", "broker"]
-BYTE_A_NUMBER = 5e-3
-"""What rounding to 127 steps costs these vectors of a few large numbers; among 384 like ones it evens out."""
 
 
-def documents(count: int = 60) -> list[Document]:
-    return [
-        Document(
-            doc_id=f"d{n}", title=f"Document {n}", text=f"The {WORDS[n % 8]} rule is number{n} of the {WORDS[n % 3]}.",
-            digest=str(n), path=f"d{n}.md", category=f"0{n % 4}", extra={"year": 2000 + n},
-        )
-        for n in range(count)
-    ]  # fmt: skip
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    ingest(documents(), target=tmp_path / "index", embedder=EMBEDDER)
-    return tmp_path / "index"
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An index that no test changes."""
+    folder = tmp_path_factory.mktemp("made") / "index"
+    ingest(desks(60), target=folder, embedder=EMBEDDER)
+    return folder
 
 
 def opened(folder: Path) -> EmbeddedIndex:
     return open_index(folder, embedder=EMBEDDER)
 
 
-@pytest.fixture
-def index(folder: Path) -> Iterator[EmbeddedIndex]:
-    with closing(opened(folder)) as index:
+@pytest.fixture(scope="module")
+def index(made: Path) -> Iterator[EmbeddedIndex]:
+    with closing(opened(made)) as index:
         yield index
 
 
@@ -65,19 +51,11 @@ def ask(index: EmbeddedIndex, text: str, **options: Any) -> Candidates:
     return index.candidates(text, EMBEDDER.embed([text])[0], **options)
 
 
-def record_anew(folder: Path, name: str) -> None:
-    """Make the manifest agree with a changed file: what is found then is not the checksum."""
-    body = read_body(folder)
-    content = (folder / body["data"] / name).read_bytes()
-    body["files"][name] = {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
-    write_body(folder, body)
-
-
 # Candidates
 
 
 @pytest.mark.parametrize("where", [None, {"category": "01"}, {"year": {"$gte": 2050}}])
-@pytest.mark.parametrize("text", ["tariff number35", "What of the customs rule, harbour?", "nothing known", "the"])
+@pytest.mark.parametrize("text", ["tariff fee35", "What of the customs fee, harbour?", "nothing known", "the"])
 def test_candidates_are_the_best_of_both_sides_with_both_scores(
     index: EmbeddedIndex, text: str, where: dict[str, object] | None
 ) -> None:
@@ -108,9 +86,9 @@ def test_candidates_are_the_best_of_both_sides_with_both_scores(
 
 
 def test_a_rare_word_is_found_that_the_vectors_miss(index: EmbeddedIndex) -> None:
-    away = -EMBEDDER.embed(["Document 37"])[0]  # the nearest chunks are any but that one
+    away = -EMBEDDER.embed(["Desk 37"])[0]  # the nearest chunks are any but that one
 
-    found = index.candidates("number37", away, k=3)
+    found = index.candidates("fee37", away, k=3)
 
     best = int(np.argmax(found.bm25.z))
     assert found.numbers[best] == 38
@@ -120,19 +98,8 @@ def test_a_rare_word_is_found_that_the_vectors_miss(index: EmbeddedIndex) -> Non
     assert len(found.numbers) == 4
 
 
-def test_chunks_are_fetched_in_the_order_asked_for(index: EmbeddedIndex) -> None:
-    assert [chunk.number for chunk in index.fetch([40, 7, 13])] == [40, 7, 13]
-    assert index.fetch([]) == ()
-    with pytest.raises(SearchFailed, match="id_99"):
-        index.fetch([1, 99])
-
-
-def test_a_filter_that_admits_nothing_finds_nothing(index: EmbeddedIndex) -> None:
-    assert len(ask(index, "tariff rule", where={"category": "none"}).numbers) == 0
-
-
 def test_threads_get_what_one_gets(index: EmbeddedIndex) -> None:
-    texts = [f"{WORDS[n % 8]} rule number{n}" for n in range(60)]
+    texts = [f"{WORDS[n % 8]} papers fee{n}" for n in range(60)]
     expected = [ask(index, text, k=3).numbers.tolist() for text in texts]
 
     with ThreadPoolExecutor(8) as pool:
@@ -141,7 +108,7 @@ def test_threads_get_what_one_gets(index: EmbeddedIndex) -> None:
 
 @pytest.mark.parametrize("texts", [["One chunk only."], ["!", "?"], ["Same words."] * 3])
 def test_the_smallest_collections_work(tmp_path: Path, texts: list[str]) -> None:
-    few = [Document(doc_id=f"d{n}", title="", text=t, digest=str(n), path=f"{n}.md") for n, t in enumerate(texts)]
+    few = [replace(desk(n, text), title="") for n, text in enumerate(texts)]
     ingest(few, target=tmp_path, embedder=EMBEDDER)
     index = opened(tmp_path)
 
@@ -152,167 +119,17 @@ def test_the_smallest_collections_work(tmp_path: Path, texts: list[str]) -> None
     index.close()
 
 
-# Built and replaced together
-
-
-def test_an_ingest_updates_both_sides(folder: Path) -> None:
-    changed = [*documents()[:59], Document(doc_id="new", title="New", text="A zebra crossing.", digest="z", path="z")]
-
-    ingest(changed, target=folder, embedder=EMBEDDER)
-    index = opened(folder)
-
-    assert index.lexical is not None
-    assert index.lexical.numbers.tolist() == [chunk.number for chunk in index.iter_chunks()] == [*range(1, 60), 61]
-    assert index.lexical.scores("number59").max() == 0
-    found = ask(index, "zebra", k=1)
-    assert found.numbers[np.argmax(found.bm25.values)] == 61
-    index.close()
-
-
-def test_the_manifest_tells_of_the_bm25_side(folder: Path) -> None:
-    body = read_body(folder)
-
-    assert (body["lexical"]["rows"], body["lexical"]["method"], body["lexical"]["stemmer"]) == (60, "lucene", "english")
-    assert (body["lexical"]["k1"], body["lexical"]["b"]) == (1.5, 0.75)
-    assert {"vectors.npy", "moments.npy", "lexical/numbers.npy", "lexical/vocab.index.json"} <= body["files"].keys()
-
-
-def test_a_bm25_side_of_other_chunks_is_damage(folder: Path) -> None:
-    name = "lexical/numbers.npy"
-    path = folder / read_body(folder)["data"] / name
+def test_a_bm25_side_of_other_chunks_is_damage(tmp_path: Path) -> None:
+    ingest(desks(3), target=tmp_path, embedder=EMBEDDER)
+    body, name = read_body(tmp_path), "lexical/numbers.npy"
+    path = tmp_path / body["data"] / name
     np.save(path, np.load(path) + 1)
-    record_anew(folder, name)
+    content = path.read_bytes()  # with a checksum that is right
+    body["files"][name] = {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
+    write_body(tmp_path, body)
 
     with pytest.raises(IndexDamaged, match=r"BM25 side of the index has other chunks than its texts\. Run: ragctl"):
-        opened(folder)
-
-
-def test_a_bm25_side_of_another_ingest_is_damage(folder: Path, tmp_path: Path) -> None:
-    ingest(documents(59), target=tmp_path / "other", embedder=EMBEDDER)
-    ours, theirs = read_body(folder), read_body(tmp_path / "other")
-    for name in ours["files"]:
-        if name.startswith("lexical/"):
-            shutil.copy(tmp_path / "other" / theirs["data"] / name, folder / ours["data"] / name)
-            record_anew(folder, name)
-
-    with pytest.raises(IndexDamaged, match=r"Run: ragctl ingest PATH"):
-        opened(folder)
-
-
-# Chroma folders made elsewhere
-
-
-def made_elsewhere(place: Path, ids: list[str], options: dict[str, Any]) -> Path:
-    """The documents of ``documents()`` with what an index of ours keeps of them, in a folder without a manifest."""
-    return foreign(place, documents(len(ids)), ids, **options)
-
-
-def foreign(place: Path, ours: list[Document], ids: list[str], **options: Any) -> Path:
-    client = chromadb.PersistentClient(str(place))
-    client.create_collection("waypoint_kb", embedding_function=None, **options).add(
-        ids=ids,
-        embeddings=EMBEDDER.embed([embed_text(document.title, document.text) for document in ours]),
-        documents=[document.text for document in ours],
-        metadatas=[
-            {"category": document.category, **({"title": document.title} if document.title else {}), **document.extra}
-            for document in ours
-        ],
-    )
-    client.close()  # type: ignore[attr-defined]
-    return place
-
-
-@pytest.mark.parametrize("where", [None, {"category": "01"}, {"year": {"$gte": 2050}}, {"category": "none"}])
-@pytest.mark.parametrize(
-    ("ids", "options"),
-    [
-        ([f"id_{n}" for n in range(1, 61)], {}),
-        ([f"page-{n:02}" for n in range(60)], {"configuration": {"hnsw": {"space": "cosine"}}}),
-    ],
-)
-def test_a_folder_made_elsewhere_gives_the_candidates_of_our_own_index(
-    folder: Path, tmp_path: Path, ids: list[str], options: dict[str, Any], where: dict[str, object] | None
-) -> None:
-    ours, theirs = opened(folder), opened(made_elsewhere(tmp_path / "theirs", ids, options))
-    assert theirs.manifest is None
-
-    for text in ("tariff number35", "What of the customs rule, harbour?", "nothing known", "Document 7"):
-        expected, found = ask(ours, text, k=7, where=where), ask(theirs, text, k=7, where=where)
-        # Of equals another may be the nearest in theirs: the best scores are the same, if not the chunks.
-        for side in ("dense", "bm25"):
-            wanted, got = getattr(expected, side), getattr(found, side)
-            assert sorted(got.values)[-7:] == pytest.approx(sorted(wanted.values)[-7:], abs=BYTE_A_NUMBER)
-            assert (got.mean, got.std) == pytest.approx((wanted.mean, wanted.std), abs=1e-4)
-            assert len(got.values) == len(found.numbers)
-
-    assert theirs.lexical is not None
-    assert theirs.lexical.scores("number59").argmax() == 59
-    ours.close()
-    theirs.close()
-
-
-def test_of_many_threads_one_makes_the_bm25_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = []
-
-    def write(*args: Any, language: str) -> Any:
-        made.append(args)
-        return write_lexical(*args, language=language)
-
-    monkeypatch.setattr("knowledge.open.index.write_lexical", write)
-    index = opened(made_elsewhere(tmp_path / "theirs", [f"p{n:02}" for n in range(60)], {}))
-    assert made == []  # opening, and searching by vector, pay nothing
-    index.nearest(EMBEDDER.embed(["rule"])[0], k=3)
-    assert made == []
-
-    with ThreadPoolExecutor(16) as pool:
-        found = list(pool.map(lambda n: ask(index, f"number{n}", k=1), range(60)))
-
-    assert len(made) == 1
-    assert [int(one.numbers[int(np.argmax(one.bm25.values))]) for one in found] == list(range(1, 61))
-    index.close()
-
-
-def test_what_is_made_for_a_foreign_folder_goes_with_the_index_and_leaves_it_as_it_was(tmp_path: Path) -> None:
-    place, scratch = made_elsewhere(tmp_path / "theirs", ["b", "a"], {}), tmp_path / "scratch"
-    scratch.mkdir()
-    before = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
-    index = open_index(place, embedder=EMBEDDER, scratch=scratch)
-
-    assert len(ask(index, "rule").numbers) == 2
-    index.close()
-
-    assert list(scratch.iterdir()) == []
-    assert {path: path.read_bytes() for path in place.rglob("*") if path.is_file()} == before
-    with pytest.raises(SearchFailed):
-        ask(index, "rule")
-
-
-def test_foreign_chunks_without_text_or_title_are_found_by_vector_alone(tmp_path: Path) -> None:
-    client = chromadb.PersistentClient(str(tmp_path))
-    client.create_collection("waypoint_kb").add(ids=["x", "y"], embeddings=EMBEDDER.embed(["x", "y"]))
-    client.close()  # type: ignore[attr-defined]
-    index = opened(tmp_path)
-
-    found = ask(index, "untitled x")
-
-    assert found.numbers.tolist() == [1, 2]
-    assert found.bm25.values.tolist() == [0, 0]
-    index.close()
-
-
-SEARCH = """
-import sys
-from fakes_embedding import HashingEmbedder
-from knowledge.open.index import open_index
-embedder = HashingEmbedder()
-index = open_index(sys.argv[1], embedder=embedder)
-assert len(index.candidates("tariff rule", embedder.embed(["tariff rule"])[0]).numbers)
-print(sorted({"bm25s", "scipy", "numba", "jax"} & set(sys.modules)))
-"""
-
-
-def test_a_search_needs_nothing_of_the_library_that_made_the_index(folder: Path) -> None:
-    assert run_fresh(SEARCH, folder) == "[]\n"
+        opened(tmp_path)
 
 
 # Filters on fields that hold whole numbers and fractions
@@ -332,13 +149,8 @@ OPERANDS = st.sampled_from([*(value for value in VALUES if value is not None)]) 
 
 
 def priced(values: list[Any]) -> list[Document]:
-    return [
-        Document(
-            doc_id=f"d{n}", title=f"Document {n}", text=f"The {TEXT} number{n}.", digest=str(n), path=f"d{n}.md",
-            extra={"place": n, **({"price": value} if value is not None else {})},
-        )
-        for n, value in enumerate(values)
-    ]  # fmt: skip
+    prices = [{} if value is None else {"price": value} for value in values]
+    return [replace(desk(n, f"The {TEXT} number{n}."), extra={"place": n, **price}) for n, price in enumerate(prices)]
 
 
 @pytest.fixture(scope="module", params=[("own", VALUES), ("own", MIXED), ("foreign", VALUES), ("foreign", MIXED)])
@@ -406,7 +218,7 @@ def test_any_of_several_numbers(shelf: tuple[EmbeddedIndex, list[Any]], bounds: 
 @pytest.mark.parametrize("sign", ["$gte", "$ne"])
 def test_other_conditions_hold_as_well(shelf: tuple[EmbeddedIndex, list[Any]], sign: str) -> None:
     index, values = shelf
-    filters = {"place": {"$gte": 3}, "price": {sign: 5.25}, "title": {"$ne": "Document 4"}}
+    filters = {"place": {"$gte": 3}, "price": {sign: 5.25}, "title": {"$ne": "Desk 4"}}
 
     assert found(index, filters) == [
         n for n in places(values, sign, 5.25) if n >= 3 and (n != 4 or "title" not in index.fields)

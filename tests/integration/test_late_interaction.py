@@ -2,31 +2,22 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from desks import desk, desks
 from fakes_embedding import HashingEmbedder, ReadingEmbedder
 
 from knowledge.build.ingest import ingest
 from knowledge.cut.units import END, FIRST_TOKEN, START
-from knowledge.model.errors import IndexDamaged, IndexMismatch
-from knowledge.model.values import Document, View
+from knowledge.model.errors import IndexMismatch
+from knowledge.model.values import View
 from knowledge.open.index import EmbeddedIndex, open_index
 
-WORDS = ["harbour", "customs", "permit", "tariff", "vessel", "invoice", "cargo", "broker"]
-
-
-def document(number: int, text: str = "") -> Document:
-    text = text or f"The {WORDS[number % 8]} desk opens. Its fee for {WORDS[number % 3]} papers is fee{number}."
-    return Document(
-        doc_id=f"d{number}", title=f"Desk {number}", text=text, digest=text, path=f"d{number}.md",
-        category=f"0{number % 4}", extra={"year": 2000 + number},
-    )  # fmt: skip
-
-
-DOCUMENTS = [document(number) for number in range(150)]
+DOCUMENTS = desks(150)
 
 
 @pytest.fixture(scope="module")
@@ -36,11 +27,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def index(folder: Path) -> Iterator[EmbeddedIndex]:
-    opened = open_index(folder, embedder=ReadingEmbedder())
-    yield opened
-    opened.close()
+    with closing(open_index(folder, embedder=ReadingEmbedder())) as index:
+        yield index
 
 
 def found(index: EmbeddedIndex, *views: View, **options: object) -> list[str]:
@@ -99,7 +89,7 @@ def test_an_update_reads_only_what_is_new_and_keeps_the_projection(folder: Path,
     ingest(DOCUMENTS, target=target, embedder=embedder)
     before = tokens(target)
 
-    changed = [replace(document(3, "The night desk is closed."), title="Desk 3"), *DOCUMENTS[:3], *DOCUMENTS[4:]]
+    changed = [replace(desk(3, "The night desk is closed."), title="Desk 3"), *DOCUMENTS[:3], *DOCUMENTS[4:]]
     summary = ingest(changed, target=target, embedder=embedder)
 
     assert summary.embedded == 1
@@ -132,14 +122,6 @@ def test_an_index_of_a_remote_embedder_is_searched_without_and_says_so(tmp_path:
     with pytest.raises(IndexMismatch, match=r"no token vectors .* Run: ragctl ingest PATH"):
         index.search([View("harbour")], k=3)
     index.close()
-
-
-def test_a_damaged_array_is_named(folder: Path, tmp_path: Path) -> None:
-    ingest(DOCUMENTS[:9], target=tmp_path, embedder=ReadingEmbedder())
-    name = next(tmp_path.glob("data-*")) / "tokens" / "codes.npy"
-    name.write_bytes(name.read_bytes()[:-1])
-    with pytest.raises(IndexDamaged, match=r"tokens/codes\.npy"):
-        open_index(tmp_path, embedder=ReadingEmbedder())
 
 
 def tokens(target: Path) -> dict[str, np.ndarray]:
