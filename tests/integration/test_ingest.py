@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import time
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from knowledge.cut import chunking
 from knowledge.embedding import MiniLM
 from knowledge.engines.collection import Collection
 from knowledge.model.errors import IndexLocked, IndexMismatch, RemovalsRefused, SourceUnreadable
-from knowledge.model.manifest import FORMAT, Manifest
+from knowledge.model.manifest import Manifest
 from knowledge.model.values import Document, Embedder, Scalar, TextEncoding, View
 from knowledge.open.index import open_index
 from knowledge.open.place import read_manifest
@@ -47,16 +48,9 @@ def run(target: Path, documents: list[Document], embedder: HashingEmbedder | Non
     return ingest(documents, target=target, embedder=embedder or HashingEmbedder(), **options)
 
 
-def contents(target: Path) -> dict[int, tuple[str, str]]:
-    return contents_of(target, HashingEmbedder())
-
-
-def contents_of(target: Path, embedder: Embedder) -> dict[int, tuple[str, str]]:
-    index = open_index(target, embedder=embedder)
-    try:
+def contents(target: Path, embedder: Embedder | None = None) -> dict[int, tuple[str, str]]:
+    with closing(open_index(target, embedder=embedder or HashingEmbedder())) as index:
         return {chunk.number: (chunk.doc_id, chunk.section) for chunk in index.iter_chunks()}
-    finally:
-        index.close()
 
 
 def counts(summary: Summary) -> tuple[int, int, int, int]:
@@ -71,21 +65,9 @@ def snapshot(target: Path) -> dict[str, tuple[bytes, int]]:
     }
 
 
-def test_a_first_ingest_indexes_every_document(tmp_path: Path) -> None:
-    embedder = HashingEmbedder()
-    summary = run(tmp_path, DOCUMENTS, embedder)
-
-    assert (summary.documents, summary.chunks, summary.embedded, summary.empty) == (3, 5, 5, ())
-    assert counts(summary) == (3, 0, 0, 0)
-    assert contents(tmp_path) == {
-        1: ("permits", "import"), 2: ("permits", "export"), 3: ("tariffs", "sea"), 4: ("tariffs", "air"),
-        5: ("zones", "free"),
-    }  # fmt: skip
-    assert sorted(embedder.texts)[0] == "permits\n## export\n\nAll about export of permits."
-
-
 def test_when_nothing_changed_the_index_is_not_touched(tmp_path: Path) -> None:
     first = run(tmp_path, DOCUMENTS)
+    assert (first.documents, first.chunks, first.embedded, counts(first)) == (3, 5, 5, (3, 0, 0, 0))
     before = snapshot(tmp_path)
     embedder = HashingEmbedder()
 
@@ -121,28 +103,12 @@ def test_new_metadata_reaches_the_index_without_embedding(tmp_path: Path) -> Non
     embedder = HashingEmbedder()
 
     summary = run(tmp_path, [document("permits", "import", "export", year=2026), *DOCUMENTS[1:]], embedder)
-    index = open_index(tmp_path, embedder=embedder, warm=False)
 
     assert (summary.changed, summary.embedded) == (1, 0)
-    assert index.fields["year"] == "int"
-    found = index.nearest(embedder.embed(["export"])[0], k=5, where={"year": {"$gte": 2026}})
-    assert sorted(hit.chunk.number for hit in found) == [1, 2]
-    index.close()
-
-
-def test_numbers_are_not_reused_after_everything_was_replaced(tmp_path: Path) -> None:
-    run(tmp_path, DOCUMENTS)
-    run(tmp_path, [document("other", "x")])
-    run(tmp_path, DOCUMENTS[2:])
-
-    assert contents(tmp_path) == {7: ("zones", "free")}
-
-
-def test_equal_content_has_an_equal_version_and_other_content_another(tmp_path: Path) -> None:
-    versions = [run(tmp_path / str(n), documents).version
-                for n, documents in enumerate([DOCUMENTS, DOCUMENTS, DOCUMENTS[:2]])]  # fmt: skip
-
-    assert versions[0] == versions[1] != versions[2]
+    with closing(open_index(tmp_path, embedder=embedder, warm=False)) as index:
+        assert index.fields["year"] == "int"
+        found = index.nearest(embedder.embed(["export"])[0], k=5, where={"year": {"$gte": 2026}})
+        assert sorted(hit.chunk.number for hit in found) == [1, 2]
 
 
 def test_another_model_embeds_everything_anew_and_keeps_the_numbers(tmp_path: Path) -> None:
@@ -153,9 +119,7 @@ def test_another_model_embeds_everything_anew_and_keeps_the_numbers(tmp_path: Pa
     summary = run(tmp_path, DOCUMENTS, other)
 
     assert (summary.embedded, summary.unchanged) == (5, 3)
-    index = open_index(tmp_path, embedder=other)
-    assert {chunk.number for chunk in index.iter_chunks()} == set(before)
-    index.close()
+    assert contents(tmp_path, other) == before
 
 
 def test_other_chunk_sizes_are_a_rebuild_that_embeds_new_texts_only(
@@ -172,36 +136,15 @@ def test_other_chunk_sizes_are_a_rebuild_that_embeds_new_texts_only(
     assert summary.embedded == summary.chunks - 5 > 0
 
 
-@pytest.mark.parametrize("harm", ["truncated manifest", "older format", "missing file", "altered file"])
-def test_an_unusable_index_is_rebuilt_and_its_numbers_stay_used(tmp_path: Path, harm: str) -> None:
+def test_an_unusable_index_is_rebuilt_and_its_numbers_stay_used(tmp_path: Path) -> None:
     run(tmp_path, DOCUMENTS)
-    manifest = tmp_path / "manifest.json"
-    text = manifest.read_text()
     database = next(tmp_path.glob("data-*/chroma/chroma.sqlite3"))
-    if harm == "truncated manifest":
-        manifest.write_text(text[: text.index('"files"')])
-    elif harm == "older format":
-        manifest.write_text(text.replace(f'"format": {FORMAT}', '"format": 0'))
-    elif harm == "missing file":
-        database.unlink()
-    else:
-        database.write_bytes(database.read_bytes()[:-1] + b"x")
+    database.write_bytes(database.read_bytes()[:-1] + b"x")
 
     summary = run(tmp_path, DOCUMENTS)
 
     assert counts(summary) == (3, 0, 0, 0)
     assert list(contents(tmp_path)) == [6, 7, 8, 9, 10]
-
-
-@pytest.mark.parametrize("documents", [[], [replace(DOCUMENTS[0], text="\n \n", digest="e")]])
-def test_nothing_to_index_is_an_error_and_leaves_the_index(tmp_path: Path, documents: list[Document]) -> None:
-    run(tmp_path, DOCUMENTS)
-    before = snapshot(tmp_path)
-
-    with pytest.raises(SourceUnreadable, match="Nothing to index"):
-        run(tmp_path, documents)
-
-    assert snapshot(tmp_path) == before
 
 
 def test_a_document_without_text_is_named_and_not_counted(tmp_path: Path) -> None:
@@ -248,22 +191,6 @@ def test_equal_texts_are_embedded_once(tmp_path: Path) -> None:
     summary = run(tmp_path, twins)
 
     assert (summary.chunks, summary.embedded) == (4, 2)
-
-
-@pytest.mark.slow
-def test_more_chunks_than_one_chroma_batch(tmp_path: Path) -> None:
-    many = [document(f"d{n}", *(f"s{m}" for m in range(30))) for n in range(70)]
-
-    summary = run(tmp_path, many)
-    index = open_index(tmp_path, embedder=HashingEmbedder())
-
-    assert summary.chunks == index.chunks == 2100
-    assert len(list(index.iter_chunks())) == 2100
-    for number in (1, 1000, 1001, 2100):
-        chunk = index.chunk(number)
-        assert chunk is not None
-        assert chunk.text == f"## s{(number - 1) % 30}\n\nAll about s{(number - 1) % 30} of d{(number - 1) // 30}."
-    index.close()
 
 
 def test_on_a_mounted_file_system_what_was_replaced_goes_by_age(
@@ -393,7 +320,7 @@ def test_what_the_model_cannot_read_is_one_documents_trouble(tmp_path: Path) -> 
 
     summary = ingest(after, target=tmp_path, embedder=Choking())
 
-    assert contents_of(tmp_path, Choking()) == {1: ("a", "fine"), 4: ("b", "other")}
+    assert contents(tmp_path, Choking()) == {1: ("a", "fine"), 4: ("b", "other")}
     assert [failure.path for failure in summary.failed] == ["a.md", "c.md"]
     assert summary.failed[0].error == "cannot be embedded (at 'xyzzy'): unexpected RuntimeError: no such shape"
     assert (summary.kept, counts(summary)) == (1, (0, 1, 0, 1))
