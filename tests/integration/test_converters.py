@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-from command_line import run_fresh
+from command_line import Run, run_fresh
 from hypothesis import given
 from hypothesis import strategies as st
-from made_files import PdfLine, docx, paragraph, pdf, text_lines
+from made_files import PdfLine, docx, paragraph, pdf, text_lines, write_files
 from PIL import Image
 from pypdf import PdfWriter
 from pypdf.generic import DecodedStreamObject, NameObject
@@ -24,7 +24,6 @@ from knowledge.model.values import Document
 from knowledge.read import markdown as md
 from knowledge.read.documents import ReadResult, read
 from knowledge.read.loading import ConvertedText, EmptyFile, Loading
-from ragctl import cli
 from ragctl.sources import readers
 
 PAGE = """<!DOCTYPE html>
@@ -82,14 +81,6 @@ def test_html_buttons_are_read_in_sentences_and_headings_only(tmp_path: Path) ->
     assert not any(word in document.text for word in ("Copy", "Save", "Cancel"))
 
 
-def test_html_a_bar_in_a_cell_does_not_end_it(tmp_path: Path) -> None:
-    page = "<table><tr><th>A | B</th><th>C</th></tr><tr><td>a|b</td><td><code>x|y</code> \\|</td></tr></table>"
-
-    document = document_of(tmp_path, "page.html", f"<body>{page}</body>")
-
-    assert "| A \\| B | C |\n| --- | --- |\n| a\\|b | `x\\|y` \\| |" in document.text
-
-
 def test_html_keeps_words_headings_and_tables_and_drops_the_rest(tmp_path: Path) -> None:
     document = document_of(tmp_path, "page.html", PAGE.format(title="Billing"))
 
@@ -119,18 +110,26 @@ def test_html_title(tmp_path: Path, head: str, heading: str, expected: str) -> N
     assert document_of(tmp_path, "the-file.htm", page).title == expected
 
 
-def test_html_main_part_wins_over_what_is_around_it(tmp_path: Path) -> None:
-    page = "<body><div>Cookies!</div><main><h2>Facts</h2><p>The text.</p></main><div>Related pages</div></body>"
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        (
+            "<body><div>Cookies!</div><main><h2>Facts</h2><p>The text.</p></main><div>Related pages</div></body>",
+            "## Facts\n\nThe text.\n",
+        ),
+        (
+            "<table><tr><th>A | B</th><th>C</th></tr><tr><td>a|b</td><td><code>x|y</code> \\|</td></tr></table>",
+            "| A \\| B | C |\n| --- | --- |\n| a\\|b | `x\\|y` \\| |\n",
+        ),
+        ("<hr><p>title: Stolen</p><hr><p>Text.</p>", "title: Stolen\n\nText.\n"),
+        ('<meta charset="windows-1252"><p>Die Gebühr beträgt 5 €.</p>'.encode("cp1252"), "Die Gebühr beträgt 5 €.\n"),
+    ],
+    ids=["the main part wins", "a bar ends no cell", "a ruler is no front matter", "another encoding says so itself"],
+)
+def test_html_text(tmp_path: Path, page: str | bytes, text: str) -> None:
+    document = document_of(tmp_path, "page.html", page)
 
-    assert document_of(tmp_path, "page.html", page).text == "## Facts\n\nThe text.\n"
-
-
-def test_html_in_another_encoding_says_so_itself(tmp_path: Path) -> None:
-    page = '<meta charset="windows-1252"><title>Gebühren</title><p>Die Gebühr beträgt 5 €.</p>'
-
-    document = document_of(tmp_path, "page.html", page.encode("cp1252"))
-
-    assert (document.title, document.text) == ("Gebühren", "Die Gebühr beträgt 5 €.\n")
+    assert (document.title, document.text) == ("page", text)
 
 
 def test_html_text_that_looks_like_markdown_stays_text(tmp_path: Path) -> None:
@@ -145,13 +144,6 @@ def test_html_text_that_looks_like_markdown_stays_text(tmp_path: Path) -> None:
     assert "# six\n```\n# seven" in document.text
 
 
-def test_html_that_begins_with_a_ruler_has_no_front_matter(tmp_path: Path) -> None:
-    document = document_of(tmp_path, "page.html", "<hr><p>title: Stolen</p><hr><p>Text.</p>")
-
-    assert document.title == "page"
-    assert "title: Stolen" in document.text
-
-
 def test_canonical_address_is_the_documents_url(tmp_path: Path) -> None:
     page = '<link rel="canonical" href="https://example.org/a"><p>Text.</p>'
 
@@ -163,7 +155,7 @@ def test_html_without_text_and_html_nested_too_deeply_fail_in_words(tmp_path: Pa
     (tmp_path / "empty").mkdir()
     (tmp_path / "empty" / "a.html").write_text("<html><body><script>1</script></body></html>")
     assert read([tmp_path / "empty"], loading=Loading(readers=readers())).left_out == {"holds no text": 1}
-    assert "nested too deeply" in failure_of(tmp_path, "b.html", "<div>" * 20_000 + "text")
+    assert "nested too deeply" in failure_of(tmp_path, "b.html", "<div>" * 5_000 + "text")
 
 
 # PDF
@@ -216,23 +208,19 @@ def test_pdf_headings_are_larger_and_running_lines_are_left_out(tmp_path: Path) 
 
 
 def test_pdf_loses_no_text_that_only_looks_repeated(tmp_path: Path) -> None:
+    contents = text_lines("Permits . . . . . . . 3\nCranes.........12\n\nThe text begins here.")
     pages = [text_lines(f"Berth {n} is open\nThe crane works by day\nand it rests at night") for n in range(1, 6)]
 
-    document = document_of(tmp_path, "berths.pdf", pdf(*pages))
+    document = document_of(tmp_path, "berths.pdf", pdf(contents, *pages))
 
     assert [document.text.count(f"Berth {n} is open") for n in range(1, 6)] == [1] * 5
     assert document.text.count("and it rests at night") == 5
+    assert document.text.startswith("The text begins here.\n"), "leaders of a table of contents are left out"
 
 
 @pytest.mark.parametrize("title", ["", "untitled", "Microsoft Word - tariff_final.docx", "tariff.tex"])
 def test_pdf_without_a_title_of_its_own_has_the_files_name(tmp_path: Path, title: str) -> None:
     assert document_of(tmp_path, "port-tariff.pdf", pdf(text_lines("Some text."), title=title)).title == "port tariff"
-
-
-def test_pdf_leaders_of_a_table_of_contents_are_left_out(tmp_path: Path) -> None:
-    lines = text_lines("Permits . . . . . . . 3\nCranes.........12\n\nThe text begins here.")
-
-    assert document_of(tmp_path, "toc.pdf", pdf(lines)).text == "The text begins here.\n"
 
 
 def encrypted(data: bytes, *, password: str, algorithm: str) -> bytes:
@@ -340,14 +328,8 @@ def test_pdf_values_of_a_form_are_read_and_scanned_pages_named() -> None:
 
 
 def test_docx_styles_become_headings(tmp_path: Path) -> None:
-    table = (
-        "<w:tbl>"
-        + "".join(
-            f"<w:tr>{''.join(f'<w:tc>{paragraph(cell)}</w:tc>' for cell in row)}</w:tr>"
-            for row in (("Fee", "SGD"), ("Permit", "22"))
-        )
-        + "</w:tbl>"
-    )
+    cells = [f"<w:tc>{paragraph(cell)}</w:tc>" for cell in ("Fee", "SGD", "Permit", "22")]
+    table = f"<w:tbl><w:tr>{cells[0]}{cells[1]}</w:tr><w:tr>{cells[2]}{cells[3]}</w:tr></w:tbl>"
     file = docx(
         paragraph("Permit Guide", "Title"),
         paragraph("Plants ..... 3", "TOC1"),
@@ -387,14 +369,14 @@ LAUGHS = '<!DOCTYPE x [<!ENTITY a "ha">' + "".join(
 )
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
 @pytest.mark.parametrize(
-    "prolog",
+    ("prolog", "encoding"),
     [
-        '<!DOCTYPE x [<!ENTITY stolen SYSTEM "file:///etc/hostname">]>',
-        '<!DOCTYPE x SYSTEM "http://127.0.0.1:9/x.dtd">',
-        f"<!--{' ' * 100_000}-->{LAUGHS}]>",
+        ('<!DOCTYPE x SYSTEM "http://127.0.0.1:9/x.dtd">', "utf-8"),
+        ('<!DOCTYPE x [<!ENTITY stolen SYSTEM "file:///etc/hostname">]>', "utf-16"),
+        (f"<!--{' ' * 100_000}-->{LAUGHS}]>", "utf-8"),
     ],
+    ids=["a file elsewhere", "another encoding", "after a long comment"],
 )
 def test_docx_with_a_document_type_is_not_read(tmp_path: Path, prolog: str, encoding: str) -> None:
     file = docx("<w:p><w:r><w:t>Text</w:t></w:r></w:p>", prolog=prolog, encoding=encoding)
@@ -403,11 +385,11 @@ def test_docx_with_a_document_type_is_not_read(tmp_path: Path, prolog: str, enco
 
 
 def test_docx_attacks_hide_under_no_other_name(tmp_path: Path) -> None:
-    relations = docx(paragraph("Text."), parts={"word/_rels/document.xml.rels": f"{LAUGHS}]><x>&f;</x>"})
-    image = docx(paragraph("Text."), parts={"word/media/image1.png": f"{LAUGHS}]><x>&f;</x>"})
-
-    assert "document type definition" in failure_of(tmp_path, "relations.docx", relations)
-    assert "document type definition" in failure_of(tmp_path, "image.docx", image)
+    for name in ("word/_rels/document.xml.rels", "word/media/image1.png"):
+        file = docx(paragraph("Text."), parts={name: f"{LAUGHS}]><x>&f;</x>"})
+        assert "document type definition" in failure_of(tmp_path, "attack.docx", file), name
+    picture = docx(paragraph("Text."), parts={"word/media/image1.png": b"\x89PNG\r\n\x1a\n" + bytes(1000)})
+    assert document_of(tmp_path, "file.docx", picture).text == "Text.\n"
 
 
 def test_docx_that_unpacks_to_too_much_is_not_unpacked(tmp_path: Path) -> None:
@@ -417,12 +399,6 @@ def test_docx_that_unpacks_to_too_much_is_not_unpacked(tmp_path: Path) -> None:
     assert len(pictures) < 1024 * 1024
     assert failure_of(tmp_path, "pictures.docx", pictures) == "unpacks to 202 MiB; at most 200 are read"
     assert failure_of(tmp_path, "words.docx", words) == "holds 18 MiB of text parts; at most 16 are read: split it"
-
-
-def test_docx_with_a_picture_and_a_binary_part_is_read(tmp_path: Path) -> None:
-    file = docx(paragraph("Text."), parts={"word/media/image1.png": b"\x89PNG\r\n\x1a\n" + bytes(1000)})
-
-    assert document_of(tmp_path, "file.docx", file).text == "Text.\n"
 
 
 # Damage
@@ -439,12 +415,10 @@ WHOLE = {
     [
         ("old.docx", bytes.fromhex("d0cf11e0a1b11ae1") + bytes(2000)),
         ("text.docx", b"This is no zip."),
-        ("cut.docx", WHOLE["whole.docx"][:-60]),
         ("broken.docx", docx("<w:p>")),
         ("other.docx", docx(parts={"word/document.xml": "<html>no Word</html>"})),
         ("text.pdf", b"This is no PDF."),
         ("head.pdf", b"%PDF-1.7\n"),
-        ("cut.pdf", WHOLE["whole.pdf"][:300]),
     ],
 )
 def test_what_cannot_be_read_is_named_and_the_rest_goes_on(tmp_path: Path, name: str, data: bytes) -> None:
@@ -487,32 +461,21 @@ def test_a_suffix_that_nothing_reads_is_told_what_is_read(tmp_path: Path) -> Non
 # The command
 
 
-def test_a_mixed_folder_is_ingested_by_the_command(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for name in ("INDEX_URI", "RAG_PROFILE"):
-        monkeypatch.setenv(name, "")
-    folder = tmp_path / "docs"
-    folder.mkdir()
-    (folder / "a.md").write_text("# Notes\n\nDemurrage is charged for each day in the terminal.\n")
-    (folder / "b.html").write_text(PAGE.format(title="Billing"))
-    (folder / "c.pdf").write_bytes(pdf(text_lines("A reefer container keeps frozen fish cold."), title="Reefers"))
-    (folder / "d.docx").write_bytes(
-        docx(paragraph("Plants", "Heading2"), paragraph("Plants need a permit."), title="P")
-    )
-    (folder / "e.PDF").write_bytes(pdf([]))
-    (folder / "f.png").write_bytes(b"\x89PNG")
+def test_a_mixed_folder_is_ingested_by_the_command(run: Run, tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {
+        "a.md": "# Notes\n\nDemurrage is charged for each day in the terminal.\n",
+        "b.html": PAGE.format(title="Billing"),
+        "c.pdf": pdf(text_lines("A reefer container keeps frozen fish cold."), title="Reefers"),
+        "d.docx": docx(paragraph("Plants", "Heading2"), paragraph("Plants need a permit."), title="P"),
+        "e.PDF": pdf([]),
+        "f.png": b"\x89PNG",
+    }
+    summary = run("ingest", write_files(tmp_path / "docs", files), "--index", tmp_path / "i", "--json")
+    (hit,) = run("search", "Which fish is frozen?", "--k", "1", "--index", tmp_path / "i", "--json")["hits"]
 
-    status = cli.run(["ingest", str(folder), "--index", str(tmp_path / "i"), "--json"])
-    summary = json.loads(capsys.readouterr().out)
-    cli.run(["search", "Which fish is frozen?", "--k", "1", "--index", str(tmp_path / "i"), "--json"])
-    (hit,) = json.loads(capsys.readouterr().out)["hits"]
-
-    assert status == 0
     assert summary["documents"] == 4
-    assert [(Path(failure["path"]).name, failure["error"][:13]) for failure in summary["failed"]] == [
-        ("e.PDF", "holds no text")
-    ]
+    (failure,) = summary["failed"]
+    assert (Path(failure["path"]).name, failure["error"][:13]) == ("e.PDF", "holds no text")
     assert (hit["docId"], hit["title"], hit["text"]) == ("c", "Reefers", "A reefer container keeps frozen fish cold.")
 
 
@@ -555,16 +518,14 @@ print(json.dumps([chunks, peak_mb]))
 
 @pytest.mark.slow
 def test_one_big_file_is_indexed_in_little_memory(tmp_path: Path) -> None:
-    big = tmp_path / "big.md"
-    with big.open("w", encoding="utf-8") as file:
-        file.write("# Help\n\n")
-        for section in range(BIG_SECTIONS):
-            file.write(f"## Topic {section}\n\n")
-            for item in range(BIG_BYTES // BIG_SECTIONS // 155):
-                file.write(
-                    f"Case {section}-{item} of the help says how a timer is started, stopped and corrected, who may "
-                    f"see the {item}th entry of a timesheet, and which report number {section * item} shows it.\n\n"
-                )
+    items = [(section, item) for section in range(BIG_SECTIONS) for item in range(BIG_BYTES // BIG_SECTIONS // 155)]
+    text = "".join(
+        f"{'' if item else f'## Topic {section}\n\n'}Case {section}-{item} of the help says how a timer is started, "
+        f"stopped and corrected, who may see the {item}th entry of a timesheet, and which report number "
+        f"{section * item} shows it.\n\n"
+        for section, item in items
+    )
+    big = write_files(tmp_path, {"big.md": f"# Help\n\n{text}"}) / "big.md"
 
     chunks, peak_mb = json.loads(run_fresh(BIG_INGEST, big, tmp_path / "index"))
 

@@ -8,34 +8,25 @@ import errno
 import gc
 import hashlib
 import io
-import json
 import os
 import shutil
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from fakes_embedding import HashingEmbedder
 from faults.drawing import by_night, tenth, times
 from faults.power import WAYS, Tree, Volume, put
 from faults.tally import tally
-from integration.test_ingest_kill import answers, documents
+from faults.writers import answers, words_of_writers, written
 
 from knowledge.build import write
-from knowledge.build.ingest import ingest
 from knowledge.engines.collection import Collection
 from knowledge.model.errors import IndexUnavailable, KnowledgeError
 from knowledge.open.scratch import Scratch, sweep
 
 pytestmark = pytest.mark.slow
-
-
-def written(target: Path, generation: int) -> None:
-    ingest(documents(generation), target=target, embedder=HashingEmbedder())
 
 
 # A read or a write fails once
@@ -235,72 +226,14 @@ def test_the_power_fails_at_any_moment(tmp_path: Path) -> None:
     assert not bad
 
 
-# Several processes write into one folder. One helper process has everything imported. It forks the writers, which wait
-# for each other before they begin.
+# Several processes write into one folder, and wait for each other before they begin.
 
 
 ROUNDS = 1
 WRITERS = (2, 4, 8)
 
-HELPER = """
-import json, os, sys
-sys.path[:0] = json.loads(sys.argv[1])
-from pathlib import Path
-import chromadb
-from fakes_embedding import HashingEmbedder
-from integration.test_ingest_kill import documents
-from knowledge.build.ingest import ingest
-from knowledge.model.errors import KnowledgeError
 
-def write(target, generation):
-    try:
-        ingest(documents(generation), target=Path(target), embedder=HashingEmbedder())
-        return "", ""
-    except KnowledgeError as exc:
-        return exc.code, str(exc)
-    except BaseException as exc:
-        return type(exc).__name__, str(exc)
-
-for line in sys.stdin:
-    target, generations = json.loads(line)
-    waiting, start = os.pipe()
-    writers = []
-    for generation in generations:
-        child = os.fork()
-        if not child:
-            os.close(start)
-            os.read(waiting, 1)  # ends when the parent, and so everybody, has closed the other end
-            code, message = write(target, generation)
-            said = json.dumps({"generation": generation, "code": code, "message": message}) + "\\n"
-            os.write(1, said.encode())  # in one piece, so that lines do not mix
-            os._exit(0)
-        writers.append(child)
-    os.close(start)
-    os.close(waiting)
-    for child in writers:
-        os.waitpid(child, 0)
-    os.write(1, b"null\\n")
-"""
-
-
-def rounds(plans: list[tuple[Path, list[int]]]) -> list[list[dict[str, str]]]:
-    """Let writers of these generations write into these folders; returns what those of each round said."""
-    path = json.dumps([str(Path(__file__).parent), *sys.path])
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", HELPER, path],
-        input="".join(json.dumps([str(target), generations]) + "\n" for target, generations in plans),
-        stdout=subprocess.PIPE, text=True, check=True,
-    )  # fmt: skip
-    said: list[list[dict[str, str]]] = [[]]
-    for line in map(json.loads, done.stdout.splitlines()):
-        if line is None:
-            said.append([])
-        else:
-            said[-1].append(line)
-    return said[:-1]
-
-
-def trouble_after_writers(target: Path, generations: list[int], said: list[dict[str, str]]) -> str:
+def trouble_after_writers(target: Path, generations: list[int], said: list[dict[str, Any]]) -> str:
     """What is wrong after writers of ``generations`` have said this; "" if nothing is."""
     if sorted(int(one["generation"]) for one in said) != sorted(generations):
         return "a writer said nothing"
@@ -322,20 +255,19 @@ def trouble_after_writers(target: Path, generations: list[int], said: list[dict[
 
 
 def test_writers_at_the_same_time_leave_one_whole_index(tmp_path: Path) -> None:
-    plans = []
+    bad, refused, cases = [], 0, 0
     for number in range(times(ROUNDS)):
         for count in WRITERS:
             for there in (False, True):  # a folder that is not there yet, and one that holds an index
-                target = tmp_path / f"{number}-{count}-{there}"
+                target, generations = tmp_path / f"{number}-{count}-{there}", list(range(2, 2 + count))
                 if there:
                     written(target, 1)
-                plans.append((target, list(range(2, 2 + count))))
+                said = words_of_writers(target, generations)
+                refused += any(one["code"] for one in said)
+                cases += 1
+                if wrong := trouble_after_writers(target, generations, said):
+                    bad.append((count, there, wrong))
 
-    said = rounds(plans)
-
-    assert len(said) == len(plans)
-    found = [(len(plan[1]), trouble_after_writers(*plan, answer)) for plan, answer in zip(plans, said, strict=True)]
-    bad = [case for case in found if case[1]]
-    tally("writers", cases=len(plans), failures=len(bad))
+    tally("writers", cases=cases, failures=len(bad))
     assert not bad
-    assert any(one["code"] for answer in said for one in answer), "no two writers met"
+    assert refused, "no two writers met"
