@@ -3,17 +3,15 @@
 The cost is counted, not timed: bundles parsed and connections opened.
 """
 
+import copy
 import ssl
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import boto3  # type: ignore[import-untyped, unused-ignore]
 import pytest
 from fakes import FakeClock
 from fakes_dynamodb import empty_table, prompt
-from moto import mock_aws
 from store_contract import KEY, SESSION, START, make_answer, make_turn
 from web_server import self_signed
 
@@ -24,17 +22,10 @@ from rag.config.settings import Settings, load
 from rag.errors import StoreOutOfReach
 from rag.wiring.stores import OpenStores, build_stores
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("aws_credentials")]
 
 ENVIRONMENTS = 20
 HOUR_S = 3600
-REGION = "eu-central-1"
-
-
-@pytest.fixture(autouse=True)
-def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, REGION)
 
 
 @pytest.fixture
@@ -108,21 +99,16 @@ def test_a_renewed_table_keeps_its_client() -> None:
 
 
 @pytest.fixture
-def table(clock: FakeClock) -> Iterator[DynamoDbTable]:
-    with mock_aws():
-        boto3.client("dynamodb", region_name=REGION).create_table(
-            TableName="table",
-            BillingMode="PAY_PER_REQUEST",
-            KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
-            AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in ("pk", "sk")],
-        )
-        yield DynamoDbTable("table", clock=clock)
+def table(dynamodb_table: DynamoDbTable) -> DynamoDbTable:
+    return dynamodb_table
 
 
 @pytest.fixture
 def ahead(table: DynamoDbTable) -> DynamoDbTable:
     """The same table for a process whose clock is an hour ahead."""
-    return DynamoDbTable("table", clock=FakeClock(now=START + HOUR_S))
+    other = copy.copy(table)
+    other.clock = FakeClock(now=START + HOUR_S)
+    return other
 
 
 def test_an_answer_outlives_its_time_by_no_more_than_the_clocks_differ(

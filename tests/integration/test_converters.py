@@ -114,14 +114,14 @@ def test_html_title(tmp_path: Path, head: str, heading: str, expected: str) -> N
     ("page", "text"),
     [
         (
-            "<body><div>Cookies!</div><main><h2>Facts</h2><p>The text.</p></main><div>Related pages</div></body>",
-            "## Facts\n\nThe text.\n",
+            "<body><div>Cookies!</div><main><p>The text.</p></main><div>Related pages</div></body>",
+            "The text.\n",
         ),
         (
             "<table><tr><th>A | B</th><th>C</th></tr><tr><td>a|b</td><td><code>x|y</code> \\|</td></tr></table>",
             "| A \\| B | C |\n| --- | --- |\n| a\\|b | `x\\|y` \\| |\n",
         ),
-        ("<hr><p>title: Stolen</p><hr><p>Text.</p>", "title: Stolen\n\nText.\n"),
+        ("<hr><p>title: Stolen</p><hr><p>Text.</p>", "---\n\ntitle: Stolen\n\n---\n\nText.\n"),
         ('<meta charset="windows-1252"><p>Die Gebühr beträgt 5 €.</p>'.encode("cp1252"), "Die Gebühr beträgt 5 €.\n"),
     ],
     ids=["the main part wins", "a bar ends no cell", "a ruler is no front matter", "another encoding says so itself"],

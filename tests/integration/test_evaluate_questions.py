@@ -68,9 +68,8 @@ def kept(home: Path) -> list[str]:
     return [one.question for one in asking.read_results(place)]
 
 
-@pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The questions that reach the service, as they come."""
+def watch_asker(patch: pytest.MonkeyPatch, most: int = 1000) -> list[str]:
+    """The questions that reach the service, as they come; after ``most`` of them somebody presses Ctrl-C."""
     seen: list[str] = []
     real = asking.asker
 
@@ -78,13 +77,20 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         ask = real(service, code_of)
 
         def watched(question: str) -> asking.RunResult:
+            if len(seen) == most:
+                raise KeyboardInterrupt
             seen.append(question)
             return ask(question)
 
         return watched
 
-    monkeypatch.setattr("ragctl.evaluate_questions.asker", asker)
+    patch.setattr("ragctl.evaluate_questions.asker", asker)
     return seen
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    return watch_asker(monkeypatch)
 
 
 def test_a_run_tells_what_was_right(run: Run, home: Path) -> None:
@@ -136,21 +142,8 @@ def test_a_second_run_asks_nobody_unless_something_but_a_label_is_other(
 
 
 def test_an_interrupted_run_goes_on_where_it_was(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = asking.asker
-
-    def asker(service: Any, code_of: Any) -> Callable[[str], asking.RunResult]:
-        ask, left = real(service, code_of), [None] * 2
-
-        def interrupted(question: str) -> asking.RunResult:
-            if not left:
-                raise KeyboardInterrupt
-            left.pop()
-            return ask(question)
-
-        return interrupted
-
     with monkeypatch.context() as patch:
-        patch.setattr("ragctl.evaluate_questions.asker", asker)
+        watch_asker(patch, most=2)
         status, out, _ = run(*OWN, "--json")
 
     assert status == 130

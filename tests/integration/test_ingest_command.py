@@ -82,7 +82,9 @@ def test_a_file_that_becomes_unreadable_keeps_its_place_until_it_is_gone(run: Ru
     assert (gone["removed"], gone["documents"]) == (1, 1)
 
 
-def test_what_is_empty_now_keeps_what_it_held_until_told_otherwise(run: Run, docs: Path, index: Path) -> None:
+def test_what_is_empty_now_keeps_what_it_held_until_told_otherwise(
+    run: Run, command: Run, docs: Path, index: Path
+) -> None:
     write_files(
         docs, {"c.md": "", "notes/d.md": "# Hours\n\nOpen on Mondays.", "e.md": "# Tax\n\nThe tax is 5 dollars."}
     )
@@ -93,6 +95,7 @@ def test_what_is_empty_now_keeps_what_it_held_until_told_otherwise(run: Run, doc
 
     kept = run("ingest", docs, "--index", index, status=1)
     again = run("ingest", docs, "--index", index, status=1)
+    status, out, err = command("ingest", docs, "--index", index)
     gone = run("ingest", docs, "--index", index, "--allow-removals")
 
     assert kept["emptied"] == again["emptied"]
@@ -103,20 +106,10 @@ def test_what_is_empty_now_keeps_what_it_held_until_told_otherwise(run: Run, doc
     }
     assert (kept["documents"], kept["kept"], kept["removed"], kept["failed"]) == (4, 3, 0, [])
     assert [Path(warning["path"]).name for warning in kept["warnings"]] == ["c.md"]
+    assert (status, "--allow-removals" in err) == (1, True)
+    assert f"kept       3: {docs / 'a.md'} is empty, it held 1 chunk" in out
     assert (gone["documents"], gone["removed"], gone["emptied"]) == (1, 3, [])
     assert run("ingest", docs, "--index", index)["unchanged"] == 1
-
-
-def test_the_summary_says_what_was_kept(command: Run, docs: Path, index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(docs)
-    command("ingest", "a.md", "b.md", "--index", index)
-    (docs / "a.md").write_text(" \n", encoding="utf-8")
-
-    status, out, err = command("ingest", "a.md", "b.md", "--index", index)
-
-    assert status == 1
-    assert "kept       1: a.md is empty, it held 1 chunk" in out
-    assert "--allow-removals" in err
 
 
 def test_a_folder_that_is_not_mounted_keeps_all_that_it_held(run: Run, docs: Path, index: Path) -> None:
@@ -183,13 +176,8 @@ def test_sources_get_links_to_their_sections_and_the_next_run_knows_the_address(
     assert again["changed"] == 1
     assert hit["sources"][0]["url"] == "https://example.org/help/a#export"
     assert list(listed(run, index)) == ["a.md"]
-
-
-def test_an_option_that_is_given_takes_the_place_of_what_is_remembered(run: Run, docs: Path, index: Path) -> None:
-    run("ingest", docs, "--index", index, "--base-url", "https://old.example/", "--exclude", "b.md")
-
+    # An option that is given takes the place of what is remembered.
     run("ingest", docs, "--index", index, "--base-url", "https://new.example/", "--exclude", "")
-
     assert listed(run, index) == {"a.md": "https://new.example/a", "b.md": "https://new.example/b"}
 
 

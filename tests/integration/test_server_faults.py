@@ -180,11 +180,6 @@ def test_whoever_asks_says_how_long_it_waits(proxy: FaultyProxy, index: ServerIn
     assert best(index) == "d7"
 
 
-def test_nobody_listens(made: str, quick: None) -> None:
-    with bounded(), pytest.raises(IndexUnreachable, match="cannot be reached"):
-        opened(chroma_server.free_port(), made)
-
-
 # Many at once
 
 
@@ -250,18 +245,17 @@ def test_calls_that_overran_give_their_turns_back(proxy: FaultyProxy, index: Ser
 
 def test_a_server_that_restarts_answers_again_by_itself(tmp_path: Path, quick: None) -> None:
     for server in chroma_server.running(tmp_path):
-        index = opened(server.port, make(server, tmp_path / "work"))
-        assert best(index) == "d7"
+        with closing(opened(server.port, make(server, tmp_path / "work"))) as index:
+            assert best(index) == "d7"
 
-        server.stop()
-        with bounded(), pytest.raises(IndexUnreachable, match="cannot be reached"):
-            best(index, "What is fee9?")
-        server.start()
+            server.stop()
+            with bounded(), pytest.raises(IndexUnreachable, match="cannot be reached"):
+                best(index, "What is fee9?")
+            server.start()
 
-        assert best(index, "What is fee9?") == "d9"
-        index.disconnect()
-        assert best(index, "What is fee11?") == "d11"
-        index.close()
+            assert best(index, "What is fee9?") == "d9"
+            index.disconnect()
+            assert best(index, "What is fee11?") == "d11"
 
 
 # What is on the server is not what was written
@@ -276,9 +270,8 @@ def test_a_half_written_version_is_not_read_and_the_one_before_answers(chroma: C
         assert db.current() == (old, "")
         db.connection.call(lambda api: api.delete_collection(db.facts(new)))
 
-        index = opened(chroma.port, name)
-        assert (index.version, index.chunks) == (old, 30)
-        index.close()
+        with closing(opened(chroma.port, name)) as index:
+            assert (index.version, index.chunks) == (old, 30)
         with pytest.raises(IndexMissing, match="Run: ragctl ingest PATH"):
             opened(chroma.port, name, new)
 
@@ -293,9 +286,8 @@ def test_both_versions_can_be_opened_until_the_next(chroma: ChromaServer, tmp_pa
             assert db.current()[1] == (versions[-2] if count > 5 else "")
 
     for count, version in ((6, versions[1]), (7, versions[2]), (7, "")):
-        index = opened(chroma.port, name, version)
-        assert index.chunks == count
-        index.close()
+        with closing(opened(chroma.port, name, version)) as index:
+            assert index.chunks == count
     with pytest.raises(IndexMissing):
         opened(chroma.port, name, versions[0])
 
@@ -355,16 +347,15 @@ def test_damage_is_told_and_an_ingest_repairs_it(
 
 def test_a_damaged_record_fails_the_question_and_not_the_program(chroma: ChromaServer, tmp_path: Path) -> None:
     name = make(chroma, tmp_path)
-    index = opened(chroma.port, name)
-    with database(chroma, name) as db:
-        found = db.raw(db.chunks(index.version), ids=["id_8"])
-        short = dict(found["metadatas"][0]) | {"late_0": "AAAA"}
-        db.put(db.chunks(index.version), ["id_8"], found["embeddings"], [short], found["documents"])
+    with closing(opened(chroma.port, name)) as index:
+        with database(chroma, name) as db:
+            found = db.raw(db.chunks(index.version), ids=["id_8"])
+            short = dict(found["metadatas"][0]) | {"late_0": "AAAA"}
+            db.put(db.chunks(index.version), ["id_8"], found["embeddings"], [short], found["documents"])
 
-    with pytest.raises(SearchFailed, match="'id_8' on Chroma's server is not whole"):
-        best(index)
-    assert index.fetch([1])[0].doc_id == "d0"
-    index.close()
+        with pytest.raises(SearchFailed, match="'id_8' on Chroma's server is not whole"):
+            best(index)
+        assert index.fetch([1])[0].doc_id == "d0"
 
 
 def test_an_index_of_another_model_is_refused(chroma: ChromaServer, made: str) -> None:
@@ -436,16 +427,14 @@ def test_a_killed_update_leaves_the_version_before_and_goes_on(
         patch.setattr("knowledge.build.server_ingest.write_facts", lambda *_, **__: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             make(chroma, tmp_path, changed, collection=name)
-    index = opened(chroma.port, name)
-    assert (best(index, "What is fee5?"), index.chunks) == ("d5", 30)
-    index.close()
+    with closing(opened(chroma.port, name)) as index:
+        assert (best(index, "What is fee5?"), index.chunks) == ("d5", 30)
 
     embedder = ReadingEmbedder()
     make(chroma, tmp_path, changed, collection=name, embedder=embedder)
     assert not [text for text in embedder.texts if text.startswith("Desk ")]
-    index = opened(chroma.port, name)
-    assert (best(index, "zebra"), index.chunks) == ("d5", 29)
-    index.close()
+    with closing(opened(chroma.port, name)) as index:
+        assert (best(index, "zebra"), index.chunks) == ("d5", 29)
 
 
 @pytest.mark.parametrize("fault", [cut, page(429)], ids=["cut", "429"])
@@ -461,9 +450,8 @@ def test_an_ingest_outlives_faults_that_pass(
     made = ingest_to_server(DOCUMENTS, uri=uri, work=tmp_path, collection=name, embedder=embedder)
 
     assert (made.chunks, made.failed) == (30, ())
-    index = opened(chroma.port, name)
-    assert sorted(chunk.doc_id for chunk in index.iter_chunks()) == sorted(one.doc_id for one in DOCUMENTS)
-    index.close()
+    with closing(opened(chroma.port, name)) as index:
+        assert sorted(chunk.doc_id for chunk in index.iter_chunks()) == sorted(one.doc_id for one in DOCUMENTS)
 
 
 # Keys
@@ -499,9 +487,8 @@ def test_a_key_goes_over_tls_alone_and_into_no_log(
             proxy.fault = fault
             refused(uri)
         proxy.fault = passing
-        index = open_server_index(uri, embedder=ReadingEmbedder(), collection=made, token=lambda: KEY)
-        assert best(index) == "d7"
-        index.close()
+        with closing(open_server_index(uri, embedder=ReadingEmbedder(), collection=made, token=lambda: KEY)) as index:
+            assert best(index) == "d7"
         assert {headers["x-chroma-token"] for headers in proxy.asked} == {KEY}
 
     assert KEY not in caplog.text
