@@ -44,17 +44,11 @@ FAR = [
     "write a haiku about spring",
     "play some jazz",
     "Who won the chess championship in 1972?",
-    "my tomatoes have black spots",
     "is aspirin good for a fever",
-    "how do i merge two branches in git",
-    "Tell me about the French revolution.",
-    "what is the boiling point of nitrogen",
     "how do i file a patent",
-    "which visa do i need for Japan",
     "translate hello into Italian",
     "why is my electricity bill so high",
     "what are the rules of cricket",
-    "how do i calm a crying baby",
 ]
 
 
@@ -342,4 +336,4 @@ def test_a_small_index_answers_what_it_holds_and_little_else(tmp_path: Path, cou
         asked = [question for title in list(PAGES)[:count] for question in ANSWERED[title]]
 
         assert [question for question in asked if not passes(index, question)] == []
-        assert sum(passes(index, question) for question in FAR) <= 2
+        assert sum(passes(index, question) for question in FAR) <= 1

@@ -303,15 +303,6 @@ def test_doctor_notices_a_model_that_was_altered(
     assert "Run: make model" in model["detail"]
 
 
-def test_a_wrong_setting_is_a_sentence(run: Run, index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("REQUEST_DEADLINE_S", "soon")
-
-    problem = failed(run("ask", "x", "--index", index, "--json"))
-
-    assert problem["code"] == "configuration_error"
-    assert "REQUEST_DEADLINE_S" in problem["error"]
-
-
 @pytest.mark.slow
 def test_the_program_reads_the_index_from_the_environment_and_answers_where_the_terminal_knows_ascii_only(
     index: Path,

@@ -259,10 +259,8 @@ def test_the_page_escapes_what_a_question_says(run: Run, home: Path) -> None:
     run(*OWN, "--html", "r.html", "--json")
 
     text = (home / "r.html").read_text(encoding="utf-8")
-    assert "&lt;script&gt;alert(1)" in text
-    assert "&lt;img src=x" in text
-    assert "<script" not in text
-    assert "<img" not in text
+    assert ("&lt;script&gt;alert(1)" in text, "&lt;img src=x" in text) == (True, True)
+    assert ("<script" in text, "<img" in text) == (False, False)
 
 
 def test_a_sample_is_drawn_by_its_seed(run: Run) -> None:

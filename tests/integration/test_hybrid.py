@@ -3,7 +3,6 @@
 import hashlib
 import operator
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from desks import BYTE_A_NUMBER, WORDS, desk, desks, foreign
+from desks import BYTE_A_NUMBER, desk, desks, foreign
 from fakes_embedding import HashingEmbedder
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -96,14 +95,6 @@ def test_a_rare_word_is_found_that_the_vectors_miss(index: EmbeddedIndex) -> Non
     assert found.dense.values[best] < 0
     assert np.count_nonzero(found.bm25.values) == 1
     assert len(found.numbers) == 4
-
-
-def test_threads_get_what_one_gets(index: EmbeddedIndex) -> None:
-    texts = [f"{WORDS[n % 8]} papers fee{n}" for n in range(60)]
-    expected = [ask(index, text, k=3).numbers.tolist() for text in texts]
-
-    with ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(lambda text: ask(index, text, k=3).numbers.tolist(), texts * 3)) == expected * 3
 
 
 @pytest.mark.parametrize("texts", [["One chunk only."], ["!", "?"], ["Same words."] * 3])

@@ -21,7 +21,7 @@ from manifests import read_body, write_body
 
 from knowledge.build.ingest import ingest
 from knowledge.model.errors import IndexDamaged, IndexMismatch, IndexMissing, SearchFailed
-from knowledge.open.handle import IndexHandle, watch
+from knowledge.open.handle import IndexHandle
 from knowledge.open.index import EmbeddedIndex, open_index
 from knowledge.open.opened import ChromaIndex
 from knowledge.open.place import folder_of
@@ -294,21 +294,6 @@ def test_another_space_is_a_mismatch(folder: Path) -> None:
 
 
 # Replaced while in use
-
-
-def test_a_handle_follows_the_folder(folder: Path) -> None:
-    handle = IndexHandle(lambda: opened(folder), changed=watch(folder))
-    with handle.lease() as index:
-        first = index.version
-
-    assert not handle.refresh()
-    ingest(desks(21), target=folder, embedder=EMBEDDER)
-
-    assert handle.refresh()
-    with handle.lease() as index:
-        assert (index.chunks, index.version != first) == (21, True)
-        assert ask(index, "Desk 20 fee20", k=1) == [21]
-    handle.close()
 
 
 @pytest.mark.slow

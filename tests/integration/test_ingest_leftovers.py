@@ -13,13 +13,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from command_line import Run, run_fresh
+from desks import desk, desks
 from fakes_embedding import HashingEmbedder
 from local_server import serving
 
 from knowledge.build import write
 from knowledge.build.ingest import ingest
 from knowledge.model.errors import IndexNotWritten, KnowledgeError
-from knowledge.model.values import Document
 from knowledge.open.index import open_index
 
 KILLED = """
@@ -33,24 +33,19 @@ LIMITED = """
 import resource, sys
 from pathlib import Path
 from fakes_embedding import HashingEmbedder
-from integration.test_ingest_leftovers import documents
+from desks import desks
 from knowledge.build.ingest import ingest
 from knowledge.model.errors import IndexNotWritten
 
 resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))
 try:
-    ingest(documents("new"), target=Path(sys.argv[1]), embedder=HashingEmbedder())
+    ingest(desks(600), target=Path(sys.argv[1]), embedder=HashingEmbedder())
 except IndexNotWritten as exc:
     print(exc)
 """
 
 
-def documents(word: str) -> list[Document]:
-    """600 of one chunk each."""
-    return [
-        Document(doc_id=f"d{n}", title=f"Doc {n}", text=f"Text {n} is {word}.", digest=f"{n} {word}", path=f"d{n}.md")
-        for n in range(600)
-    ]
+OLD, NEW = desks(3), [desk(number, f"New {number}.") for number in range(3)]
 
 
 def texts(target: Path) -> set[str]:
@@ -84,18 +79,18 @@ def refuse_like_chroma(*_: object, **__: object) -> None:
 def test_a_full_disk_is_told_with_its_folder_and_leaves_the_index(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, refuse: Callable[..., None], reason: str
 ) -> None:
-    ingest(documents("old")[:3], target=tmp_path, embedder=HashingEmbedder())
+    ingest(OLD, target=tmp_path, embedder=HashingEmbedder())
     with monkeypatch.context() as patch:
         patch.setattr(write, step, refuse)
         with pytest.raises(IndexNotWritten) as told:
-            ingest(documents("new")[:3], target=tmp_path, embedder=HashingEmbedder())
+            ingest(NEW, target=tmp_path, embedder=HashingEmbedder())
 
     assert str(told.value) == (
         f"The index in {str(tmp_path)!r} could not be written: {reason}. What there was is as it was"
     )
-    assert texts(tmp_path) == {d.text for d in documents("old")[:3]}
-    ingest(documents("new")[:3], target=tmp_path, embedder=HashingEmbedder())
-    assert texts(tmp_path) == {d.text for d in documents("new")[:3]}
+    assert texts(tmp_path) == {d.text for d in OLD}
+    ingest(NEW, target=tmp_path, embedder=HashingEmbedder())
+    assert texts(tmp_path) == {d.text for d in NEW}
     assert len(list(tmp_path.glob("data-*"))) <= 2
 
 
@@ -109,7 +104,7 @@ def test_what_fails_without_a_reason_where_nothing_is_free_is_a_full_disk(
     monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=4096))
 
     with pytest.raises(IndexNotWritten, match="could not be written: the disk is full"):
-        ingest(documents("new")[:3], target=tmp_path, embedder=HashingEmbedder())
+        ingest(NEW, target=tmp_path, embedder=HashingEmbedder())
 
 
 def test_a_file_that_the_system_cuts_short_is_told(tmp_path: Path) -> None:
