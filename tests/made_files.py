@@ -1,11 +1,12 @@
-"""Files for tests: texts in folders, and PDF and DOCX files made by hand, byte for byte, to know what is in them."""
+"""Files for tests: texts in folders, PDF files line by line, and DOCX files made by hand, to know what is in them."""
 
 import io
-import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from xml.sax.saxutils import escape
 from zipfile import ZIP_DEFLATED, ZipFile
+
+from reportlab.pdfgen.canvas import Canvas
 
 PAGE_HEIGHT_PT = 792
 LEFT_PT = 72
@@ -30,45 +31,21 @@ def write_files(folder: Path, files: Mapping[str, str | bytes]) -> Path:
 
 def pdf(*pages: Sequence[PdfLine], title: str = "") -> bytes:
     """A PDF of ``pages`` in Helvetica. A page without lines is empty, as a scanned one is for a reader of text."""
-    objects: list[bytes] = [
-        b"<< /Type /Catalog /Pages 2 0 R >>",
-        b"<< /Type /Pages /Kids [%s] /Count %d >>"
-        % (b" ".join(b"%d 0 R" % (5 + 2 * n) for n in range(len(pages))), len(pages)),
-        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
-        b"<< /Title (%s) >>" % _text(title) if title else b"<< >>",
-    ]
-    for number, lines in enumerate(pages):
-        drawn = b"".join(
-            b"BT /F1 %g Tf 1 0 0 1 %d %g Tm (%s) Tj ET\n" % (size, LEFT_PT, height, _text(text))
-            for size, height, text in lines
-        )
-        packed = zlib.compress(drawn)
-        objects.append(
-            b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 %d] /Contents %d 0 R"
-            b" /Resources << /Font << /F1 3 0 R >> >> >>" % (PAGE_HEIGHT_PT, 6 + 2 * number)
-        )
-        objects.append(b"<< /Length %d /Filter /FlateDecode >>\nstream\n%s\nendstream" % (len(packed), packed))
-    out = io.BytesIO(b"%PDF-1.4\n")
-    out.seek(0, io.SEEK_END)
-    offsets = []
-    for index, body in enumerate(objects, start=1):
-        offsets.append(out.tell())
-        out.write(b"%d 0 obj\n%s\nendobj\n" % (index, body))
-    start = out.tell()
-    out.write(b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1))
-    out.writelines(b"%010d 00000 n \n" % offset for offset in offsets)
-    out.write(b"trailer << /Size %d /Root 1 0 R /Info 4 0 R >>\n" % (len(objects) + 1))
-    out.write(b"startxref\n%d\n%%%%EOF\n" % start)
-    return out.getvalue()
+    out = io.BytesIO()
+    canvas = Canvas(out, pagesize=(612, PAGE_HEIGHT_PT), invariant=1, pageCompression=0)
+    canvas.setTitle(title)
+    for lines in pages:
+        for size, height, text in lines:
+            canvas.setFont("Helvetica", size)
+            canvas.drawString(LEFT_PT, height, text)
+        canvas.showPage()
+    canvas.save()
+    return out.getvalue().replace(rb"\177", rb"\225")  # a bullet, as Windows' code page and most programs write it
 
 
 def text_lines(text: str, *, top: float = 700, size: float = 11, leading: float = 13) -> list[PdfLine]:
     """The lines of ``text`` below each other; an empty one leaves a gap."""
     return [(size, top - leading * n, line) for n, line in enumerate(text.splitlines()) if line]
-
-
-def _text(text: str) -> bytes:
-    return text.encode("cp1252").replace(b"\\", rb"\\").replace(b"(", rb"\(").replace(b")", rb"\)")
 
 
 def paragraph(text: str, style: str = "") -> str:

@@ -479,17 +479,6 @@ def test_a_mixed_folder_is_ingested_by_the_command(run: Run, tmp_path: Path) -> 
     assert (hit["docId"], hit["title"], hit["text"]) == ("c", "Reefers", "A reefer container keeps frozen fish cold.")
 
 
-def test_help_and_markdown_import_no_converter() -> None:
-    script = (
-        "import sys; from ragctl import cli; cli.run(['ingest', '--help']); from ragctl.sources import readers;"
-        "readers();"
-        "late = {'bs4', 'docutils', 'mammoth', 'openpyxl', 'pdfplumber', 'pptx', 'pypdf'};"
-        "print(late & set(sys.modules))"
-    )
-
-    assert run_fresh(script).endswith("\nset()\n")
-
-
 # Memory
 
 MAX_PEAK_MB = 300

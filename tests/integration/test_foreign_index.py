@@ -85,23 +85,10 @@ def test_chunks_without_text_or_metadata_are_found_by_vector_alone(tmp_path: Pat
         assert (chunk.title, chunk.text, chunk.doc_id) == ("Untitled", "", "")
 
 
-class Elsewhere(chromadb.EmbeddingFunction):  # type: ignore[type-arg]
-    def __init__(self) -> None:
-        pass
-
-    def __call__(self, input: object) -> Any:
-        raise AssertionError
-
+class Elsewhere(DefaultEmbeddingFunction):
     @staticmethod
     def name() -> str:
         return "elsewhere"
-
-    def get_config(self) -> dict[str, object]:
-        return {}
-
-    @staticmethod
-    def build_from_config(config: dict[str, object]) -> "Elsewhere":
-        return Elsewhere()
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def saved(made: Any) -> bytes:
 def test_a_pdf_that_is_cut_short_is_read_as_far_as_it_goes() -> None:
     whole = pdf(text_lines("The first page."), text_lines("The second page."))
 
-    assert read(".pdf", whole[: whole.rindex(b"7 0 obj")]) == (
+    assert read(".pdf", whole[: whole.rindex(b" 0 obj")]) == (
         "The first page.\n",
         ("is cut short: what stood behind is not read",),
     )
