@@ -221,6 +221,18 @@ def only_models(*known: str, text: str = "ok") -> Step:
     return step
 
 
+def noting_the_end(step: Step, ended: threading.Event) -> Step:
+    """``step``, which sets ``ended`` when the client hangs up on it."""
+
+    def noting(exchange: Exchange) -> None:
+        try:
+            step(exchange)
+        except OSError:
+            ended.set()
+
+    return noting
+
+
 def garbage() -> Step:
     """Bytes that say they are JSON."""
     return raw(200, b'\x00\xff{"choices": [')

@@ -1,14 +1,11 @@
 """The LLM adapter against a misbehaving server on a real socket."""
 
 import gzip
-import json
 import socket
-import threading
 import traceback
 import tracemalloc
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import pytest
 from command_line import run_fresh
@@ -64,11 +61,16 @@ def connect(fake_time: FakeTime) -> Iterator[Connect]:
 # --- what is sent, what is read ---------------------------------------------------------------------------------------
 
 
-def test_the_request_is_exactly_what_was_asked_for(connect: Connect, deadline: Deadline) -> None:
-    with LlmServer([reply("Yes.")]) as server:
-        connect(server).complete(MESSAGES, deadline=deadline)
+def test_the_request_is_exactly_what_was_asked_for_and_the_completion_is_read_whole(
+    connect: Connect, fake_time: FakeTime, deadline: Deadline
+) -> None:
+    usage = {"prompt_tokens": 900, "completion_tokens": 40, "total_tokens": 940}
+    with LlmServer([reply("Yes. [Permits]", model="m-2026", finish_reason="length", usage=usage)]) as server:
+        model = connect(server)
+        completion = model.complete(MESSAGES, deadline=deadline)
+        connect(server, max_tokens=None).complete(MESSAGES, deadline=deadline)
 
-    [request] = server.requests
+    request, unlimited = server.requests
     assert (request.method, request.path) == ("POST", "/v1/chat/completions")
     assert request.headers["authorization"] == f"Bearer {KEY}"
     assert request.headers["content-type"] == "application/json"
@@ -81,14 +83,7 @@ def test_the_request_is_exactly_what_was_asked_for(connect: Connect, deadline: D
         "temperature": 0.3,
         "max_tokens": 500,
     }
-
-
-def test_the_completion_is_read_whole(connect: Connect, fake_time: FakeTime, deadline: Deadline) -> None:
-    usage = {"prompt_tokens": 900, "completion_tokens": 40, "total_tokens": 940}
-    with LlmServer([reply("Yes. [Permits]", model="m-2026", finish_reason="length", usage=usage)]) as server:
-        model = connect(server)
-        completion = model.complete(MESSAGES, deadline=deadline)
-
+    assert set(unlimited.json) == {"model", "messages", "temperature"}, "the server decides"
     assert completion == Completion(
         text="Yes. [Permits]",
         model="m-2026",
@@ -99,23 +94,7 @@ def test_the_completion_is_read_whole(connect: Connect, fake_time: FakeTime, dea
         retries=0,
         degraded=False,
     )
-    assert model.last_error is None
-    assert fake_time.slept == []
-
-
-def test_without_max_tokens_the_server_decides(connect: Connect, deadline: Deadline) -> None:
-    with LlmServer([reply("x")]) as server:
-        connect(server, max_tokens=None).complete(MESSAGES, deadline=deadline)
-
-    assert set(server.requests[0].json) == {"model", "messages", "temperature"}
-
-
-@pytest.mark.parametrize(("key", "sent"), [("", "Bearer none"), (f" {KEY}\n", f"Bearer {KEY}")])
-def test_the_key_that_is_sent(connect: Connect, key: str, sent: str, deadline: Deadline) -> None:
-    with LlmServer([reply("x")]) as server:
-        connect(server, api_key=lambda: key).complete(MESSAGES, deadline=deadline)
-
-    assert server.requests[0].headers["authorization"] == sent
+    assert (model.last_error, fake_time.slept) == (None, [])
 
 
 def test_nothing_comes_from_the_client_s_own_variables(
@@ -145,11 +124,7 @@ def test_nothing_comes_from_the_client_s_own_variables(
 # --- what may pass is tried again -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "failure",
-    [error(429), error(503), error(408), cut(), reset()],
-    ids=["429", "503", "408", "cut", "reset"],
-)
+@pytest.mark.parametrize("failure", [error(503), cut(), reset()], ids=["503", "cut", "reset"])
 def test_a_failure_that_may_pass_is_retried(
     connect: Connect, failure: Step, fake_time: FakeTime, deadline: Deadline
 ) -> None:
@@ -158,8 +133,7 @@ def test_a_failure_that_may_pass_is_retried(
         completion = model.complete(MESSAGES, deadline=deadline)
 
     assert (completion.text, completion.calls, completion.retries) == ("At last.", 3, 2)
-    assert fake_time.slept == [1.125, 2.25]
-    assert model.last_error is None
+    assert (fake_time.slept, model.last_error) == ([1.125, 2.25], None)
     assert [request.json for request in server.requests] == [server.requests[0].json] * 3
 
 
@@ -179,14 +153,12 @@ def test_after_three_retries_it_is_unavailable(connect: Connect, fake_time: Fake
 @pytest.mark.parametrize(
     ("failure", "wait_s"),
     [
-        (error(429, retry_after=0.1), 0.1),
         (error(429, retry_after=20), 20.0),
         (error(503, retry_after="Sun, 25 Oct 2026 12:00:09 GMT"), 9.0),
-        (error(429, headers={"Retry-After-Ms": "700"}), 0.7),
         (error(413, retry_after=3, message="tokens per minute"), 3.0),
         (error(429, retry_after="rubbish"), 1.125),
     ],
-    ids=["seconds", "beyond the cap", "date", "milliseconds", "413", "unreadable"],
+    ids=["beyond the cap", "date", "413", "unreadable"],
 )
 def test_the_server_s_retry_after_is_honoured(
     connect: Connect, failure: Step, wait_s: float, fake_time: FakeTime, deadline: Deadline
@@ -213,33 +185,32 @@ def test_nobody_listens(connect: Connect, fake_time: FakeTime, deadline: Deadlin
 # --- the deadline -----------------------------------------------------------------------------------------------------
 
 
-def test_a_wait_that_does_not_fit_ends_it_at_once(connect: Connect, fake_time: FakeTime, deadline: Deadline) -> None:
-    with LlmServer([error(429, retry_after=28)]) as server, pytest.raises(LlmUnavailable) as caught:
-        connect(server).complete(MESSAGES, deadline=deadline)
-
-    assert (len(server.requests), fake_time.slept, caught.value.retry_after) == (1, [], 28.0)
-
-
-def test_backoff_stops_where_the_deadline_comes_first(connect: Connect, fake_time: FakeTime) -> None:
-    deadline = Deadline.after(3.0, fake_time)
-
-    with LlmServer([error(500)]) as server, pytest.raises(LlmUnavailable):
-        connect(server).complete(MESSAGES, deadline=deadline)
-
-    assert fake_time.slept == [1.125]  # 1.875 s are left, 2.25 are due
-    assert len(server.requests) == 2
-
-
-def test_no_call_is_made_when_no_time_is_left(connect: Connect, fake_time: FakeTime) -> None:
-    deadline = Deadline.after(0.0, fake_time)
-
-    with LlmServer([reply("x")]) as server:
+@pytest.mark.parametrize(
+    ("left_s", "failure", "slept", "calls", "retry_after", "last_error"),
+    [
+        (27.0, error(429, retry_after=28), [], 1, 28.0, "LLM answered 429 (RateLimitError)"),
+        (3.0, error(500), [1.125], 2, None, "LLM answered 500 (InternalServerError)"),  # 1.875 s are left, 2.25 are due
+        (0.0, reply("x"), [], 0, None, "No time left for an LLM call"),
+    ],
+    ids=["the server's wait", "backoff", "nothing left"],
+)
+def test_no_call_and_no_wait_that_does_not_fit_is_begun(
+    connect: Connect,
+    fake_time: FakeTime,
+    left_s: float,
+    failure: Step,
+    slept: list[float],
+    calls: int,
+    retry_after: float | None,
+    last_error: str,
+) -> None:
+    with LlmServer([failure]) as server:
         model = connect(server)
-        with pytest.raises(LlmUnavailable, match="No time left"):
-            model.complete(MESSAGES, deadline=deadline)
+        with pytest.raises(LlmUnavailable) as caught:
+            model.complete(MESSAGES, deadline=Deadline.after(left_s, fake_time))
 
-    assert server.requests == []
-    assert model.last_error == "No time left for an LLM call"
+    assert (fake_time.slept, len(server.requests)) == (slept, calls)
+    assert (caught.value.retry_after, model.last_error) == (retry_after, last_error)
 
 
 @pytest.mark.parametrize(
@@ -257,18 +228,6 @@ def test_no_call_outlives_the_deadline(connect: Connect, slow: Step, fake_time: 
 
     assert model.last_error == "LLM call timed out"
     assert fake_time.slept == []
-
-
-def test_the_thread_that_a_trickling_server_holds_ends_itself(connect: Connect, fake_time: FakeTime) -> None:
-    before = threading.active_count()
-    with LlmServer([trickle()]) as server:
-        with pytest.raises(LlmUnavailable):
-            connect(server, retries=0, read_timeout_s=0.08).complete(MESSAGES, deadline=Deadline.after(27.0, fake_time))
-        workers = [thread for thread in threading.enumerate() if thread.name == "time-limited"]
-        for worker in workers:
-            worker.join(NEVER_S)
-        assert not any(worker.is_alive() for worker in workers)
-    assert threading.active_count() <= before
 
 
 def test_a_slow_call_is_retried_while_there_is_time(connect: Connect, fake_time: FakeTime, deadline: Deadline) -> None:
@@ -305,23 +264,6 @@ def test_a_withdrawn_model_gives_way_to_the_next_one_for_good(
     assert fake_time.slept == []
 
 
-@pytest.mark.parametrize(
-    "gone",
-    [
-        model_not_found("m"),
-        model_not_found("m", code="model_decommissioned", status=400),
-        json_body({"error": {"message": "model 'm' not found, try pulling it first", "code": None}}, 404),
-    ],
-    ids=["groq", "decommissioned", "ollama"],
-)
-def test_ways_to_say_that_a_model_is_gone(connect: Connect, gone: Step, deadline: Deadline) -> None:
-    with LlmServer([gone, error(429), reply("x")]) as server:
-        completion = connect(server, fallback_models=("next",)).complete(MESSAGES, deadline=deadline)
-
-    assert [request.json["model"] for request in server.requests] == ["llama-3.1-8b-instant", "next", "next"]
-    assert (completion.calls, completion.retries) == (3, 1)
-
-
 def test_when_every_model_is_gone_it_is_unavailable_and_looks_again_next_time(
     connect: Connect, fake_time: FakeTime, deadline: Deadline
 ) -> None:
@@ -344,11 +286,10 @@ def test_when_every_model_is_gone_it_is_unavailable_and_looks_again_next_time(
     ("failure", "last_error"),
     [
         (error(401), "LLM answered 401 (AuthenticationError)"),
-        (error(403), "LLM answered 403 (PermissionDeniedError)"),
         (html(404), "LLM answered 404 (NotFoundError)"),
         (error(429, code="insufficient_quota"), "LLM answered 429 (RateLimitError)"),
     ],
-    ids=["401", "403", "wrong address", "no money left"],
+    ids=["401", "wrong address", "no money left"],
 )
 def test_what_only_the_operator_can_mend_is_unavailable_at_once(
     connect: Connect, failure: Step, last_error: str, fake_time: FakeTime, deadline: Deadline
@@ -361,7 +302,7 @@ def test_what_only_the_operator_can_mend_is_unavailable_at_once(
     assert (len(server.requests), fake_time.slept, model.last_error) == (1, [], last_error)
 
 
-@pytest.mark.parametrize("status", [301, 304, 307])
+@pytest.mark.parametrize("status", [304, 307])
 def test_nothing_is_sent_where_a_server_points_to(
     connect: Connect, status: int, fake_time: FakeTime, deadline: Deadline
 ) -> None:
@@ -377,74 +318,60 @@ def test_nothing_is_sent_where_a_server_points_to(
     assert "secret" not in "".join(traceback.format_exception(caught.value))
 
 
-@pytest.mark.parametrize("refusal", [error(400), error(413)], ids=["400", "413"])
-def test_a_refused_request_fails_at_once(
-    connect: Connect, refusal: Step, fake_time: FakeTime, deadline: Deadline
-) -> None:
-    with LlmServer([refusal]) as server, pytest.raises(LlmUnavailable) as caught:
+def test_a_refused_request_fails_at_once(connect: Connect, fake_time: FakeTime, deadline: Deadline) -> None:
+    with LlmServer([error(413)]) as server, pytest.raises(LlmUnavailable) as caught:
         connect(server).complete(MESSAGES, deadline=deadline)
 
     assert (len(server.requests), fake_time.slept) == (1, [])
     assert SERVER_ERROR_TEXT not in "".join(traceback.format_exception(caught.value))
     refused = caught.value.__cause__
     assert isinstance(refused, LlmFailed)
-    assert str(refused.__cause__).startswith("status 4")
-    assert str(refused.__cause__).endswith("type some_error")
+    assert str(refused.__cause__) == "status 413, type some_error"
 
 
 def test_a_parameter_that_a_model_refuses_is_renamed_or_left_out_from_then_on(
     connect: Connect, deadline: Deadline
 ) -> None:
     """As OpenAI's GPT-5 and o-models answer."""
-    tokens = (
-        "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
-    )
+    tokens = "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead."
     heat = "Unsupported value: 'temperature' does not support 0.3 with this model."
     refusals = [
-        raw(400, json.dumps({"error": {"message": tokens, "code": "unsupported_parameter", "param": None}}).encode()),
-        raw(
-            400, json.dumps({"error": {"message": heat, "code": "unsupported_value", "param": "temperature"}}).encode()
-        ),
+        json_body({"error": {"message": tokens, "code": "unsupported_parameter", "param": None}}, 400),
+        json_body({"error": {"message": heat, "code": "unsupported_value", "param": "temperature"}}, 400),
     ]
+    told: list[str] = []
     with LlmServer([*refusals, reply("Yes.")]) as server:
         model = connect(server)
         first = model.complete(MESSAGES, deadline=deadline)
-        model.complete(MESSAGES, deadline=deadline)
-        told: list[str] = []
         model.complete(MESSAGES, deadline=deadline, on_text=told.append)
 
     assert (first.text, first.calls, "".join(told)) == ("Yes.", 3, "Yes.")
-    assert len(server.requests) == 5
+    assert len(server.requests) == 4
     for request in server.requests[2:]:
-        assert (request.json["max_completion_tokens"], request.json.keys() & {"max_tokens", "temperature"}) == (
-            500,
-            set(),
-        )
+        assert request.json["max_completion_tokens"] == 500
+        assert request.json.keys() & {"max_tokens", "temperature"} == set()
 
 
 def test_a_refusal_that_leaving_out_does_not_mend_ends_it(connect: Connect, deadline: Deadline) -> None:
-    refusal = raw(400, json.dumps({"error": {"message": "max_completion_tokens and max_tokens are wrong"}}).encode())
+    refusal = json_body({"error": {"message": "max_completion_tokens and max_tokens are wrong"}}, 400)
     with LlmServer([refusal]) as server, pytest.raises(LlmUnavailable):
         connect(server).complete(MESSAGES, deadline=deadline)
-    assert len(server.requests) <= 4
+    assert len(server.requests) == 2
 
 
 @pytest.mark.parametrize(
     "refusal",
     [
-        error(400, code="context_length_exceeded"),
-        raw(400, b'{"error": {"code": 400, "type": "exceed_context_size_error", "n_ctx": 512}}'),
-        raw(
-            400,
-            b'{"error": {"message": "max_tokens is too large. This model\'s maximum context length is 512 tokens."}}',
-        ),
+        {"code": "context_length_exceeded"},
+        {"type": "exceed_context_size_error"},
+        {"message": "max_tokens is too large. This model's maximum context length is 512 tokens."},
     ],
     ids=["OpenAI", "llama.cpp", "vLLM"],
 )
 def test_a_prompt_that_exceeds_the_context_window_is_said_to_do_so(
-    connect: Connect, refusal: Step, deadline: Deadline
+    connect: Connect, refusal: dict[str, str], deadline: Deadline
 ) -> None:
-    with LlmServer([refusal]) as server, pytest.raises(ContextTooLong):
+    with LlmServer([json_body({"error": refusal}, 400)]) as server, pytest.raises(ContextTooLong):
         connect(server, fallback_models=("another",)).complete(MESSAGES, deadline=deadline)
     assert len(server.requests) == 1
 
@@ -459,11 +386,10 @@ def test_a_strict_model_s_refusal_asks_no_other(connect: Connect, deadline: Dead
     "unreadable",
     [
         garbage(),
-        json_body(["not", "a", "completion"]),
         raw(200, b"not gzip", {"Content-Encoding": "gzip"}),
         raw(200, gzip.compress(b" " * 5_000_000), {"Content-Encoding": "gzip"}),
     ],
-    ids=["garbage", "a list", "bad gzip", "gzip bomb"],
+    ids=["garbage", "bad gzip", "gzip bomb"],
 )
 def test_an_unreadable_completion_fails_at_once(
     connect: Connect, unreadable: Step, fake_time: FakeTime, deadline: Deadline
@@ -477,7 +403,7 @@ def test_an_unreadable_completion_fails_at_once(
     assert model.last_error == str(caught.value)
 
 
-@pytest.mark.parametrize(("chars", "finish"), [(8000, "stop"), (8001, "length"), (1_000_000, "length")])
+@pytest.mark.parametrize(("chars", "finish"), [(8000, "stop"), (8001, "length")])
 def test_a_completion_ends_where_max_tokens_ends(connect: Connect, deadline: Deadline, chars: int, finish: str) -> None:
     """500 tokens are 8,000 characters at most; a server that writes on anyway is taken as one that stopped there."""
     text = " ".join(map(str, range(chars // 2)))[:chars]
@@ -490,13 +416,12 @@ def test_a_completion_ends_where_max_tokens_ends(connect: Connect, deadline: Dea
 
 
 def test_a_body_grows_with_what_was_asked_for(connect: Connect, deadline: Deadline) -> None:
-    """A stream of 10,000 tokens, each in an event of half a kilobyte, is no misbehaviour."""
-    words = [f"{number} " for number in range(10_000)]
-    events = drip(*[{"choices": [{"delta": {"content": word}}], "id": "x" * 500} for word in words])
-    for tokens, text in ((10_000, "".join(words)), (500, "".join(words)[:8000])):
-        with LlmServer([events]) as server:
-            model = connect(server, max_tokens=tokens)
-            assert model.complete(MESSAGES, deadline=deadline, on_text=lambda text: None).text == text
+    """A stream of five megabytes is no misbehaviour where 10,000 tokens were asked for."""
+    words = [f"{number} " for number in range(1_000)]
+    events = drip(*[{"choices": [{"delta": {"content": word}}], "id": "x" * 5_000} for word in words])
+    with LlmServer([events]) as server:
+        model = connect(server, max_tokens=10_000)
+        assert model.complete(MESSAGES, deadline=deadline, on_text=lambda text: None).text == "".join(words)
 
 
 def test_json_is_read_whatever_the_server_calls_it(connect: Connect, deadline: Deadline) -> None:
@@ -531,7 +456,7 @@ def test_a_key_that_no_header_can_carry_is_named_not_shown(connect: Connect, key
     assert server.requests == []
 
 
-@pytest.mark.parametrize("url", ["localhost:11434/v1", "http://127.0.0.1:port/v1", "ftp://127.0.0.1/v1"])
+@pytest.mark.parametrize("url", ["localhost:11434/v1", "http://127.0.0.1:port/v1"])
 def test_an_address_that_is_none_is_unavailable_without_a_retry(
     connect: Connect, url: str, fake_time: FakeTime, deadline: Deadline
 ) -> None:
@@ -602,13 +527,10 @@ def test_eight_threads_share_one_adapter(connect: Connect, deadline: Deadline) -
     assert model.last_error is None
 
 
-@pytest.mark.parametrize("status", [400, 500])
-def test_an_error_s_body_is_read_in_moderation_and_never_unpacked(
-    connect: Connect, deadline: Deadline, status: int
-) -> None:
-    """200 KB can be 200 MB; the client itself reads all of an error, before anybody is asked."""
-    bomb = raw(status, gzip.compress(b" " * 200_000_000, 1), {"Content-Encoding": "gzip"})
-    long = raw(status, b" " * 20_000_000)
+def test_an_error_s_body_is_read_in_moderation_and_never_unpacked(connect: Connect, deadline: Deadline) -> None:
+    """50 KB can be 50 MB; the client itself reads all of an error, before anybody is asked."""
+    bomb = raw(400, gzip.compress(b" " * 50_000_000, 1), {"Content-Encoding": "gzip"})
+    long = raw(500, b" " * 5_000_000)
     tracemalloc.start()
     try:
         with LlmServer([bomb, long]) as server:
@@ -618,26 +540,20 @@ def test_an_error_s_body_is_read_in_moderation_and_never_unpacked(
                 with pytest.raises(LlmUnavailable):
                     model.complete(MESSAGES, deadline=deadline)
             assert {request.headers["accept-encoding"] for request in server.requests} == {"identity"}
-            assert tracemalloc.get_traced_memory()[1] < 60_000_000  # the server's own 20 MB are in it
+            assert tracemalloc.get_traced_memory()[1] < 20_000_000  # the server's own 5 MB are in it
     finally:
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize("name", ["x" * 129, f"Bearer {KEY}", "", 7])
-@pytest.mark.parametrize("streamed", [False, True])
-def test_a_server_s_name_for_the_model_is_a_name_or_nothing(
-    connect: Connect, deadline: Deadline, name: object, streamed: bool
-) -> None:
-    told: Any = name
-    plain, event = {**completion("x"), "model": told}, {**chunk({"content": "x"}), "model": told}
-    step = drip(event, usage=None) if streamed else json_body(plain)
-    with LlmServer([step]) as server:
+@pytest.mark.parametrize("name", ["x" * 129, f"Bearer {KEY}", 7])
+def test_a_server_s_name_for_the_model_is_a_name_or_nothing(connect: Connect, deadline: Deadline, name: object) -> None:
+    event = {**chunk({"content": "x"}), "model": name}
+    with LlmServer([json_body({**completion("x"), "model": name}), drip(event, usage=None)]) as server:
         model = connect(server)
-        made = model.complete(MESSAGES, deadline=deadline, on_text=(lambda _: None) if streamed else None)
-    assert (made.model, made.requested_model) == (
-        MODEL if streamed else model.model,
-        model.model,
-    )  # a stream's first event has one
+        plain = model.complete(MESSAGES, deadline=deadline)
+        streamed = model.complete(MESSAGES, deadline=deadline, on_text=lambda _: None)
+    assert (plain.model, plain.requested_model) == (model.model, model.model)
+    assert (streamed.model, streamed.requested_model) == (MODEL, model.model)  # its first event has one
 
 
 def test_connections_are_kept_and_renewing_drops_them(connect: Connect, deadline: Deadline) -> None:
@@ -662,7 +578,11 @@ model = OpenAiChat(ChatConfig(
 model.renew()
 heavy = {"openai", "httpx2", "pydantic"}
 print(sorted(heavy & set(sys.modules)))
+from rag.adapters.embedding.embedders import remote_embedder
+from rag.config.settings import Settings, load
+embedder = remote_embedder(load(Settings, {"EMBED_MODEL": "text-embedding-3-large"}), side="question")
+print(embedder.dimensions, sorted(heavy & set(sys.modules)))
 model.warm()
 print(sorted(heavy & set(sys.modules)))
 """
-    assert run_fresh(program).splitlines() == ["[]", "['httpx2', 'openai', 'pydantic']"]
+    assert run_fresh(program).splitlines() == ["[]", "3072 ['pydantic']", "['httpx2', 'openai', 'pydantic']"]

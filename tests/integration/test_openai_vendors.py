@@ -2,12 +2,12 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from fakes_chat import Connect, connecting
-from fakes_llm import Exchange, LlmServer, Step, completion, drip, error, html, json_body, raw, reply
+from fakes_llm import Exchange, LlmServer, Step, completion, drip, error, html, json_body, model_not_found, raw, reply
 
 from rag.errors import LlmUnavailable
 from rag.values.chat import Deadline, Message, Usage
@@ -140,11 +140,14 @@ def bytewise(body: bytes) -> Step:
     return step
 
 
-@pytest.mark.parametrize("body", [*VENDORS.values(), *FORMS.values()], ids=[*VENDORS, *FORMS])
-@pytest.mark.parametrize("sent", [stream, bytewise])
-def test_a_stream_is_read_as_its_vendor_means_it(chat_of: Connect, body: bytes, sent: Callable[[bytes], Step]) -> None:
+@pytest.mark.parametrize(
+    "step",
+    [*map(stream, VENDORS.values()), *map(bytewise, FORMS.values()), stream(FORMS["CR LF"])],
+    ids=[*VENDORS, *FORMS, "CR LF at once"],
+)
+def test_a_stream_is_read_as_its_vendor_means_it(chat_of: Connect, step: Step) -> None:
     heard: list[str] = []
-    with LlmServer([sent(body)]) as server:
+    with LlmServer([step]) as server:
         made = chat_of(server).complete(MESSAGES, deadline=within_a_minute(), on_text=heard.append)
         assert len(server.requests) == 1
 
@@ -172,23 +175,22 @@ def test_a_stream_that_its_vendor_ends_is_asked_for_again(chat_of: Connect, body
 # --- an outage in disguise --------------------------------------------------------------------------------------------
 
 NO_COMPLETION = {
-    "a page": html(),
-    "a page as text": reply("<html>\r\n<head><title>502 Bad Gateway</title></head>"),
-    "a page as a stream": drip("<htm", "l>\r\n<head><title>", "502 Bad Gateway</title>"),
-    "dots": reply("..."),
-    "no choices": json_body({**completion("x"), "choices": []}),
-    "blank": reply(" \n"),
-    "filtered": reply("", finish_reason="content_filter"),
-    "nothing": raw(200, b""),
-    "an error": json_body({"error": {"message": "overloaded"}}),
-    "400": error(400),
-    "422": error(422),
+    "a page": (html(), False),
+    "a page as text": (reply("<html>\r\n<head><title>502 Bad Gateway</title></head>"), False),
+    "no choices": (json_body({**completion("x"), "choices": []}), False),
+    "filtered": (reply("", finish_reason="content_filter"), False),
+    "422": (error(422), False),
+    "a page, streamed": (html(), True),
+    "a page as a stream": (drip("<htm", "l>\r\n<head><title>", "502 Bad Gateway</title>"), True),
+    "dots, streamed": (reply("..."), True),
+    "nothing, streamed": (raw(200, b""), True),
+    "an error, streamed": (json_body({"error": {"message": "overloaded"}}), True),
+    "400, streamed": (error(400), True),
 }
 """All of them yield no completion from a model; none of them says that the next one has none."""
 
 
-@pytest.mark.parametrize("step", NO_COMPLETION.values(), ids=NO_COMPLETION)
-@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize(("step", "streamed"), NO_COMPLETION.values(), ids=NO_COMPLETION)
 def test_what_yields_no_completion_falls_back_to_the_next_model_and_is_unavailable_then(
     chat_of: Connect, step: Step, streamed: bool
 ) -> None:
@@ -212,8 +214,9 @@ def test_what_yields_no_completion_falls_back_to_the_next_model_and_is_unavailab
     assert caught.value.spent.calls == 2
 
 
-def test_a_retry_asks_the_model_that_was_fallen_back_to(chat_of: Connect) -> None:
-    with LlmServer([error(422), error(503), reply(TEXT)]) as server:
+@pytest.mark.parametrize("gone", [error(422), model_not_found("first")], ids=["refused", "not there"])
+def test_a_retry_asks_the_model_that_was_fallen_back_to(chat_of: Connect, gone: Step) -> None:
+    with LlmServer([gone, error(503), reply(TEXT)]) as server:
         made = chat_of(server, fallback_models=("second",)).complete(MESSAGES, deadline=within_a_minute())
         assert [request.json["model"] for request in server.requests] == ["first", "second", "second"]
 

@@ -38,17 +38,35 @@ QUESTION = "How long does an import permit take?"
 @pytest.fixture(autouse=True)
 def _fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(secrets, "REFRESH_S", 60.0)  # a loaded machine is no outage
-    forget_secrets()
+    secrets.renew_secrets()
     yield
+    secrets.renew_secrets()
+
+
+@pytest.fixture(scope="module")
+def aws() -> Iterator[boto3.client]:
+    """Secrets Manager, for all tests that need no other: its clients take long to make."""
+    with pytest.MonkeyPatch.context() as patch, mock_aws():
+        patch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
+        forget_secrets()
+        yield boto3.client("secretsmanager")
     forget_secrets()
 
 
 @pytest.fixture
-def manager(monkeypatch: pytest.MonkeyPatch) -> Iterator[boto3.client]:
+def manager(aws: boto3.client) -> Iterator[boto3.client]:
     """Secrets Manager, without a secret so far."""
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
-    with mock_aws():
-        yield boto3.client("secretsmanager")
+    yield aws
+    for secret in aws.list_secrets()["SecretList"]:
+        aws.delete_secret(SecretId=secret["Name"], ForceDeleteWithoutRecovery=True)
+
+
+@pytest.fixture
+def own_client() -> Iterator[None]:
+    """For a test that makes another client."""
+    forget_secrets()
+    yield
+    forget_secrets()
 
 
 @pytest.fixture
@@ -104,38 +122,34 @@ def wall(monkeypatch: pytest.MonkeyPatch) -> Wall:
 
 
 @pytest.mark.parametrize(
-    ("value", "key"),
-    [
-        (KEY, KEY),
-        (json.dumps({"LLM_API_KEY": KEY, "other": "x"}), KEY),
-        (f'\n {{"LLM_API_KEY": "{KEY}"}}', KEY),
-    ],
-    ids=["plain", "json", "json after white space"],
+    "value", [KEY, f'\n {{"LLM_API_KEY": "{KEY}", "other": "x"}}'], ids=["plain", "json after white space"]
 )
-def test_a_key_is_read_as_it_is_or_out_of_its_field(manager: boto3.client, value: str, key: str) -> None:
+def test_a_key_is_read_as_it_is_or_out_of_its_field(manager: boto3.client, value: str) -> None:
     manager.create_secret(Name=NAME, SecretString=value)
-    assert secrets.read_secret(NAME, secrets.LLM) == key
+    assert secrets.read_secret(NAME, secrets.LLM) == KEY
+
+
+NO_FIELD = "The secret with the {}'s key is JSON without '{}'"
 
 
 @pytest.mark.parametrize(
-    ("value", "reason"),
+    ("value", "field", "reason"),
     [
-        (json.dumps({"OPENAI_API_KEY": KEY}), "JSON without 'LLM_API_KEY'"),
-        (f'{{"LLM_API_KEY": "{KEY}"', "JSON without 'LLM_API_KEY'"),
-        (json.dumps({"LLM_API_KEY": None, "old": KEY}), "'LLM_API_KEY' in the secret with the LLM's key is not text"),
-        (json.dumps({"LLM_API_KEY": [KEY]}), "'LLM_API_KEY' in the secret with the LLM's key is not text"),
-        (KEY.encode(), "not text"),
+        (json.dumps({"OPENAI_API_KEY": KEY}), secrets.LLM, NO_FIELD.format("LLM", "LLM_API_KEY")),
+        (f'{{"LLM_API_KEY": "{KEY}"', secrets.LLM, NO_FIELD.format("LLM", "LLM_API_KEY")),
+        (json.dumps({"LLM_API_KEY": KEY}), secrets.EMBEDDER, NO_FIELD.format("embedder", "EMBED_API_KEY")),
+        (json.dumps({"LLM_API_KEY": [KEY]}), secrets.LLM, "'LLM_API_KEY' in the secret with the LLM's key is not text"),
+        (KEY.encode(), secrets.LLM, "The secret with the LLM's key is not text"),
     ],
-    ids=["another field", "cut JSON", "null", "a list", "binary"],
+    ids=["another field", "cut JSON", "the other's field", "a list", "binary"],
 )
 def test_what_holds_no_key_is_unavailable_and_nothing_of_it_is_told(
-    manager: boto3.client, value: str | bytes, reason: str
+    manager: boto3.client, value: str | bytes, field: str, reason: str
 ) -> None:
-    kind = "SecretBinary" if isinstance(value, bytes) else "SecretString"
-    manager.create_secret(Name=NAME, **{kind: value})
+    manager.create_secret(Name=NAME, **{"SecretBinary" if isinstance(value, bytes) else "SecretString": value})
     with pytest.raises(LlmUnavailable) as caught:
-        secrets.read_secret(NAME, secrets.LLM)
-    assert reason in str(caught.value)
+        secrets.read_secret(NAME, field)
+    assert str(caught.value) == reason
     assert KEY not in "".join(traceback.format_exception(caught.value))
 
 
@@ -148,7 +162,9 @@ def test_a_missing_secret_is_unavailable_and_asked_for_again(manager: boto3.clie
     assert reads == [NAME] * 3
 
 
-def test_without_a_region_it_is_unavailable_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_a_region_it_is_unavailable_too(
+    own_client: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
@@ -161,7 +177,7 @@ def test_without_a_region_it_is_unavailable_too(monkeypatch: pytest.MonkeyPatch,
 
 
 @pytest.fixture
-def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+def credentials(own_client: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those with which a server in place of AWS is asked."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, KEY)
@@ -171,7 +187,7 @@ def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_manager_that_never_answers_does_not_outlast_the_request(
     credentials: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(secrets, "READ_TIMEOUT_S", 0.3)
+    monkeypatch.setattr(secrets, "READ_TIMEOUT_S", 0.1)
     with empty_table(silent) as aws:
         monkeypatch.setenv("AWS_ENDPOINT_URL_SECRETS_MANAGER", aws.url)
         with pytest.raises(LlmUnavailable, match="cannot be read"):
@@ -318,6 +334,8 @@ def test_a_rotated_key_is_in_use_when_the_old_one_has_aged_although_that_is_stil
 ) -> None:
     with LlmServer([reply("Five working days.")]) as server:
         api = with_secret(start, server)
+        assert api.health().status == 200
+        assert reads == [], "neither at its start nor for health"
         for ahead in (0, 0, secrets.MAX_AGE_S - 60, secrets.MAX_AGE_S, secrets.MAX_AGE_S):
             wall.ahead = ahead
             assert api.ask(QUESTION).status == 200
@@ -376,21 +394,6 @@ def test_a_rotated_key_is_used_after_a_refusal_once_the_old_one_has_aged(
     assert NEW_KEY not in told
 
 
-def test_a_warm_function_asks_for_the_secret_only_when_it_has_aged(
-    start: Start, stored: boto3.client, reads: Reads, wall: Wall
-) -> None:
-    with LlmServer([only_key(KEY)]) as server:
-        api = with_secret(start, server)
-        assert reads == [], "nor at its start"
-        assert api.health().status == 200
-        assert reads == [], "nor for health"
-        for hours in (0, 0, 1, 1):
-            wall.ahead = 3600.0 * hours
-            assert api.ask(QUESTION).status == 200
-        assert reads == [NAME] * 2
-        assert server.connections == 1, "the same key needs no new client"
-
-
 @pytest.mark.parametrize("fallback", ["", "extractive"])
 def test_a_manager_whose_clock_is_an_hour_ahead_of_the_function_s(
     start: Start, credentials: None, monkeypatch: pytest.MonkeyPatch, fallback: str
@@ -410,12 +413,8 @@ def test_a_manager_whose_clock_is_an_hour_ahead_of_the_function_s(
     assert KEY not in api.output
 
 
-@pytest.mark.parametrize("value", ["", json.dumps({"WRONG": KEY})], ids=["missing", "another field"])
-def test_without_a_usable_secret_a_question_is_503_and_the_log_says_why(
-    start: Start, manager: boto3.client, value: str
-) -> None:
-    if value:
-        manager.create_secret(Name=NAME, SecretString=value)
+def test_without_a_usable_secret_a_question_is_503_and_the_log_says_why(start: Start, manager: boto3.client) -> None:
+    manager.create_secret(Name=NAME, SecretString=json.dumps({"WRONG": KEY}))
     with LlmServer([reply("never asked")]) as server:
         api = with_secret(start, server, POWERTOOLS_LOG_LEVEL="DEBUG")
         result = api.ask(QUESTION)
@@ -431,48 +430,30 @@ def test_without_a_usable_secret_a_question_is_503_and_the_log_says_why(
 # --- the embedder's, beside or without the LLM's
 
 
-@pytest.fixture
-def both_secrets(manager: boto3.client) -> boto3.client:
-    """Secrets Manager with a secret of each."""
+def test_where_the_embedders_key_comes_from(manager: boto3.client) -> None:
+    for name, value in {
+        NAME: "sk-llm",
+        EMBED_SECRET: "sk-embed",
+        "rag/both": json.dumps({"LLM_API_KEY": "sk-l", "EMBED_API_KEY": "sk-e"}),
+    }.items():
+        manager.create_secret(Name=name, SecretString=value)
+
+    def key(**variables: str) -> str:
+        return secrets.embedder_key(load(Settings, variables))()
+
+    assert key() == ""
+    assert key(LLM_API_KEY="llm") == "llm"
+    assert key(LLM_API_KEY="llm", LLM_SECRET_NAME=NAME) == "sk-llm"
+    assert key(LLM_SECRET_NAME=NAME, EMBED_API_KEY="own") == "own"
+    assert key(LLM_SECRET_NAME=NAME, EMBED_API_KEY="own", EMBED_SECRET_NAME=EMBED_SECRET) == "sk-embed"
+    assert key(EMBED_SECRET_NAME=EMBED_SECRET) == "sk-embed"
+    both = {"LLM_SECRET_NAME": "rag/both", "EMBED_SECRET_NAME": "rag/both"}
+    assert (secrets.llm_key(load(Settings, both))(), key(**both)) == ("sk-l", "sk-e")
+
+
+def test_each_server_sees_its_own_key(manager: boto3.client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     manager.create_secret(Name=NAME, SecretString="sk-llm")
     manager.create_secret(Name=EMBED_SECRET, SecretString="sk-embed")
-    return manager
-
-
-@pytest.mark.parametrize(
-    ("variables", "key"),
-    [
-        ({}, ""),
-        ({"LLM_API_KEY": "llm"}, "llm"),
-        ({"LLM_API_KEY": "llm", "LLM_SECRET_NAME": NAME}, "sk-llm"),
-        ({"LLM_SECRET_NAME": NAME, "EMBED_API_KEY": "own"}, "own"),
-        ({"LLM_SECRET_NAME": NAME, "EMBED_API_KEY": "own", "EMBED_SECRET_NAME": EMBED_SECRET}, "sk-embed"),
-        ({"EMBED_SECRET_NAME": EMBED_SECRET}, "sk-embed"),
-    ],
-)
-def test_where_the_embedders_key_comes_from(both_secrets: boto3.client, variables: dict[str, str], key: str) -> None:
-    assert secrets.embedder_key(load(Settings, variables))() == key
-
-
-def test_one_secret_may_hold_both_keys(both_secrets: boto3.client) -> None:
-    both = json.dumps({"LLM_API_KEY": "sk-l", "EMBED_API_KEY": "sk-e"})
-    both_secrets.create_secret(Name="rag/keys", SecretString=both)
-    settings = load(Settings, {"LLM_SECRET_NAME": "rag/keys", "EMBED_SECRET_NAME": "rag/keys"})
-
-    assert (secrets.llm_key(settings)(), secrets.embedder_key(settings)()) == ("sk-l", "sk-e")
-
-
-def test_what_is_wrong_with_its_secret_is_said_of_the_embedder(both_secrets: boto3.client) -> None:
-    both_secrets.put_secret_value(SecretId=EMBED_SECRET, SecretString=json.dumps({"LLM_API_KEY": "sk-l"}))
-
-    with pytest.raises(LlmUnavailable, match=r"^The secret with the embedder's key is JSON without 'EMBED_API_KEY'$"):
-        secrets.embedder_key(load(Settings, {"EMBED_SECRET_NAME": EMBED_SECRET}))()
-
-
-@pytest.mark.parametrize("with_llm", [True, False], ids=["beside the LLM's", "without an LLM"])
-def test_each_server_sees_its_own_key(
-    both_secrets: boto3.client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, with_llm: bool
-) -> None:
     (tmp_path / "fees.md").write_text("# Fees\n\nDemurrage is 90 dollars for each day.\n", encoding="utf-8")
     with (
         LlmServer([reply("It is 90 dollars. [Fees]")]) as llm,
@@ -484,10 +465,9 @@ def test_each_server_sees_its_own_key(
             monkeypatch.setenv(name, value)
         assert cli.run(["ingest", str(tmp_path / "fees.md"), "--index", str(tmp_path / "index")]) == 0
 
-        writer = {"LLM_BASE_URL": llm.url, "LLM_SECRET_NAME": NAME} if with_llm else {}
-        body = start(**place, **writer, RELEVANCE_THRESHOLD="-1").ask("How much is demurrage for each day?").json
-
-        keys = [{call.headers["authorization"] for call in calls} for calls in (llm.requests, embedder.embed_requests)]
-    assert keys == [{"Bearer sk-llm"} if with_llm else set(), {"Bearer sk-embed"}]
+        api = start(**place, LLM_BASE_URL=llm.url, LLM_SECRET_NAME=NAME, RELEVANCE_THRESHOLD="-1")
+        body = api.ask("How much is demurrage for each day?").json
+    assert set(bearers(llm.requests)) == {"sk-llm"}
+    assert set(bearers(embedder.embed_requests)) == {"sk-embed"}
     assert "90 dollars" in body["answer"]
-    assert body["metadata"]["model"] == ("served-model" if with_llm else "extractive")
+    assert body["metadata"]["model"] == "served-model"
