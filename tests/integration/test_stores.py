@@ -84,7 +84,7 @@ class TestMemoryInSqlite(InSqlite, MemoryContract):
 
 
 class TestFeedbackInDynamoDb(InDynamoDb, FeedbackContract):
-    votes_per_chunk, very_many_votes = 30, 25
+    votes_per_chunk, very_many_votes = 12, 15
 
     @pytest.fixture
     def feedback(self, table: DynamoDbTable, monkeypatch: pytest.MonkeyPatch) -> TableFeedback:
