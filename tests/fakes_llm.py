@@ -361,6 +361,11 @@ class LlmServer:
         else:
             html(404)(exchange)
 
+    def play_next(self, *script: Step) -> None:
+        """What to do about the completions that are asked for from now on."""
+        with self._lock:
+            self._script, self._taken = list(script), 0
+
     def embed_next(self, script: Iterable[Step]) -> None:
         """What to do about the embeddings that are asked for from now on."""
         with self._lock:

@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ import openai
 import permits
 import pytest
 import real_model
-from fakes_llm import Exchange, LlmServer, drip
+from fakes_llm import LlmServer, drip, noting_the_end
 from functional.harness import SETTINGS
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_openai import ChatOpenAI
@@ -35,7 +35,6 @@ QUESTION = permits.QUESTION
 ASKED: Any = [{"role": "user", "content": QUESTION}]
 EVENTS = {"Content-Type": "application/json", "Accept": "text/event-stream"}
 WAIT_S = 60
-MODES = ("2026-07-28", "legacy", "auto")
 ELSEWHERE = "Who won the football world cup in 2018?"
 
 
@@ -47,6 +46,19 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def server(index: Path) -> Iterator[Server]:
     with serving(index) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def llm() -> Iterator[LlmServer]:
+    with LlmServer([drip(ended=False)]) as llm:
+        yield llm
+
+
+@pytest.fixture(scope="module")
+def writing(index: Path, llm: LlmServer) -> Iterator[Server]:
+    """A server whose model streams what a test lets it."""
+    with serving(index, LLM_BASE_URL=llm.url, LLM_MAX_RETRIES="0") as server:
         yield server
 
 
@@ -107,25 +119,17 @@ def test_openais_client_asks_for_responses(client: openai.OpenAI) -> None:
         client.responses.create(model="waypoint", input="and then?", previous_response_id=plain.id)
 
 
-def test_a_stream_that_breaks_off_loses_nothing(index: Path) -> None:
-    with (
-        LlmServer([drip("The licence costs", ended=False)]) as llm,
-        serving(index, LLM_BASE_URL=llm.url) as server,
-    ):
-        client = client_of(server)
-        stream = client.chat.completions.create(model="x", messages=ASKED, stream=True)
-        told = [choice.delta.content or "" for chunk in stream for choice in chunk.choices]
+def test_a_stream_that_breaks_off_loses_nothing(writing: Server, llm: LlmServer) -> None:
+    llm.play_next(drip("The licence costs", ended=False))
+    stream = client_of(writing).chat.completions.create(model="x", messages=ASKED, stream=True)
+    told = [choice.delta.content or "" for chunk in stream for choice in chunk.choices]
     assert "".join(told).startswith("The licence costs")
 
 
-def test_a_stream_that_fails_before_its_first_text_is_an_error(index: Path) -> None:
-    with (
-        LlmServer([drip(ended=False)]) as llm,
-        serving(index, LLM_BASE_URL=llm.url, LLM_MAX_RETRIES="0") as server,
-    ):
-        client = client_of(server)
-        with pytest.raises(openai.APIError, match="LLM request failed"):
-            list(client.chat.completions.create(model="x", messages=ASKED, stream=True))
+def test_a_stream_that_fails_before_its_first_text_is_an_error(writing: Server, llm: LlmServer) -> None:
+    llm.play_next(drip(ended=False))
+    with pytest.raises(openai.APIError, match="LLM request failed"):
+        list(client_of(writing).chat.completions.create(model="x", messages=ASKED, stream=True))
 
 
 def test_langchain_asks_streams_and_goes_on(server: Server) -> None:
@@ -138,38 +142,28 @@ def test_langchain_asks_streams_and_goes_on(server: Server) -> None:
     assert "pharmacist" in str(chat.invoke(turns).content)
 
 
-def test_the_first_text_is_there_before_the_model_writes_the_second(index: Path) -> None:
+def test_the_first_text_is_there_before_the_model_writes_the_second(writing: Server, llm: LlmServer) -> None:
     go_on = threading.Event()
-    with (
-        LlmServer([drip("The licence costs 25 dollars", go_on, " a year.")]) as llm,
-        serving(index, LLM_BASE_URL=llm.url) as server,
-    ):
-        connection = http.client.HTTPConnection(server.address, timeout=WAIT_S)
-        connection.request("POST", "/api/query", json.dumps({"query": QUESTION}), EVENTS)
-        response = connection.getresponse()
-        assert response.getheader("Transfer-Encoding") == "chunked"
-        assert b"event: sources\n" in lines_before(response, b"event: delta\n")
-        assert json.loads(response.readline().removeprefix(b"data: ")) == {"text": "The licence costs 25"}
-        go_on.set()
-        assert b"event: answer" in response.read()
-        connection.close()
+    llm.play_next(drip("The licence costs 25 dollars", go_on, " a year."))
+    connection = http.client.HTTPConnection(writing.address, timeout=WAIT_S)
+    connection.request("POST", "/api/query", json.dumps({"query": QUESTION}), EVENTS)
+    response = connection.getresponse()
+    assert response.getheader("Transfer-Encoding") == "chunked"
+    assert b"event: sources\n" in lines_before(response, b"event: delta\n")
+    assert json.loads(response.readline().removeprefix(b"data: ")) == {"text": "The licence costs 25"}
+    go_on.set()
+    assert b"event: answer" in response.read()
+    connection.close()
 
 
-def test_a_client_that_leaves_ends_the_models_call(index: Path) -> None:
+def test_a_client_that_leaves_ends_the_models_call(writing: Server, llm: LlmServer) -> None:
     ended = threading.Event()
-
-    def endless(exchange: Exchange) -> None:
-        try:
-            drip("The licence costs", *[" and costs" for _ in range(200_000)])(exchange)
-        except OSError:
-            ended.set()
-
-    with LlmServer([endless]) as llm, serving(index, LLM_BASE_URL=llm.url) as server:
-        connection = http.client.HTTPConnection(server.address, timeout=WAIT_S)
-        connection.request("POST", "/api/query", json.dumps({"query": QUESTION}), EVENTS)
-        lines_before(connection.getresponse(), b"event: delta\n")
-        connection.close()
-        assert ended.wait(WAIT_S)
+    llm.play_next(noting_the_end(drip("The licence costs", *[" and costs" for _ in range(200_000)]), ended))
+    connection = http.client.HTTPConnection(writing.address, timeout=WAIT_S)
+    connection.request("POST", "/api/query", json.dumps({"query": QUESTION}), EVENTS)
+    lines_before(connection.getresponse(), b"event: delta\n")
+    connection.close()
+    assert ended.wait(WAIT_S)
 
 
 def test_another_name_for_this_machine_is_refused(server: Server) -> None:
@@ -186,28 +180,19 @@ def lines_before(response: http.client.HTTPResponse, line: bytes) -> list[bytes]
 # The Model Context Protocol
 
 
-@pytest.fixture(params=["http", "stdio"])
-def connect(request: pytest.FixtureRequest, server: Server, index: Path) -> Callable[[str], Any]:
-    """Makes a client of the given mode."""
+@pytest.mark.parametrize(
+    ("over", "mode"),
+    [("http", "2026-07-28"), ("http", "legacy"), ("http", "auto"), ("stdio", "2026-07-28"), ("stdio", "legacy")],
+)
+def test_a_client_asks_searches_reads_and_is_told_what_is_wrong(
+    server: Server, index: Path, over: str, mode: str
+) -> None:
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(SETTINGS)}
+    program = StdioServerParameters(command=str(PROGRAM), args=["mcp", "--index", str(index)], env=clean)
+    place = f"http://{server.address}/mcp" if over == "http" else stdio_client(program, errlog=sys.stderr)
 
-    def make(mode: str) -> Any:
-        if request.param == "http":
-            return Client(f"http://{server.address}/mcp", mode=mode)
-        clean = {name: value for name, value in os.environ.items() if not name.startswith(SETTINGS)}
-        started = StdioServerParameters(command=str(PROGRAM), args=["mcp", "--index", str(index)], env=clean)
-        return Client(stdio_client(started, errlog=sys.stderr), mode=mode)
-
-    return make
-
-
-def run[T](work: Callable[[], Awaitable[T]]) -> T:
-    return asyncio.run(asyncio.wait_for(work(), 120))
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_a_client_asks_searches_reads_and_is_told_what_is_wrong(connect: Callable[[str], Any], mode: str) -> None:
     async def work() -> None:
-        async with connect(mode) as client:
+        async with Client(place, mode=mode) as client:
             tools = (await client.list_tools()).tools
             assert [tool.name for tool in tools] == ["ask", "search"]
             answered = await client.call_tool("ask", {"question": QUESTION})
@@ -241,16 +226,14 @@ def test_a_client_asks_searches_reads_and_is_told_what_is_wrong(connect: Callabl
             empty = await client.call_tool("ask", {"question": " "})
             assert (empty.is_error, empty.content[0].text) == (True, "Query cannot be empty")
             wrong = await client.call_tool("search", {"query": "x", "k": 99})
-            assert (wrong.is_error, wrong.content[0].text) == (
-                True,
-                "Wrong arguments. k is missing or wrong: How many passages, 1 to 50.",
-            )
+            assert wrong.is_error is True
+            assert wrong.content[0].text == "Wrong arguments. k is missing or wrong: How many passages, 1 to 50."
             with pytest.raises(MCPError, match="no such tool"):
                 await client.call_tool("delete", {})
             with pytest.raises(MCPError, match="no such chunk"):
                 await client.read_resource("chunk://id_999999")
 
-    run(work)
+    asyncio.run(asyncio.wait_for(work(), 120))
 
 
 # The lines of docs/clients.md, in Python and JavaScript, and clients made of the description

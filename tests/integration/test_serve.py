@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 import real_model
-from fakes_llm import Exchange, LlmServer, drip, reply
+from command_line import Run
+from fakes_llm import Exchange, LlmServer, Step, drip, reply
 from local_server import STOP_S, Server, serving, start
 
 from knowledge.build.ingest import ingest
@@ -40,9 +41,11 @@ def running(index: Path) -> Iterator[Server]:
         yield server
 
 
-def test_it_answers_over_http_and_ctrl_c_ends_it_cleanly(index: Path) -> None:
-    with serving(index) as server:
+def test_it_answers_over_http_remembers_beside_the_index_and_ctrl_c_ends_it_cleanly(index: Path) -> None:
+    with serving(index, STORE_PATH="") as server:
         status, body = server.ask(QUESTION)
+        again = json.dumps({"query": "Say that again", "sessionId": body["sessionId"]}).encode()
+        followed = server.request("POST", "/api/query", again)[1]
         health_status, health = server.request("GET", "/api/health")
         wrong_method = server.request("OPTIONS", "/api/query")
         not_json = server.request("POST", "/api/query", b"\xff\xfe")
@@ -51,79 +54,66 @@ def test_it_answers_over_http_and_ctrl_c_ends_it_cleanly(index: Path) -> None:
         ended, out, err = server.end(signal.SIGINT)
 
     assert (status, body["citations"][0]["title"]) == (200, "Import Permits")
-    assert (health_status, health["index"]["chunks"]) == (200, 1)
+    assert followed["metadata"]["trail"][0] == f"looked up again: {QUESTION}"
+    assert followed["references"] != []
+    assert (health_status, health["index"]["chunks"], health["store"]) == (200, 1, "sqlite")
     assert (wrong_method[0], wrong_method[1]["code"]) == (405, "method_not_allowed")
     assert (not_json[0], not_json[1]["code"]) == (400, "invalid_json")
-    assert head == (405, None)
-    assert missing[0] == 404
-    assert ended == 0
+    assert (head, missing[0], ended) == ((405, None), 404, 0)
     assert "Traceback" not in out + err
     assert "POST /api/query 200 " in err
     assert err.endswith("Stopped.\n")
+    beside = index.with_name("index.store.sqlite")
+    assert f"Turns and votes are kept in {beside}\n" in err
+    assert beside.stat().st_mode & 0o777 == 0o600
 
 
-def test_health_answers_while_a_question_waits_for_the_llm(index: Path) -> None:
-    asked, released = threading.Event(), threading.Event()
+def test_health_answers_while_a_question_waits_for_the_llm_and_ctrl_c_does_not_wait(
+    index: Path, tmp_path: Path
+) -> None:
+    said = "Importing plants needs a permit. [Import Permits > Plants]"
+    asked, released = [threading.Event(), threading.Event()], [threading.Event(), threading.Event()]
 
-    def wait(exchange: Exchange) -> None:
-        asked.set()
-        released.wait(STOP_S)
-        reply("Importing plants needs a permit. [Import Permits > Plants]")(exchange)
+    def wait(number: int) -> Step:
+        def step(exchange: Exchange) -> None:
+            asked[number].set()
+            released[number].wait(STOP_S)
+            reply(said)(exchange)
 
-    with LlmServer([wait]) as llm, serving(index, LLM_BASE_URL=llm.url) as server:
-        answers: list[tuple[int, Any]] = []
-        waiting = threading.Thread(target=lambda: answers.append(server.ask(QUESTION)))
-        waiting.start()
+        return step
+
+    with (
+        LlmServer([wait(0), wait(1)]) as llm,
+        serving(index, LLM_BASE_URL=llm.url, TMPDIR=str(tmp_path)) as server,
+        ThreadPoolExecutor(2) as pool,
+    ):
         try:
-            assert asked.wait(STOP_S)
+            answered = pool.submit(server.ask, QUESTION)
+            assert asked[0].wait(STOP_S)
             health = [server.request("GET", "/api/health")[0] for _ in range(3)]
-            answered_meanwhile = list(answers)
-        finally:
-            released.set()
-            waiting.join(STOP_S)
+            assert (health, answered.done()) == ([200, 200, 200], False)
+            released[0].set()
+            assert answered.result(STOP_S)[1]["answer"] == said
 
-    assert health == [200, 200, 200]
-    assert answered_meanwhile == []
-    assert answers[0][1]["answer"] == "Importing plants needs a permit. [Import Permits > Plants]"
-
-
-def test_ctrl_c_does_not_wait_for_the_llm(index: Path, tmp_path: Path) -> None:
-    asked, released = threading.Event(), threading.Event()
-
-    def wait(exchange: Exchange) -> None:
-        asked.set()
-        released.wait(STOP_S)
-        exchange.hang_up()
-
-    def ask(server: Server) -> None:
-        with pytest.raises((OSError, http.client.HTTPException, ValueError)):
-            server.ask(QUESTION)
-
-    with LlmServer([wait]) as llm, serving(index, LLM_BASE_URL=llm.url, TMPDIR=str(tmp_path)) as server:
-        waiting = threading.Thread(target=ask, args=(server,))
-        waiting.start()
-        try:
-            assert asked.wait(STOP_S)
+            stopped = pool.submit(server.ask, QUESTION)
+            assert asked[1].wait(STOP_S)
             ended, out, err = server.end(signal.SIGINT)
         finally:
-            released.set()
-            waiting.join(STOP_S)
+            for event in released:
+                event.set()
+        with pytest.raises((OSError, http.client.HTTPException, ValueError)):
+            stopped.result(STOP_S)
 
     assert ended == 0
     assert "Traceback" not in out + err
     assert list(tmp_path.glob("index-*")) == []  # it tidied up
 
 
-@pytest.mark.parametrize(
-    ("limit", "finish_reason"), [({"STREAM_IDLE_S": "0.5"}, "interrupted"), ({"STREAM_DEADLINE_S": "0.001"}, "length")]
-)
-def test_a_stream_that_is_not_done_in_time_is_answered_with_what_there_is(
-    index: Path, limit: dict[str, str], finish_reason: str
-) -> None:
+def test_a_stream_that_is_not_done_in_time_is_answered_with_what_there_is(index: Path) -> None:
     said = "Importing plants needs a permit. [Import Permits > Plants]"
     with (
         LlmServer([drip(said, threading.Event())]) as llm,
-        serving(index, LLM_BASE_URL=llm.url, **limit) as server,
+        serving(index, LLM_BASE_URL=llm.url, STREAM_DEADLINE_S="0.001") as server,
     ):
         connection = http.client.HTTPConnection(server.address, timeout=STOP_S)
         headers = {"Content-Type": "application/json", "Accept": "text/event-stream"}
@@ -135,15 +125,7 @@ def test_a_stream_that_is_not_done_in_time_is_answered_with_what_there_is(
     name, data = last.split("\n")
     body = json.loads(data.removeprefix("data: "))
     assert (name, body["answer"].partition(".")[0]) == ("event: answer", "Importing plants needs a permit")
-    assert health["llm"]["lastError"] == f"The LLM's answer is not whole ({finish_reason}): LLM call timed out"
-
-
-def test_a_body_over_api_gateways_limit_is_413(running: Server) -> None:
-    status, body = running.request("POST", "/api/query", b"x" * (10 * 1024 * 1024 + 1))
-    still_there = running.request("GET", "/api/health")[0]
-
-    assert (status, body["code"]) == (413, "body_too_large")
-    assert still_there == 200
+    assert health["llm"]["lastError"] == "The LLM's answer is not whole (length): LLM call timed out"
 
 
 @pytest.mark.parametrize(
@@ -288,42 +270,21 @@ def test_a_request_that_comes_in_pieces_is_served_whole(running: Server) -> None
             assert b'"Import Permits"' in answer.read()
 
 
-def test_a_busy_port_is_a_sentence(index: Path) -> None:
+def test_a_busy_port_is_a_sentence(run: Run, index: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        process = start("--port", str(port), "--index", str(index))
-        out, err = process.communicate(timeout=STOP_S)
-        with_json = start("--port", str(port), "--index", str(index), "--json").communicate(timeout=STOP_S)[0]
+        told = run("serve", "--port", port, "--index", index)
+        _, out, _ = run("serve", "--port", port, "--index", index, "--json")
+
+    sentence = f"Port {port} on 127.0.0.1 is in use. Choose another: PORT={port + 1} make run"
+    assert told == (1, "", f"Error: {sentence}\n")
+    assert json.loads(out) == {"error": sentence, "code": "port_in_use"}
+
+
+def test_a_function_that_cannot_start_ends_the_server_with_a_sentence(index: Path) -> None:
+    process = start("--port", "0", "--index", str(index), MAX_CONTEXT_TOKENS="plenty")
+    out, err = process.communicate(timeout=STOP_S)
 
     assert (process.returncode, out) == (1, "")
-    assert err == f"Error: Port {port} on 127.0.0.1 is in use. Choose another: PORT={port + 1} make run\n"
-    assert json.loads(with_json)["code"] == "port_in_use"
-
-
-def test_a_conversation_is_remembered_beside_the_index(index: Path) -> None:
-    with serving(index, STORE_PATH="") as server:
-        session = server.ask(QUESTION)[1]["sessionId"]
-        body = json.dumps({"query": "Say that again", "sessionId": session}).encode()
-        again = server.request("POST", "/api/query", body)[1]
-        store = server.request("GET", "/api/health")[1]["store"]
-        _, _, err = server.end(signal.SIGINT)
-    beside = index.with_name("index.store.sqlite")
-    assert (again["metadata"]["trail"][0], store) == (f"looked up again: {QUESTION}", "sqlite")
-    assert again["references"] != []
-    assert f"Turns and votes are kept in {beside}\n" in err
-    assert beside.stat().st_mode & 0o777 == 0o600
-
-
-def test_a_function_that_cannot_start_ends_the_server_with_a_sentence(index: Path, tmp_path: Path) -> None:
-    place = tmp_path / "s.sqlite"
-    place.touch()
-    place.chmod(0o644)
-    told = {}
-    for name, value in {"MAX_CONTEXT_TOKENS": "plenty", "STORE_PATH": str(place)}.items():
-        process = start("--port", "0", "--index", str(index), **{name: value})
-        out, told[name] = process.communicate(timeout=STOP_S)
-        assert (process.returncode, out) == (1, "")
-        assert "Traceback" not in told[name]
-
-    assert told["MAX_CONTEXT_TOKENS"].splitlines()[-1].startswith("Error: Wrong setting. MAX_CONTEXT_TOKENS: ")
-    assert told["STORE_PATH"].endswith(f" Run: chmod 600 {place}\n"), "which others may read"
+    assert "Traceback" not in err
+    assert err.splitlines()[-1].startswith("Error: Wrong setting. MAX_CONTEXT_TOKENS: ")
