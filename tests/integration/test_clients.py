@@ -185,14 +185,15 @@ def lines_before(response: http.client.HTTPResponse, line: bytes) -> list[bytes]
     [("http", "2026-07-28"), ("http", "legacy"), ("http", "auto"), ("stdio", "2026-07-28"), ("stdio", "legacy")],
 )
 def test_a_client_asks_searches_reads_and_is_told_what_is_wrong(
-    server: Server, index: Path, over: str, mode: str
+    server: Server, index: Path, over: str, mode: Any
 ) -> None:
     clean = {name: value for name, value in os.environ.items() if not name.startswith(SETTINGS)}
     program = StdioServerParameters(command=str(PROGRAM), args=["mcp", "--index", str(index)], env=clean)
     place = f"http://{server.address}/mcp" if over == "http" else stdio_client(program, errlog=sys.stderr)
+    connecting: Any = Client(place, mode=mode)
 
     async def work() -> None:
-        async with Client(place, mode=mode) as client:
+        async with connecting as client:
             tools = (await client.list_tools()).tools
             assert [tool.name for tool in tools] == ["ask", "search"]
             answered = await client.call_tool("ask", {"question": QUESTION})

@@ -69,7 +69,10 @@ class _Tee:
 
 
 class RuntimeApiDouble:
-    """Answers ``invocation/next`` with each of ``events`` in turn, and then never; everything else with 202."""
+    """Answers ``invocation/next`` with each of ``events`` in turn, and then never; everything else with 202.
+
+    ``ended`` is how the loop that it was for ended.
+    """
 
     def __init__(self, events: Iterable[Any], *, headers: Mapping[str, str] | None = None) -> None:
         self._events = list(events)
@@ -80,6 +83,7 @@ class RuntimeApiDouble:
         self._changed = threading.Condition()
         self.requests: list[Recorded] = []
         self.connections = 0
+        self.ended: int | RuntimeApiError | None = None
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -177,24 +181,22 @@ def handled(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[..., Any]], s
 
 
 @contextmanager
-def running(double: RuntimeApiDouble, handler: str) -> Iterator[list[int | BaseException]]:
+def running(double: RuntimeApiDouble, handler: str) -> Iterator[None]:
     """The loop in a thread; it ends when the double has no events any more."""
-    ended: list[int | BaseException] = []
-
     api = RuntimeApi(double.address)
 
     def work() -> None:
         try:
-            ended.append(run(api, handler))
+            double.ended = run(api, handler)
         except RuntimeApiError as error:
-            ended.append(error)
+            double.ended = error
         finally:
             api._connection.close()
 
     thread = threading.Thread(target=work)
     thread.start()
-    yield ended
-    thread.join(60)
+    yield
+    thread.join(TIMEOUT_S)
     assert not thread.is_alive()
 
 
@@ -211,26 +213,34 @@ def streamed(context: InvocationContext) -> StreamedResponse:
     return context.response_stream
 
 
-def test_each_piece_is_a_chunk_of_its_own_and_leaves_at_once(handled: Callable[..., str]) -> None:
+def test_each_piece_is_a_chunk_that_leaves_at_once_and_the_wire_is_what_the_runtime_api_describes(
+    handled: Callable[..., str],
+) -> None:
     go_on = threading.Event()
 
     def handler(event: Any, context: InvocationContext) -> None:
-        streamed(context).open(200, HEAD)
-        streamed(context).write(b"event: delta\n\n")
-        assert go_on.wait(60)  # the double has to have the first piece before the second is written
-        streamed(context).write("é".encode())
+        stream = streamed(context)
+        stream.open(200, HEAD)
+        stream.write("é\n\n".encode())
+        assert go_on.wait(TIMEOUT_S)  # the double has to have the first piece before the second is written
+        stream.write(b"")  # an empty chunk would end the body
+        stream.write(b"x" * 4096)
 
     with RuntimeApiDouble([GATEWAY]) as double, running(double, handled(handler)):
         response = double.request("/response")
         response.wait_for_chunks(2)
         go_on.set()
-    assert response.line == "POST /2018-06-01/runtime/invocation/request-1/response HTTP/1.1"
-    assert response.headers["content-type"] == "application/vnd.awslambda.http-integration-response"
-    assert response.headers["lambda-runtime-function-response-mode"] == "streaming"
-    assert response.headers["transfer-encoding"] == "chunked"
-    assert "content-length" not in response.headers
-    assert response.chunks == [PRELUDE, b"event: delta\n\n", "é".encode()]
-    assert response.trailers == {}
+    head = (
+        b"POST /2018-06-01/runtime/invocation/request-1/response HTTP/1.1\r\n"
+        b"Host: %b\r\n"
+        b"Content-Type: application/vnd.awslambda.http-integration-response\r\n"
+        b"Lambda-Runtime-Function-Response-Mode: streaming\r\n"
+        b"Transfer-Encoding: chunked\r\n"
+        b"Trailer: Lambda-Runtime-Function-Error-Type\r\n"
+        b"Trailer: Lambda-Runtime-Function-Error-Body\r\n\r\n"
+    ) % double.address.encode()
+    body = b"%x\r\n%b\r\n" % (len(PRELUDE), PRELUDE) + b"4\r\n\xc3\xa9\n\n\r\n1000\r\n" + b"x" * 4096 + b"\r\n0\r\n\r\n"
+    assert bytes(response.wire) == head + body
 
 
 def test_a_response_that_is_returned_goes_the_same_way(handled: Callable[..., str]) -> None:
@@ -251,28 +261,6 @@ def test_a_response_that_is_returned_goes_the_same_way(handled: Callable[..., st
         "multiValueHeaders": {"Set-Cookie": ["a=1", "b=2"]},
     }
     assert b"".join(rest) == body
-
-
-def test_what_goes_over_the_wire_is_what_the_runtime_api_describes(handled: Callable[..., str]) -> None:
-    def handler(event: Any, context: InvocationContext) -> None:
-        stream = streamed(context)
-        stream.open(200, HEAD)
-        stream.write(b"data: a\n\n")
-        stream.write(b"")  # an empty chunk would end the body
-        stream.write(b"x" * 4096)
-
-    double = answered(handled(handler), GATEWAY)
-    head = (
-        b"POST /2018-06-01/runtime/invocation/request-1/response HTTP/1.1\r\n"
-        b"Host: %b\r\n"
-        b"Content-Type: application/vnd.awslambda.http-integration-response\r\n"
-        b"Lambda-Runtime-Function-Response-Mode: streaming\r\n"
-        b"Transfer-Encoding: chunked\r\n"
-        b"Trailer: Lambda-Runtime-Function-Error-Type\r\n"
-        b"Trailer: Lambda-Runtime-Function-Error-Body\r\n\r\n"
-    ) % double.address.encode()
-    body = b"%x\r\n%b\r\n" % (len(PRELUDE), PRELUDE) + b"9\r\ndata: a\n\n\r\n1000\r\n" + b"x" * 4096 + b"\r\n0\r\n\r\n"
-    assert bytes(double.request("/response").wire) == head + body
 
 
 @pytest.mark.parametrize(
@@ -313,16 +301,12 @@ def test_events_come_one_after_the_other_on_one_connection(handled: Callable[...
         seen.append((event["n"], context.aws_request_id, left, context.invoked_function_arn.rpartition(":")[2], trace))
         return {"statusCode": 200, "body": ""}
 
-    with (
-        RuntimeApiDouble([{"n": 1, **GATEWAY}, {"n": 2, **GATEWAY}]) as double,
-        running(double, handled(handler)) as ended,
-    ):
-        pass
+    double = answered(handled(handler), {"n": 1, **GATEWAY}, {"n": 2, **GATEWAY})
     assert [(event, number) for event, number, *_ in seen] == [(1, "request-1"), (2, "request-2")]
     assert all(25_000 < left <= 30_000 for _, _, left, _, _ in seen)
     assert {(alias, trace) for *_, alias, trace in seen} == {("live", "Root=1-2-3")}
     assert double.connections == 1
-    assert isinstance(ended[0], RuntimeApiError)
+    assert isinstance(double.ended, RuntimeApiError)
 
 
 def test_an_error_before_the_response_is_the_invocations(handled: Callable[..., str]) -> None:
@@ -353,9 +337,8 @@ def test_an_error_within_the_response_is_told_in_trailers(handled: Callable[...,
 
 
 def test_a_handler_that_cannot_be_imported_is_an_error_of_the_init() -> None:
-    with RuntimeApiDouble([GATEWAY]) as double, running(double, "no_such_module.handler") as ended:
-        pass
-    assert ended == [1]
+    double = answered("no_such_module.handler", GATEWAY)
+    assert double.ended == 1
     assert json.loads(double.request("/runtime/init/error").body)["errorType"] == "ModuleNotFoundError"
     assert len(double.requests) == 1
 
@@ -380,14 +363,12 @@ def test_the_hooks_run_around_the_snapshot(
     registry.get_after_restore = lambda: after  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "snapshot_restore_py", registry)
     monkeypatch.setenv("AWS_LAMBDA_INITIALIZATION_TYPE", "snap-start")
-    name = handled(lambda event, context: {"statusCode": 200, "body": "x"})
-    with RuntimeApiDouble([GATEWAY]) as double, running(double, name) as ended:
-        pass
+    double = answered(handled(lambda event, context: {"statusCode": 200, "body": "x"}), GATEWAY)
     asked = [one.line.split()[1].rpartition("runtime/")[2] for one in double.requests]
     if broken == "before":
-        assert (order, asked, ended) == (["b2"], ["init/error"], [1])
+        assert (order, asked, double.ended) == (["b2"], ["init/error"], 1)
     elif broken == "after":
-        assert (order, asked, ended) == (["b2", "b1", "a1"], ["restore/next", "restore/error"], [1])
+        assert (order, asked, double.ended) == (["b2", "b1", "a1"], ["restore/next", "restore/error"], 1)
     else:
         assert order == ["b2", "b1", "a1"]
         assert asked[:3] == ["restore/next", "invocation/next", "invocation/request-1/response"]
@@ -400,9 +381,8 @@ def test_a_snapshot_without_the_hooks_registry_is_an_error_of_the_init(
     # What the program registered would not run: a snapshot that shares its secrets is worse than none.
     monkeypatch.setitem(sys.modules, "snapshot_restore_py", None)
     monkeypatch.setenv("AWS_LAMBDA_INITIALIZATION_TYPE", "snap-start")
-    with RuntimeApiDouble([GATEWAY]) as double, running(double, handled(lambda event, context: {})) as ended:
-        pass
-    assert ended == [1]
+    double = answered(handled(lambda event, context: {}), GATEWAY)
+    assert double.ended == 1
     assert json.loads(double.request("/runtime/init/error").body)["errorType"] == "ModuleNotFoundError"
 
 
