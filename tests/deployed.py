@@ -35,6 +35,13 @@ type Bend = Callable[[int, Any], tuple[int, Any]]
 """What becomes of a status and a body on their way."""
 
 
+@cache
+def _resources() -> Json:
+    """Those of the template, which takes long to read."""
+    resources: Json = read_template(TEMPLATE)["Resources"]
+    return resources
+
+
 class Front:
     """API Gateway as a WSGI application: the template's paths, keys and own answers in front of ``handle``.
 
@@ -42,7 +49,7 @@ class Front:
     """
 
     def __init__(self, handle: Handle, key: str) -> None:
-        resources = read_template(TEMPLATE)["Resources"]
+        resources = _resources()
         properties = resources["Api"]["Properties"]
         scope: Json = {}
         exec(resources["Authorizer"]["Properties"]["Code"]["ZipFile"], scope)

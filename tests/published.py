@@ -31,6 +31,7 @@ from knowledge.open.place import read_manifest
 from rag.config.settings import Settings, load
 from rag.wiring.application import build_application
 from rag.wiring.rehearsal import rehearse
+from smoke.stack import Patience
 
 STACK = "published"
 PARAMETERS = {
@@ -181,7 +182,13 @@ def real_rehearsal(index: Path) -> None:
 
 @contextmanager
 def deployed(place: Path, patch: pytest.MonkeyPatch) -> Iterator[Deployed]:
-    """A stack that answers from the index that was built with it; nothing is published yet."""
+    """A stack that answers from the index that was built with it; nothing is published yet.
+
+    The folder ``place`` is the working directory, and nobody waits between two looks.
+    """
+    patch.chdir(place)
+    patch.setattr("publish.stack.UPDATE_PATIENCE", Patience(seconds=60, pause_s=0))
+    patch.setattr("publish.stack.HEALTH_PATIENCE", Patience(seconds=0, pause_s=0))
     server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()

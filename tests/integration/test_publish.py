@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import real_model
 from chroma_server import ChromaServer, new_name
 from command_line import Run
 from fakes_embedding import HashingEmbedder
@@ -25,7 +24,6 @@ from knowledge.engines.server.database import Database
 from knowledge.open.place import read_manifest
 from knowledge.read.documents import read
 from publish.publisher import content_key, pack_index
-from smoke.stack import Patience
 
 pytestmark = pytest.mark.slow
 
@@ -38,17 +36,16 @@ WRONG = '{"question": "Who sells tickets to Mars?", "answer": "Acme"}\n'
 
 @pytest.fixture
 def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployed]:
-    """The stack, with documents in ``docs``; nobody waits between two looks."""
+    """The stack, with documents in ``docs``."""
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "opening.md").write_text(OPENING, encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("publish.stack.UPDATE_PATIENCE", Patience(seconds=60, pause_s=0))
-    monkeypatch.setattr("publish.stack.HEALTH_PATIENCE", Patience(seconds=0, pause_s=0))
-    with deployed(tmp_path, monkeypatch) as made, real_model.few_background_questions():
+    with deployed(tmp_path, monkeypatch) as made:
         yield made
 
 
-def test_documents_are_answered_from_and_the_same_again_is_nothing(run: Run, stack: Deployed) -> None:
+def test_documents_are_answered_from_and_neither_the_same_again_nor_an_emptied_folder_is_published(
+    run: Run, stack: Deployed, tmp_path: Path
+) -> None:
     # When they are published
     first = run("publish", "docs", "--stack", STACK, "--json")
     # Then the stack answers from that version, and the update changed its key alone
@@ -65,7 +62,12 @@ def test_documents_are_answered_from_and_the_same_again_is_nothing(run: Run, sta
     # And the same documents are the same version, wherever they are ingested
     status, out, _ = run("publish", "docs", "--stack", STACK)
     assert (status, out.startswith("Nothing to publish: published answers from")) == (0, True)
-    assert len(stack.formation.updates) == 1
+    # And none at all are no version
+    (tmp_path / "docs" / "opening.md").unlink()
+    status, out, _ = run("publish", "docs", "--stack", STACK, "--json")
+    assert status == 1
+    assert json.loads(out)["code"] in {"removals_refused", "source_unreadable"}
+    assert (stack.serves(), len(stack.formation.updates)) == (first["version"], 1)
 
 
 def test_only_what_changed_is_embedded_and_the_former_version_is_a_command_away(
@@ -113,31 +115,19 @@ def test_a_version_that_cannot_answer_is_refused_and_the_old_one_stays(run: Run,
     assert stack.serves() == first["version"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "sentence"),
-    [
-        (("--version", "nothing"), "no_such_version", "There is no index/nothing.zip in the bucket"),
-        (("--version", "../x"), "no_such_version", "'../x' is no version"),
-        (("docs", "--questions", "q.jsonl", "--fail-under", "right=1"), "below_limit", "Not published. Not kept:"),
-    ],
-)
-def test_what_is_not_as_it_should_be_reaches_nobody(
-    run: Run, stack: Deployed, tmp_path: Path, arguments: tuple[str, ...], code: str, sentence: str
-) -> None:
+def test_what_is_not_as_it_should_be_reaches_nobody(run: Run, stack: Deployed, tmp_path: Path) -> None:
     (tmp_path / "q.jsonl").write_text(WRONG, encoding="utf-8")
-    status, out, _ = run("publish", *arguments, "--stack", STACK, "--json")
-    assert (status, json.loads(out)["code"]) == (1, code)
-    assert json.loads(out)["error"].startswith(sentence)
-    assert (stack.formation.updates, stack.keys()) == ([], [])
 
+    def refused(*arguments: str) -> str:
+        status, out, _ = run("publish", *arguments, "--stack", STACK, "--json")
+        told = json.loads(out)
+        assert (status, (stack.formation.updates, stack.keys())) == (1, ([], []))
+        return f"{told['code']}: {told['error']}"
 
-def test_an_emptied_folder_publishes_nothing(run: Run, stack: Deployed, tmp_path: Path) -> None:
-    first = run("publish", "docs", "--stack", STACK, "--json")
-    (tmp_path / "docs" / "opening.md").unlink()
-    status, out, _ = run("publish", "docs", "--stack", STACK, "--json")
-    assert status == 1
-    assert json.loads(out)["code"] in {"removals_refused", "source_unreadable"}
-    assert (stack.serves(), len(stack.formation.updates)) == (first["version"], 1)
+    assert refused("--version", "nothing").startswith("no_such_version: There is no index/nothing.zip in the bucket")
+    assert refused("--version", "../x").startswith("no_such_version: '../x' is no version")
+    limit = ("--questions", "q.jsonl", "--fail-under", "right=1")
+    assert refused("docs", *limit).startswith("below_limit: Not published. Not kept:")
 
 
 def test_a_stack_that_is_busy_or_unknown_is_left_alone(run: Run, stack: Deployed) -> None:
@@ -189,8 +179,15 @@ def test_a_version_is_written_beside_and_switched_to_and_the_former_is_a_command
     [update] = stack.formation.updates
     assert {one["ParameterKey"] for one in update["Parameters"] if not one.get("UsePreviousValue")} == {"IndexUri"}
 
-    # The stack's own server is where the next one goes; what did not change is not embedded again.
+    # What fails its golden questions reaches nobody.
     (tmp_path / "docs" / "returns.md").write_text(RETURNS, encoding="utf-8")
+    (tmp_path / "q.jsonl").write_text(WRONG, encoding="utf-8")
+    asked = ("--questions", "q.jsonl", "--fail-under", "right=1")
+    status, out, _ = run("publish", "docs", "--stack", STACK, *asked, "--json")
+    assert (status, json.loads(out)["code"]) == (1, "below_limit")
+    assert stack.serves() == first["version"] == database.current()[0]
+
+    # The stack's own server is where the next one goes; what did not change is not embedded again.
     second = run("publish", "docs", "--stack", STACK, "--json")
     assert (second["documents"], second["ingest"]["added"], second["former"]) == (2, 1, first["version"])
     assert stack.serves() == second["version"]
@@ -199,15 +196,3 @@ def test_a_version_is_written_beside_and_switched_to_and_the_former_is_a_command
     back = run("publish", "--stack", STACK, "--version", first["version"], "--json")
     assert back["published"] is True
     assert stack.serves() == first["version"]
-
-
-def test_what_fails_its_golden_questions_reaches_nobody(
-    run: Run, stack: Deployed, chroma: ChromaServer, database: Database, tmp_path: Path
-) -> None:
-    first = run("publish", "docs", "--stack", STACK, "--index", chroma.uri, "--json")
-    (tmp_path / "docs" / "opening.md").write_text(RETURNS, encoding="utf-8")
-    (tmp_path / "q.jsonl").write_text(WRONG, encoding="utf-8")
-    asked = ("--questions", "q.jsonl", "--fail-under", "right=1")
-    status, out, _ = run("publish", "docs", "--stack", STACK, *asked, "--json")
-    assert (status, json.loads(out)["code"]) == (1, "below_limit")
-    assert stack.serves() == first["version"] == database.current()[0]

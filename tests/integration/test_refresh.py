@@ -13,14 +13,12 @@ from typing import Any
 
 import boto3  # type: ignore[import-untyped, unused-ignore]
 import pytest
-import real_model
 import yaml
 from botocore.client import BaseClient  # type: ignore[import-untyped, unused-ignore]
 from command_line import Run
 from published import STACK, Deployed, deployed
 
 from emulator.template import read_template
-from smoke.stack import Patience
 
 pytestmark = pytest.mark.slow
 
@@ -80,10 +78,7 @@ class Project:
 
 @pytest.fixture
 def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployed]:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("publish.stack.UPDATE_PATIENCE", Patience(seconds=60, pause_s=0))
-    monkeypatch.setattr("publish.stack.HEALTH_PATIENCE", Patience(seconds=0, pause_s=0))
-    with deployed(tmp_path, monkeypatch) as made, real_model.few_background_questions():
+    with deployed(tmp_path, monkeypatch) as made:
         yield made
 
 
