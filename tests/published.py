@@ -215,9 +215,13 @@ def deployed(place: Path, patch: pytest.MonkeyPatch) -> Iterator[Deployed]:
             outputs = {o["OutputKey"]: o["OutputValue"] for o in real.describe_stacks()["Stacks"][0]["Outputs"]}
             formation = Formation(real, s3, outputs["IndexBucket"], place / "opt", real_rehearsal)
             client = boto3.session.Session.client
+            made: dict[str, Any] = {"cloudformation": formation}
 
             def clients(session: Any, service: str, **options: Any) -> Any:
-                return formation if service == "cloudformation" else client(session, service, **options)
+                """One for all commands: making it takes longer than most of what they do with it."""
+                if service not in made:
+                    made[service] = client(session, service, **options)
+                return made[service]
 
             patch.setattr(boto3.session.Session, "client", clients)
             yield Deployed(formation, s3, outputs["IndexBucket"])

@@ -45,13 +45,8 @@ def test_a_conversation_that_the_service_began_is_forgotten(
     monkeypatch.setenv("STORE_PATH", "")
     beside = store.with_name("index")
     forgotten = run("forget", session, "--index", beside, "--json")
-    assert {name: forgotten[name] for name in ("sessionId", "turns", "responses", "votes", "answers")} == {
-        "sessionId": session,
-        "turns": 2,
-        "responses": 2,
-        "votes": 2,
-        "answers": 1,
-    }
+    counts = {"sessionId": session, "turns": 2, "responses": 2, "votes": 2, "answers": 1}
+    assert {name: forgotten[name] for name in counts} == counts
     assert any("without a session" in sentence for sentence in forgotten["notes"])
     after = written(store)
     assert COMMENT.encode() not in after

@@ -8,6 +8,7 @@ import json
 import subprocess
 from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -94,9 +95,8 @@ def upload(stack: Deployed, *names: str, more: str = "") -> None:
 
 
 def report(stack: Deployed) -> dict[str, Any]:
-    told: dict[str, Any] = json.loads(
-        stack.s3.get_object(Bucket=stack.bucket, Key="refresh/report.json")["Body"].read()
-    )
+    body = stack.s3.get_object(Bucket=stack.bucket, Key="refresh/report.json")["Body"].read()
+    told: dict[str, Any] = json.loads(body)
     return told
 
 
@@ -165,10 +165,8 @@ def test_what_changes_while_it_is_published_is_published_next(
 
     monkeypatch.setattr(stack.formation, "update_stack", changing)
     project.event()
-    assert [(one["outcome"], one["documents"]) for one in project.told[0]["rounds"]] == [
-        ("published", 2),
-        ("published", 3),
-    ]
+    rounds = [(one["outcome"], one["documents"]) for one in project.told[0]["rounds"]]
+    assert rounds == [("published", 2), ("published", 3)]
     assert project.told[1]["rounds"] == []
     assert report(stack)["version"] == stack.serves()
 
@@ -191,13 +189,7 @@ def called(stack: Deployed, monkeypatch: pytest.MonkeyPatch) -> set[tuple[str, s
 
 def allowed(service: str, action: str) -> bool:
     """Whether a statement of the build's role names it."""
-    statements = [
-        line
-        for policy in TEMPLATE["BuildRole"]["Properties"]["Policies"]
-        for line in policy["PolicyDocument"]["Statement"]
-        if "Effect" in line
-    ]
-    named = [
-        one for line in statements for one in ([line["Action"]] if isinstance(line["Action"], str) else line["Action"])
-    ]
-    return any(fnmatchcase(f"{service}:{action}", one) for one in named) or action == "ListMetrics"
+    policies = TEMPLATE["BuildRole"]["Properties"]["Policies"]
+    lines = [line for policy in policies for line in policy["PolicyDocument"]["Statement"] if "Effect" in line]
+    named = [[line["Action"]] if isinstance(line["Action"], str) else line["Action"] for line in lines]
+    return any(fnmatchcase(f"{service}:{action}", one) for one in chain(*named)) or action == "ListMetrics"

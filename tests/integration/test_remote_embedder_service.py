@@ -23,18 +23,20 @@ QUESTION = "How much is demurrage for each day?"
 EMBEDDED = QUESTION.rstrip("?")
 
 
+def place_of(server: LlmServer) -> dict[str, str]:
+    return {
+        "EMBED_MODEL": "house-embedding",
+        "EMBED_API_KEY": "sk-test-0123456789",
+        "EMBED_BASE_URL": server.url,
+    }
+
+
 @pytest.fixture
 def embedder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LlmServer]:
     """An embedding server, and an index that was made with it."""
     (tmp_path / "fees.md").write_text("# Fees\n\nDemurrage is 90 dollars for each day.\n", encoding="utf-8")
     with LlmServer(embed=[]) as server:
-        for name, value in {
-            "NO_PROXY": "127.0.0.1",
-            "EMBED_MODEL": "house-embedding",
-            "EMBED_API_KEY": "sk-test-0123456789",
-            "EMBED_BASE_URL": server.url,
-            "MIN_SIMILARITY": "0.1",
-        }.items():
+        for name, value in {**place_of(server), "MIN_SIMILARITY": "0.1"}.items():
             monkeypatch.setenv(name, value)
         assert cli.run(["ingest", str(tmp_path / "fees.md"), "--index", str(tmp_path / "index")]) == 0
         yield server
@@ -48,9 +50,7 @@ def service(embedder: LlmServer, tmp_path: Path) -> Iterator[Callable[[], Applic
         "INDEX_URI": str(tmp_path / "index"),
         "STORE_PATH": str(tmp_path / "store.sqlite"),
         "STORE_WAIT_S": "60",  # a loaded machine is none of what these tests are about
-        "EMBED_MODEL": "house-embedding",
-        "EMBED_API_KEY": "sk-test-0123456789",
-        "EMBED_BASE_URL": embedder.url,
+        **place_of(embedder),
     }
     with ExitStack() as stack:
 
@@ -69,7 +69,7 @@ def ask(service: Application, text: str = QUESTION) -> Answer:
 def test_the_shared_cache_is_asked_while_the_question_travels_to_the_embedder(
     embedder: LlmServer, service: Callable[[], Application], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Given a shared layer that answers only once the embedder has been asked
+    """Here the shared layer answers only once the embedder has been asked, and nobody asks for a vector twice."""
     travels: list[bool] = []
     read = TableAnswerCache.get
 
@@ -81,35 +81,24 @@ def test_the_shared_cache_is_asked_while_the_question_travels_to_the_embedder(
         return read(self, key)
 
     monkeypatch.setattr(TableAnswerCache, "get", read_meanwhile)
-    of = service()
+    answer = ask(service())
 
-    # When a question is asked
-    answer = ask(of)
-
-    # Then the two were under way together, and nobody asked the embedder for the question's vector twice
     assert travels == [True]
     assert not answer.refused
     assert embedder.embedded_texts.count(EMBEDDED) == 1
 
 
-def test_a_cached_answer_needs_no_embedder(embedder: LlmServer, service: Callable[[], Application]) -> None:
+def test_a_cached_answer_needs_no_embedder_and_another_process_finds_it_although_that_is_gone(
+    embedder: LlmServer, service: Callable[[], Application]
+) -> None:
     of = service()
     first = ask(of)
     sent = embedder.embedded_texts
 
-    second = ask(of)
-
-    assert (first.cached, second.cached) == (False, True)
+    assert (first.cached, ask(of).cached) == (False, True)
     assert embedder.embedded_texts == sent
 
-
-def test_another_process_finds_the_answer_although_the_embedder_is_gone(
-    embedder: LlmServer, service: Callable[[], Application]
-) -> None:
-    ask(service())
     embedder.__exit__(None, None, None)
-
-    answer = ask(service())
-
-    assert answer.cached
-    assert answer.text.startswith("Demurrage is 90 dollars")
+    found = ask(service())
+    assert found.cached
+    assert found.text.startswith("Demurrage is 90 dollars")

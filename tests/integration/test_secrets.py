@@ -346,21 +346,6 @@ def test_a_rotated_key_is_in_use_when_the_old_one_has_aged_although_that_is_stil
     assert NEW_KEY not in api.output
 
 
-def test_a_manager_out_of_reach_breaks_no_question(
-    start: Start, stored: boto3.client, reads: Reads, wall: Wall
-) -> None:
-    with LlmServer([only_key(KEY)]) as server:
-        api = with_secret(start, server)
-        assert api.ask(QUESTION).status == 200
-        reads.trouble = out_of_reach
-        wall.ahead = secrets.MAX_AGE_S
-        result = api.ask(QUESTION)
-        assert server.connections == 1
-    assert (result.status, result.json["metadata"]["degraded"]) == (200, False)
-    assert ["the LLM's key of before" in line["message"] for line in result.logs] == [True, False]
-    assert KEY not in api.output
-
-
 def test_the_embedder_s_rotated_key_is_in_use_too(stored: boto3.client, wall: Wall) -> None:
     with LlmServer(embed=[]) as server:
         variables = {"EMBED_MODEL": "house-embedding", "EMBED_BASE_URL": server.url, "EMBED_SECRET_NAME": NAME}
