@@ -4,8 +4,9 @@ import gzip
 import socket
 import traceback
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from command_line import run_fresh
@@ -15,6 +16,7 @@ from fakes_llm import (
     SERVER_ERROR_TEXT,
     Exchange,
     LlmServer,
+    Recorded,
     Step,
     chunk,
     completion,
@@ -34,12 +36,12 @@ from fakes_llm import (
     trickle,
 )
 
+from rag.adapters.llm.openai_chat import OpenAiChat
 from rag.errors import ContextTooLong, LlmFailed, LlmUnavailable, RequestRefused
 from rag.values.chat import Completion, Deadline, Message, Usage
 
 KEY = "sk-test-0123456789"
 MESSAGES = (Message("system", "Answer from this: {context}"), Message("user", "What needs a permit? é漢"))
-NEVER_S = 60.0
 NOON = 1_792_929_600.0  # Sun, 25 Oct 2026 12:00:00 GMT
 
 
@@ -58,19 +60,52 @@ def connect(fake_time: FakeTime) -> Iterator[Connect]:
         yield connect
 
 
+class Chat:
+    """One question to a server that plays ``steps``, on fake time, and what came of it."""
+
+    model: OpenAiChat
+    requests: Sequence[Recorded]
+
+    def __init__(self, connect: Connect, fake_time: FakeTime) -> None:
+        self._connect, self._time = connect, fake_time
+        self.slept = fake_time.slept
+
+    @property
+    def models(self) -> list[str]:
+        """Those that were asked."""
+        return [request.json["model"] for request in self.requests]
+
+    def ask(self, *steps: Step, left_s: float = 27.0, **changes: Any) -> Completion:
+        """The completion that a model of these settings gives."""
+        with LlmServer(steps) as server:
+            self.model, self.requests = self._connect(server, **changes), server.requests
+            return self.model.complete(MESSAGES, deadline=Deadline.after(left_s, self._time))
+
+    def fail[E: Exception](self, *steps: Step, kind: type[E], **changes: Any) -> E:
+        """The error of this kind in its place."""
+        with pytest.raises(kind) as caught:
+            self.ask(*steps, **changes)
+        return caught.value
+
+
+@pytest.fixture
+def chat(connect: Connect, fake_time: FakeTime) -> Chat:
+    return Chat(connect, fake_time)
+
+
+def trace(error: Exception) -> str:
+    """All that a log would have of it."""
+    return "".join(traceback.format_exception(error))
+
+
 # --- what is sent, what is read ---------------------------------------------------------------------------------------
 
 
-def test_the_request_is_exactly_what_was_asked_for_and_the_completion_is_read_whole(
-    connect: Connect, fake_time: FakeTime, deadline: Deadline
-) -> None:
+def test_the_request_is_exactly_what_was_asked_for_and_the_completion_is_read_whole(chat: Chat) -> None:
     usage = {"prompt_tokens": 900, "completion_tokens": 40, "total_tokens": 940}
-    with LlmServer([reply("Yes. [Permits]", model="m-2026", finish_reason="length", usage=usage)]) as server:
-        model = connect(server)
-        completion = model.complete(MESSAGES, deadline=deadline)
-        connect(server, max_tokens=None).complete(MESSAGES, deadline=deadline)
+    made = chat.ask(reply("Yes. [Permits]", model="m-2026", finish_reason="length", usage=usage))
 
-    request, unlimited = server.requests
+    [request] = chat.requests
     assert (request.method, request.path) == ("POST", "/v1/chat/completions")
     assert request.headers["authorization"] == f"Bearer {KEY}"
     assert request.headers["content-type"] == "application/json"
@@ -83,8 +118,7 @@ def test_the_request_is_exactly_what_was_asked_for_and_the_completion_is_read_wh
         "temperature": 0.3,
         "max_tokens": 500,
     }
-    assert set(unlimited.json) == {"model", "messages", "temperature"}, "the server decides"
-    assert completion == Completion(
+    assert made == Completion(
         text="Yes. [Permits]",
         model="m-2026",
         requested_model="llama-3.1-8b-instant",
@@ -94,12 +128,15 @@ def test_the_request_is_exactly_what_was_asked_for_and_the_completion_is_read_wh
         retries=0,
         degraded=False,
     )
-    assert (model.last_error, fake_time.slept) == (None, [])
+    assert (chat.model.last_error, chat.slept) == (None, [])
 
 
-def test_nothing_comes_from_the_client_s_own_variables(
-    connect: Connect, monkeypatch: pytest.MonkeyPatch, deadline: Deadline
-) -> None:
+def test_without_max_tokens_the_server_decides(chat: Chat) -> None:
+    chat.ask(reply("x"), max_tokens=None)
+    assert set(chat.requests[0].json) == {"model", "messages", "temperature"}
+
+
+def test_nothing_comes_from_the_client_s_own_variables(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {
         "OPENAI_API_KEY": "stray-key",
         "OPENAI_ADMIN_KEY": "stray-admin",
@@ -111,43 +148,33 @@ def test_nothing_comes_from_the_client_s_own_variables(
     }.items():
         monkeypatch.setenv(name, value)
 
-    with LlmServer([reply("x")]) as server:
-        connect(server, api_key=lambda: "").complete(MESSAGES, deadline=deadline)
+    chat.ask(reply("x"), api_key=lambda: "")
 
-    headers = server.requests[0].headers
+    headers = chat.requests[0].headers
     assert not [name for name, value in headers.items() if "stray" in f"{name}: {value}"]
     assert headers["authorization"] == "Bearer none"
-    assert "openai-organization" not in headers
-    assert "openai-project" not in headers
+    assert headers.keys() & {"openai-organization", "openai-project"} == set()
 
 
 # --- what may pass is tried again -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("failure", [error(503), cut(), reset()], ids=["503", "cut", "reset"])
-def test_a_failure_that_may_pass_is_retried(
-    connect: Connect, failure: Step, fake_time: FakeTime, deadline: Deadline
-) -> None:
-    with LlmServer([failure, failure, reply("At last.")]) as server:
-        model = connect(server)
-        completion = model.complete(MESSAGES, deadline=deadline)
+def test_a_failure_that_may_pass_is_retried(chat: Chat, failure: Step) -> None:
+    made = chat.ask(failure, failure, reply("At last."))
 
-    assert (completion.text, completion.calls, completion.retries) == ("At last.", 3, 2)
-    assert (fake_time.slept, model.last_error) == ([1.125, 2.25], None)
-    assert [request.json for request in server.requests] == [server.requests[0].json] * 3
+    assert (made.text, made.calls, made.retries) == ("At last.", 3, 2)
+    assert (chat.slept, chat.model.last_error) == ([1.125, 2.25], None)
+    assert [request.json for request in chat.requests] == [chat.requests[0].json] * 3
 
 
-def test_after_three_retries_it_is_unavailable(connect: Connect, fake_time: FakeTime, deadline: Deadline) -> None:
-    with LlmServer([error(500)]) as server:
-        model = connect(server)
-        with pytest.raises(LlmUnavailable) as caught:
-            model.complete(MESSAGES, deadline=deadline)
+def test_after_three_retries_it_is_unavailable(chat: Chat) -> None:
+    failed = chat.fail(error(500), kind=LlmUnavailable)
 
-    assert len(server.requests) == 4
-    assert fake_time.slept == [1.125, 2.25, 4.5]
-    assert str(caught.value) == model.last_error == "LLM answered 500 (InternalServerError)"
-    assert caught.value.retry_after is None
-    assert str(caught.value.__cause__) == "status 500, type some_error"
+    assert (len(chat.requests), chat.slept) == (4, [1.125, 2.25, 4.5])
+    assert str(failed) == chat.model.last_error == "LLM answered 500 (InternalServerError)"
+    assert failed.retry_after is None
+    assert str(failed.__cause__) == "status 500, type some_error"
 
 
 @pytest.mark.parametrize(
@@ -155,26 +182,21 @@ def test_after_three_retries_it_is_unavailable(connect: Connect, fake_time: Fake
     [
         (error(429, retry_after=20), 20.0),
         (error(503, retry_after="Sun, 25 Oct 2026 12:00:09 GMT"), 9.0),
+        (error(429, headers={"Retry-After-Ms": "700"}), 0.7),
         (error(413, retry_after=3, message="tokens per minute"), 3.0),
         (error(429, retry_after="rubbish"), 1.125),
     ],
-    ids=["beyond the cap", "date", "413", "unreadable"],
+    ids=["beyond the cap", "date", "milliseconds", "413", "unreadable"],
 )
-def test_the_server_s_retry_after_is_honoured(
-    connect: Connect, failure: Step, wait_s: float, fake_time: FakeTime, deadline: Deadline
-) -> None:
-    with LlmServer([failure, reply("x")]) as server:
-        completion = connect(server).complete(MESSAGES, deadline=deadline)
-
-    assert fake_time.slept == [wait_s]
-    assert completion.retries == 1
+def test_the_server_s_retry_after_is_honoured(chat: Chat, failure: Step, wait_s: float) -> None:
+    made = chat.ask(failure, reply("x"))
+    assert (chat.slept, made.retries) == ([wait_s], 1)
 
 
 def test_nobody_listens(connect: Connect, fake_time: FakeTime, deadline: Deadline) -> None:
     with socket.socket() as bound_but_not_listening:
         bound_but_not_listening.bind(("127.0.0.1", 0))
-        port = bound_but_not_listening.getsockname()[1]
-        model = connect(f"http://127.0.0.1:{port}/v1")
+        model = connect(f"http://127.0.0.1:{bound_but_not_listening.getsockname()[1]}/v1")
         with pytest.raises(LlmUnavailable):
             model.complete(MESSAGES, deadline=deadline)
 
@@ -185,58 +207,37 @@ def test_nobody_listens(connect: Connect, fake_time: FakeTime, deadline: Deadlin
 # --- the deadline -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("left_s", "failure", "slept", "calls", "retry_after", "last_error"),
-    [
-        (27.0, error(429, retry_after=28), [], 1, 28.0, "LLM answered 429 (RateLimitError)"),
-        (3.0, error(500), [1.125], 2, None, "LLM answered 500 (InternalServerError)"),  # 1.875 s are left, 2.25 are due
-        (0.0, reply("x"), [], 0, None, "No time left for an LLM call"),
-    ],
-    ids=["the server's wait", "backoff", "nothing left"],
-)
-def test_no_call_and_no_wait_that_does_not_fit_is_begun(
-    connect: Connect,
-    fake_time: FakeTime,
-    left_s: float,
-    failure: Step,
-    slept: list[float],
-    calls: int,
-    retry_after: float | None,
-    last_error: str,
-) -> None:
-    with LlmServer([failure]) as server:
-        model = connect(server)
-        with pytest.raises(LlmUnavailable) as caught:
-            model.complete(MESSAGES, deadline=Deadline.after(left_s, fake_time))
+def test_a_wait_that_does_not_fit_ends_it_at_once(chat: Chat) -> None:
+    failed = chat.fail(error(429, retry_after=28), kind=LlmUnavailable)
+    assert (len(chat.requests), chat.slept, failed.retry_after) == (1, [], 28.0)
 
-    assert (fake_time.slept, len(server.requests)) == (slept, calls)
-    assert (caught.value.retry_after, model.last_error) == (retry_after, last_error)
+
+def test_backoff_stops_where_the_deadline_comes_first(chat: Chat) -> None:
+    chat.fail(error(500), kind=LlmUnavailable, left_s=3.0)
+    assert (len(chat.requests), chat.slept) == (2, [1.125])  # 1.875 s are left, 2.25 are due
+
+
+def test_no_call_is_made_when_no_time_is_left(chat: Chat) -> None:
+    failed = chat.fail(reply("x"), kind=LlmUnavailable, left_s=0.0)
+    assert (chat.requests, str(failed)) == ([], "No time left for an LLM call")
+    assert chat.model.last_error == str(failed)
 
 
 @pytest.mark.parametrize(
     "slow", [hang(), trickle(in_headers=True), trickle()], ids=["silence", "headers now and then", "body now and then"]
 )
-def test_no_call_outlives_the_deadline(connect: Connect, slow: Step, fake_time: FakeTime) -> None:
+def test_no_call_outlives_the_deadline(chat: Chat, slow: Step) -> None:
     """Each would end in a valid completion after ten minutes, so that only giving up in time makes it fail.
 
     On fake time the deadline comes no nearer before the call begins, however slow the machine is.
     """
-    with LlmServer([slow]) as server:
-        model = connect(server)
-        with pytest.raises(LlmUnavailable):
-            model.complete(MESSAGES, deadline=Deadline.after(0.1, fake_time))
-
-    assert model.last_error == "LLM call timed out"
-    assert fake_time.slept == []
+    chat.fail(slow, kind=LlmUnavailable, left_s=0.1)
+    assert (chat.model.last_error, chat.slept) == ("LLM call timed out", [])
 
 
-def test_a_slow_call_is_retried_while_there_is_time(connect: Connect, fake_time: FakeTime, deadline: Deadline) -> None:
-    with LlmServer([hang(), reply("x")]) as server:
-        completion = connect(server, read_timeout_s=0.5).complete(MESSAGES, deadline=deadline)
-
-    assert completion.text == "x"
-    assert completion.retries >= 1
-    assert fake_time.slept[0] == 1.125
+def test_a_slow_call_is_retried_while_there_is_time(chat: Chat) -> None:
+    made = chat.ask(hang(), reply("x"), read_timeout_s=0.5)
+    assert (made.text, made.retries >= 1, chat.slept[0]) == ("x", True, 1.125)
 
 
 # --- models that are gone ---------------------------------------------------------------------------------------------
@@ -251,17 +252,15 @@ def test_a_withdrawn_model_gives_way_to_the_next_one_for_good(
         first = model.complete(MESSAGES, deadline=deadline)
         second = model.complete(MESSAGES, deadline=deadline)
 
-    assert [request.json["model"] for request in server.requests] == [
-        "llama-3.1-8b-instant",
-        "also-gone",
-        "openai/gpt-oss-20b",
-        "openai/gpt-oss-20b",
+    assert [(request.json["model"], request.json.get("reasoning_effort")) for request in server.requests] == [
+        ("llama-3.1-8b-instant", None),
+        ("also-gone", None),
+        ("openai/gpt-oss-20b", "low"),
+        ("openai/gpt-oss-20b", "low"),
     ]
-    assert [request.json.get("reasoning_effort") for request in server.requests] == [None, None, "low", "low"]
     assert (first.calls, first.retries, first.model) == (3, 0, "openai/gpt-oss-20b")
     assert (second.calls, second.retries) == (1, 0)
-    assert model.model == "openai/gpt-oss-20b"
-    assert fake_time.slept == []
+    assert (model.model, fake_time.slept) == ("openai/gpt-oss-20b", [])
 
 
 def test_when_every_model_is_gone_it_is_unavailable_and_looks_again_next_time(
@@ -272,9 +271,8 @@ def test_when_every_model_is_gone_it_is_unavailable_and_looks_again_next_time(
         with pytest.raises(LlmUnavailable, match="every configured model"):
             model.complete(MESSAGES, deadline=deadline)
         assert model.last_error == "LLM answered 404 (NotFoundError) for every configured model"
-        completion = model.complete(MESSAGES, deadline=deadline)
+        assert model.complete(MESSAGES, deadline=deadline).text == "back again"
 
-    assert completion.text == "back again"
     assert [request.json["model"] for request in server.requests] == ["a", "b", "a"]
     assert fake_time.slept == []
 
@@ -291,15 +289,9 @@ def test_when_every_model_is_gone_it_is_unavailable_and_looks_again_next_time(
     ],
     ids=["401", "wrong address", "no money left"],
 )
-def test_what_only_the_operator_can_mend_is_unavailable_at_once(
-    connect: Connect, failure: Step, last_error: str, fake_time: FakeTime, deadline: Deadline
-) -> None:
-    with LlmServer([failure]) as server:
-        model = connect(server, fallback_models=("next",))
-        with pytest.raises(LlmUnavailable):
-            model.complete(MESSAGES, deadline=deadline)
-
-    assert (len(server.requests), fake_time.slept, model.last_error) == (1, [], last_error)
+def test_what_only_the_operator_can_mend_is_unavailable_at_once(chat: Chat, failure: Step, last_error: str) -> None:
+    chat.fail(failure, kind=LlmUnavailable, fallback_models=("next",))
+    assert (len(chat.requests), chat.slept, chat.model.last_error) == (1, [], last_error)
 
 
 @pytest.mark.parametrize("status", [304, 307])
@@ -315,18 +307,16 @@ def test_nothing_is_sent_where_a_server_points_to(
             model.complete(MESSAGES, deadline=deadline, on_text=lambda text: None)
         assert elsewhere.connections == 0
     assert (len(server.requests), fake_time.slept) == (2, [])
-    assert "secret" not in "".join(traceback.format_exception(caught.value))
+    assert "secret" not in trace(caught.value)
 
 
-def test_a_refused_request_fails_at_once(connect: Connect, fake_time: FakeTime, deadline: Deadline) -> None:
-    with LlmServer([error(413)]) as server, pytest.raises(LlmUnavailable) as caught:
-        connect(server).complete(MESSAGES, deadline=deadline)
+def test_a_refused_request_fails_at_once(chat: Chat) -> None:
+    failed = chat.fail(error(413), kind=LlmUnavailable)
 
-    assert (len(server.requests), fake_time.slept) == (1, [])
-    assert SERVER_ERROR_TEXT not in "".join(traceback.format_exception(caught.value))
-    refused = caught.value.__cause__
-    assert isinstance(refused, LlmFailed)
-    assert str(refused.__cause__) == "status 413, type some_error"
+    assert (len(chat.requests), chat.slept) == (1, [])
+    assert SERVER_ERROR_TEXT not in trace(failed)
+    assert isinstance(failed.__cause__, LlmFailed)
+    assert str(failed.__cause__.__cause__) == "status 413, type some_error"
 
 
 def test_a_parameter_that_a_model_refuses_is_renamed_or_left_out_from_then_on(
@@ -352,11 +342,10 @@ def test_a_parameter_that_a_model_refuses_is_renamed_or_left_out_from_then_on(
         assert request.json.keys() & {"max_tokens", "temperature"} == set()
 
 
-def test_a_refusal_that_leaving_out_does_not_mend_ends_it(connect: Connect, deadline: Deadline) -> None:
+def test_a_refusal_that_leaving_out_does_not_mend_ends_it(chat: Chat) -> None:
     refusal = json_body({"error": {"message": "max_completion_tokens and max_tokens are wrong"}}, 400)
-    with LlmServer([refusal]) as server, pytest.raises(LlmUnavailable):
-        connect(server).complete(MESSAGES, deadline=deadline)
-    assert len(server.requests) == 2
+    chat.fail(refusal, kind=LlmUnavailable)
+    assert len(chat.requests) == 2
 
 
 @pytest.mark.parametrize(
@@ -368,18 +357,14 @@ def test_a_refusal_that_leaving_out_does_not_mend_ends_it(connect: Connect, dead
     ],
     ids=["OpenAI", "llama.cpp", "vLLM"],
 )
-def test_a_prompt_that_exceeds_the_context_window_is_said_to_do_so(
-    connect: Connect, refusal: dict[str, str], deadline: Deadline
-) -> None:
-    with LlmServer([json_body({"error": refusal}, 400)]) as server, pytest.raises(ContextTooLong):
-        connect(server, fallback_models=("another",)).complete(MESSAGES, deadline=deadline)
-    assert len(server.requests) == 1
+def test_a_prompt_that_exceeds_the_context_window_is_said_to_do_so(chat: Chat, refusal: dict[str, str]) -> None:
+    chat.fail(json_body({"error": refusal}, 400), kind=ContextTooLong, fallback_models=("another",))
+    assert len(chat.requests) == 1
 
 
-def test_a_strict_model_s_refusal_asks_no_other(connect: Connect, deadline: Deadline) -> None:
-    with LlmServer([error(400)]) as server, pytest.raises(RequestRefused):
-        connect(server, fallback_models=("another",), is_strict=True).complete(MESSAGES, deadline=deadline)
-    assert len(server.requests) == 1
+def test_a_strict_model_s_refusal_asks_no_other(chat: Chat) -> None:
+    chat.fail(error(400), kind=RequestRefused, fallback_models=("another",), is_strict=True)
+    assert len(chat.requests) == 1
 
 
 @pytest.mark.parametrize(
@@ -391,28 +376,20 @@ def test_a_strict_model_s_refusal_asks_no_other(connect: Connect, deadline: Dead
     ],
     ids=["garbage", "bad gzip", "gzip bomb"],
 )
-def test_an_unreadable_completion_fails_at_once(
-    connect: Connect, unreadable: Step, fake_time: FakeTime, deadline: Deadline
-) -> None:
-    with LlmServer([unreadable]) as server:
-        model = connect(server)
-        with pytest.raises(LlmUnavailable, match=r"^Unreadable completion: ") as caught:
-            model.complete(MESSAGES, deadline=deadline)
-
-    assert (len(server.requests), fake_time.slept) == (1, [])
-    assert model.last_error == str(caught.value)
+def test_an_unreadable_completion_fails_at_once(chat: Chat, unreadable: Step) -> None:
+    failed = chat.fail(unreadable, kind=LlmUnavailable)
+    assert (len(chat.requests), chat.slept) == (1, [])
+    assert str(failed).startswith("Unreadable completion: ")
+    assert chat.model.last_error == str(failed)
 
 
 @pytest.mark.parametrize(("chars", "finish"), [(8000, "stop"), (8001, "length")])
-def test_a_completion_ends_where_max_tokens_ends(connect: Connect, deadline: Deadline, chars: int, finish: str) -> None:
+def test_a_completion_ends_where_max_tokens_ends(chat: Chat, chars: int, finish: str) -> None:
     """500 tokens are 8,000 characters at most; a server that writes on anyway is taken as one that stopped there."""
     text = " ".join(map(str, range(chars // 2)))[:chars]
-    with LlmServer([reply(text)]) as server:
-        made = connect(server).complete(MESSAGES, deadline=deadline)
+    made = chat.ask(reply(text))
     assert (made.text, made.finish_reason) == (text[:8000], finish)
-    thinks = reply(f"<think>{'x' * chars}</think>Yes.")
-    with LlmServer([thinks]) as server, pytest.raises(LlmUnavailable, match="no text"):
-        connect(server).complete(MESSAGES, deadline=deadline)
+    assert "no text" in str(chat.fail(reply(f"<think>{'x' * chars}</think>Yes."), kind=LlmUnavailable))
 
 
 def test_a_body_grows_with_what_was_asked_for(connect: Connect, deadline: Deadline) -> None:
@@ -424,36 +401,29 @@ def test_a_body_grows_with_what_was_asked_for(connect: Connect, deadline: Deadli
         assert model.complete(MESSAGES, deadline=deadline, on_text=lambda text: None).text == "".join(words)
 
 
-def test_json_is_read_whatever_the_server_calls_it(connect: Connect, deadline: Deadline) -> None:
+def test_json_is_read_whatever_the_server_calls_it(chat: Chat) -> None:
     body = b'{"choices": [{"message": {"content": "x"}}]}'
-    with LlmServer([raw(200, body, kind="text/plain")]) as server:
-        assert connect(server).complete(MESSAGES, deadline=deadline).text == "x"
+    assert chat.ask(raw(200, body, kind="text/plain")).text == "x"
 
 
 # --- secrets, threads, imports ----------------------------------------------------------------------------------------
 
 
-def test_the_key_is_in_no_message_and_no_repr(
-    connect: Connect, deadline: Deadline, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_key_is_in_no_message_and_no_repr(chat: Chat, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("DEBUG", logger="rag")
-    with LlmServer([error(401, message=f"Incorrect key: Bearer {KEY}")]) as server:
-        model = connect(server)
-        with pytest.raises(LlmUnavailable) as caught:
-            model.complete(MESSAGES, deadline=deadline)
+    failed = chat.fail(error(401, message=f"Incorrect key: Bearer {KEY}"), kind=LlmUnavailable)
 
-    assert KEY not in "".join(traceback.format_exception(caught.value))
+    assert KEY not in trace(failed)
     assert KEY not in caplog.text
-    assert KEY not in f"{config(server.url)!r} {model!r} {model.last_error!r}"
+    assert KEY not in f"{config('http://a/v1')!r} {chat.model!r} {chat.model.last_error!r}"
 
 
 @pytest.mark.parametrize("key", ["sk-two\nlines", "sk-schlüssel"])
-def test_a_key_that_no_header_can_carry_is_named_not_shown(connect: Connect, key: str, deadline: Deadline) -> None:
-    with LlmServer([reply("x")]) as server, pytest.raises(LlmUnavailable, match="API key") as caught:
-        connect(server, api_key=lambda: key).complete(MESSAGES, deadline=deadline)
-
-    assert "sk-" not in "".join(traceback.format_exception(caught.value, limit=0))
-    assert server.requests == []
+def test_a_key_that_no_header_can_carry_is_named_not_shown(chat: Chat, key: str) -> None:
+    failed = chat.fail(reply("x"), kind=LlmUnavailable, api_key=lambda: key)
+    assert "API key" in str(failed)
+    assert "sk-" not in "".join(traceback.format_exception(failed, limit=0))
+    assert chat.requests == []
 
 
 @pytest.mark.parametrize("url", ["localhost:11434/v1", "http://127.0.0.1:port/v1"])
@@ -462,7 +432,6 @@ def test_an_address_that_is_none_is_unavailable_without_a_retry(
 ) -> None:
     with pytest.raises(LlmUnavailable):
         connect(url).complete(MESSAGES, deadline=deadline)
-
     assert fake_time.slept == []
 
 
@@ -477,38 +446,27 @@ def test_a_key_that_has_changed_goes_out_with_the_next_call(connect: Connect, de
         model = connect(server, api_key=lambda: keys[0])
         for _ in range(3):
             model.complete(MESSAGES, deadline=deadline)
-        assert [request.headers["authorization"] for request in server.requests] == [
-            "Bearer sk-old",
-            "Bearer sk-old",
-            "Bearer sk-new",  # a retry already
-            "Bearer sk-new",
-        ]
+        sent = [request.headers["authorization"].removeprefix("Bearer ") for request in server.requests]
+        assert sent == ["sk-old", "sk-old", "sk-new", "sk-new"]  # the third is a retry already
         assert server.connections == 1, "a new key needs no new client"
 
 
-def test_the_key_that_was_refused_is_kept_from_the_log_even_if_another_one_is_in_use_by_then(
-    connect: Connect, deadline: Deadline
-) -> None:
+def test_the_key_that_was_refused_is_kept_from_the_log_even_if_another_one_is_in_use_by_then(chat: Chat) -> None:
     keys = [KEY]
 
     def refuse(exchange: Exchange) -> None:
         keys[0] = "sk-new"
-        model.server.client()
+        chat.model.server.client()
         error(401, message=f"Incorrect key: Bearer {KEY}")(exchange)
 
-    with LlmServer([refuse]) as server:
-        model = connect(server, api_key=lambda: keys[0])
-        with pytest.raises(LlmUnavailable) as caught:
-            model.complete(MESSAGES, deadline=deadline)
-
-    assert KEY not in "".join(traceback.format_exception(caught.value))
+    assert KEY not in trace(chat.fail(refuse, kind=LlmUnavailable, api_key=lambda: keys[0]))
 
 
 def test_eight_threads_share_one_adapter(connect: Connect, deadline: Deadline) -> None:
     def shout(exchange: Exchange) -> None:
         request = exchange.request.json
         if request["model"] == "next":
-            reply(request["messages"][1]["content"].upper())(exchange)
+            reply(request["messages"][0]["content"].upper())(exchange)
         else:
             model_not_found(request["model"])(exchange)
 
@@ -516,15 +474,13 @@ def test_eight_threads_share_one_adapter(connect: Connect, deadline: Deadline) -
         model = connect(server, fallback_models=("next",))
 
         def ask(number: int) -> str:
-            messages = (MESSAGES[0], Message("user", f"question {number}"))
-            return model.complete(messages, deadline=deadline).text
+            return model.complete([Message("user", f"question {number}")], deadline=deadline).text
 
         answers = list(pool.map(ask, range(40)))
         assert server.connections <= 8
 
     assert answers == [f"QUESTION {number}" for number in range(40)]
-    assert model.model == "next"
-    assert model.last_error is None
+    assert (model.model, model.last_error) == ("next", None)
 
 
 def test_an_error_s_body_is_read_in_moderation_and_never_unpacked(connect: Connect, deadline: Deadline) -> None:
