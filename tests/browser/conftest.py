@@ -2,13 +2,12 @@
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import permits
 import pytest
 from browser.stand_in import StandIn
-from fakes_llm import LlmServer, drip
 from local_server import Server, serving
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
@@ -22,14 +21,18 @@ PLACES = ("chromium", "chromium-browser", "google-chrome")
 type Violations = list[str]
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Chromium, which $CHROMIUM names or the machine has; ends with the module, for its event loop bars others."""
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """The program, which $CHROMIUM names or the machine has."""
     path = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, PLACES)), None)
-    if path is None:
-        pytest.skip("There is no Chromium: install it (Debian: apt-get install chromium), or name it in CHROMIUM")
+    return path or pytest.skip("There is no Chromium: install it (Debian: apt-get install chromium), or set CHROMIUM")
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: str) -> Iterator[Browser]:
+    """A running one; ends with the module, for its event loop bars others."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        browser = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
         yield browser
         browser.close()
 
@@ -61,39 +64,21 @@ def page(context: BrowserContext) -> Page:
     return context.new_page()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An index of one document."""
     return permits.indexed(tmp_path_factory)
 
 
-@pytest.fixture(scope="module")
-def server(browser: Browser, index: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+@pytest.fixture(scope="session")
+def server(chromium: str, index: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """``ragctl serve`` without a model, with a store."""
     with serving(index, STORE_PATH=str(tmp_path_factory.mktemp("store") / "store.sqlite")) as server:
         yield server
 
 
 @pytest.fixture
-def dripping(browser: Browser, index: Path) -> Iterator[Callable[..., tuple[Server, LlmServer]]]:
-    """Starts ``ragctl serve`` with a model that drips the given pieces."""
-    open_ones = []
-
-    def start(*pieces: object) -> tuple[Server, LlmServer]:
-        llm = LlmServer([drip(*pieces)])  # type: ignore[arg-type]
-        llm.__enter__()
-        serves = serving(index, LLM_BASE_URL=llm.url, LLM_MAX_RETRIES="0")
-        open_ones.append((serves, llm))
-        return serves.__enter__(), llm
-
-    yield start
-    for serves, llm in open_ones:
-        llm.__exit__(None, None, None)
-        serves.__exit__(None, None, None)
-
-
-@pytest.fixture
-def stand_in(browser: Browser) -> Iterator[StandIn]:
+def stand_in() -> Iterator[StandIn]:
     """The page's real files with scripted replies."""
     with StandIn() as server:
         yield server

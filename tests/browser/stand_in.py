@@ -9,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from playwright.sync_api import Locator, Page
 from routes import page
 
 from serve.web_pages import bundle
@@ -93,6 +94,15 @@ type Piece = str | threading.Event
 def event(name: str, data: Any) -> str:
     """A server-sent event."""
     return f"event: {name}\ndata: {json.dumps(data)}\n\n"
+
+
+def ask(page: Page, question: str = "What does a change cost?", *, at: str = "") -> Locator:
+    """The card of a question, on the page as it is or, with an address ``at``, on that page."""
+    if at:
+        page.goto(at)
+    page.get_by_label("Your question").fill(question)
+    page.keyboard.press("Enter")
+    return page.locator(".turn").last.locator(".card")
 
 
 class StandIn:

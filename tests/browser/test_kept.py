@@ -4,7 +4,7 @@ import threading
 from typing import Any
 
 import pytest
-from browser.stand_in import ANSWER, WELCOME, StandIn, event
+from browser.stand_in import ANSWER, WELCOME, StandIn, ask, event
 from browser.streams import REFERENCES, WHOLE, patches
 from playwright.sync_api import Browser, Page, expect
 
@@ -16,11 +16,6 @@ QUESTION = "What does gum cost?"
 MOST_BYTES = 72_500
 """Of the page as it is sent, uncompressed."""
 DARK = "rgb(17, 22, 28)"
-
-
-def ask(page: Page, text: str = QUESTION) -> None:
-    page.get_by_label("Your question").fill(text)
-    page.keyboard.press("Enter")
 
 
 def test_an_address_asks_and_names_the_answer_that_this_browser_keeps(page: Page, stand_in: StandIn) -> None:
@@ -94,8 +89,7 @@ def test_failures_are_told_to_people_with_what_they_can_do(page: Page, stand_in:
     page.clock.install()
     stand_in.replies["/api/query"] = (429, {"message": "Too Many Requests"})
     stand_in.retry_after = "30"
-    page.goto(stand_in.address)
-    ask(page)
+    ask(page, at=stand_in.address)
     expect(card).to_contain_text("Many people ask just now. Trying again in 30 s.")
     stand_in.replies["/api/query"] = (200, ANSWER)
     page.clock.run_for(29_000)
@@ -126,8 +120,7 @@ def test_failures_are_told_to_people_with_what_they_can_do(page: Page, stand_in:
 def test_a_doubtful_answer_sends_to_its_source_before_its_text(page: Page, stand_in: StandIn) -> None:
     low = {"level": "Low", "score": 21, "reason": "best match 25 %, 1 source cited"}
     stand_in.replies["/api/query"] = (200, {**WHOLE, "confidence": low})
-    page.goto(stand_in.address)
-    ask(page)
+    ask(page, at=stand_in.address)
     card = page.locator(".turn .card.doubted")
     expect(card.locator(".pill")).to_have_text("Low confidence")
     expect(card.locator(".trust")).to_have_text("Read the source first. Not everything here is in the sources.")

@@ -3,7 +3,7 @@
 from urllib.parse import unquote
 
 import pytest
-from browser.stand_in import ANSWER, CHUNK, StandIn
+from browser.stand_in import ANSWER, CHUNK, StandIn, ask
 from browser.streams import QUOTES, WHOLE, tag
 from playwright.sync_api import Page, expect
 
@@ -29,9 +29,7 @@ def asked(page: Page, stand_in: StandIn) -> Page:
         "before": [tag("h2", "Before"), tag("p", "What stands before.")],
         "after": [tag("p", "What stands after.")],
     }
-    page.goto(stand_in.address)
-    page.get_by_label("Your question").fill("What does a change cost?")
-    page.keyboard.press("Enter")
+    ask(page, at=stand_in.address)
     expect(page.locator(".actions")).to_be_visible()
     return page
 
@@ -94,10 +92,7 @@ def test_only_what_is_not_cited_is_related_and_leads_to_its_best_passage(page: P
     ]
     related = [*ANSWER["relatedDocs"], other]
     stand_in.replies["/api/query"] = (200, {**ANSWER, "relatedDocs": related, "found": found})
-    page.goto(stand_in.address)
-    page.get_by_label("Your question").fill("What does gum cost?")
-    page.keyboard.press("Enter")
-    card = page.locator(".turn .card")
+    card = ask(page, "What does gum cost?", at=stand_in.address)
     expect(card.locator(".related")).to_have_text("money mattersTariff")
     expect(page.locator(".next button")).to_have_text(["How do I pay a fee?", "Who pays?"])
     card.get_by_text("How this came about").click()
@@ -129,8 +124,6 @@ def test_what_answers_is_marked_in_a_quoted_section(
     metadata = {**ANSWER["metadata"], "model": model}
     reply = {**ANSWER, "rendered": nodes, "references": [reference], "metadata": metadata}
     stand_in.replies["/api/query"] = (200, reply)
-    page.goto(stand_in.address)
-    page.get_by_label("Your question").fill("What does a licence cost?")
-    page.keyboard.press("Enter")
+    ask(page, at=stand_in.address)
     expect(page.locator(".actions")).to_be_visible()
     assert page.evaluate(MARKED) == marked

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from browser.stand_in import ANSWER, StandIn, event
+from browser.stand_in import ANSWER, CHUNK, StandIn, ask, event
 from browser.streams import nodes
 from faults.drawing import tenth
 from playwright.sync_api import Dialog, Page, expect
@@ -88,21 +88,10 @@ def in_an_item(text: str) -> str:
     return f"- {text}\n- x"
 
 
-WRAPPERS = (
-    as_it_is,
-    html.escape,
-    as_references,
-    quote,
-    split,
-    in_bold,
-    in_an_item,
-)
+WRAPPERS = (as_it_is, html.escape, as_references, quote, split, in_bold, in_an_item)
 PAYLOADS = [wrap(form.format(run=RUN)) for form in FORMS for wrap in WRAPPERS]
-PLACES = (
-    "completion", "unknown tag", "support", "note", "cite", "finish", "href", "title", "section", "quote",
-    "source url", "category", "related", "related url", "reason", "trail", "model", "error", "suggestion",
-    "passage", "passage title", "passage url", "closest", "question", "reload",
-)  # fmt: skip
+SCENES = ("answer", "reload", "decline", "error", "passage", "suggestion", "question")
+"""What the page shows when it holds the payloads."""
 EACH_PAGE = 120
 LOOK = """() => {
     const all = [...document.querySelectorAll('*')];
@@ -118,41 +107,40 @@ LOOK = """() => {
 """What of a page would show that a text had become more than text."""
 
 
-def answer(place: str, payloads: tuple[str, ...]) -> dict[str, Any]:
-    """An answer that holds all of ``payloads`` in ``place``."""
+def answer(payloads: tuple[str, ...]) -> dict[str, Any]:
+    """An answer that holds all of ``payloads`` in all of its places."""
     cite, related = ANSWER["references"][0], ANSWER["relatedDocs"][0]
-    closest = [{"chunkId": one, "title": one, "section": one, "url": one, "score": 1} for one in payloads]
-    said = {"rendered": [node for one in payloads for node in nodes(one)]}
-    changes: dict[str, dict[str, Any]] = {
-        "completion": said,
-        "reload": said,
-        "unknown tag": {"rendered": [{"tag": one, "children": [one], "onclick": RUN} for one in payloads]},
-        "support": {"rendered": [{"tag": "statement", "support": one, "children": [one]} for one in payloads]},
-        "note": {"rendered": [{"tag": "note", "children": [one]} for one in payloads]},
-        "cite": {"rendered": [{"tag": "cite", "n": one, "chunkId": one} for one in payloads]},
-        "finish": {"partial": True, "metadata": {"finishReason": payloads[0]}},
-        "href": {"rendered": [{"tag": "a", "href": one, "children": ["x"]} for one in payloads]},
-        "title": {"references": [{**cite, "title": one, "docId": one} for one in payloads]},
-        "section": {"references": [{**cite, "section": one} for one in payloads]},
-        "quote": {"references": [{**cite, "quote": one, "support": one} for one in payloads]},
-        "source url": {"references": [{**cite, "url": one, "docId": one} for one in payloads]},
-        "category": {"relatedDocs": [{**related, "category": one} for one in payloads]},
-        "related": {"relatedDocs": [{**related, "title": one} for one in payloads]},
-        "related url": {"relatedDocs": [{**related, "url": one} for one in payloads]},
-        "reason": {"confidence": {"level": payloads[0], "score": 5, "reason": " ".join(payloads)}},
-        "trail": {"metadata": {"trail": list(payloads)}},
-        "model": {"metadata": {"model": " ".join(payloads)}},
-        "closest": {"refused": True, "closest": closest},
+    rendered = [
+        *ANSWER["rendered"],
+        *(node for one in payloads for node in nodes(one)),
+        *({"tag": one, "children": [one], "onclick": RUN} for one in payloads),
+        *({"tag": "statement", "support": one, "children": [one]} for one in payloads),
+        *({"tag": "note", "children": [one]} for one in payloads),
+        *({"tag": "cite", "n": one, "chunkId": one} for one in payloads),
+        *({"tag": "a", "href": one, "children": ["x"]} for one in payloads),
+    ]
+    said = ("title", "section", "quote", "support", "url", "docId")
+    metadata = {"trail": list(payloads), "model": " ".join(payloads), "finishReason": payloads[0]}
+    return {
+        **ANSWER,
+        "rendered": rendered,
+        "references": [cite, *({**cite, **dict.fromkeys(said, one)} for one in payloads)],
+        "relatedDocs": [{**related, **dict.fromkeys(("title", "category", "url"), one)} for one in payloads],
+        "confidence": {"level": "Low", "score": 5, "reason": " ".join(payloads)},
+        "partial": True,
+        "metadata": {**ANSWER["metadata"], **metadata},
     }
-    return {**ANSWER, **changes.get(place, {})}
 
 
-def test_there_are_enough_of_them() -> None:
-    assert len(set(PAYLOADS)) * len(PLACES) >= 6_000
+def decline(payloads: tuple[str, ...]) -> dict[str, Any]:
+    """No answer, but passages that came close, and a level of confidence that there is not."""
+    closest = [{"chunkId": one, "title": one, "section": one, "url": one, "score": 1} for one in payloads]
+    confidence = {"level": payloads[0], "score": 5, "reason": " ".join(payloads)}
+    return {**ANSWER, "refused": True, "closest": closest, "confidence": confidence}
 
 
-@pytest.mark.parametrize("place", PLACES)
-def test_no_script_runs(page: Page, stand_in: StandIn, place: str) -> None:
+@pytest.mark.parametrize("scene", SCENES)
+def test_no_script_runs(page: Page, stand_in: StandIn, scene: str) -> None:
     dialogs: list[str] = []
 
     def dismiss(dialog: Dialog) -> None:
@@ -161,40 +149,38 @@ def test_no_script_runs(page: Page, stand_in: StandIn, place: str) -> None:
 
     page.on("dialog", dismiss)
     for payloads in batched(tenth(PAYLOADS, least=EACH_PAGE), EACH_PAGE):
-        show(page, stand_in, place, payloads)
+        show(page, stand_in, scene, payloads)
         state = page.evaluate(LOOK)
         assert state == {"ran": 0, "foreign": 0, "scripts": 2, "handlers": 0, "links": 0}, payloads
         page.evaluate("sessionStorage.clear(); localStorage.clear()")  # the next page has no conversation to show again
     assert dialogs == []
 
 
-def show(page: Page, stand_in: StandIn, place: str, payloads: tuple[str, ...]) -> None:
-    """The page with ``payloads`` in ``place``."""
+def show(page: Page, stand_in: StandIn, scene: str, payloads: tuple[str, ...]) -> None:
+    """The page with ``payloads`` in all places of ``scene``."""
     text = " ".join(payloads)
-    stand_in.replies["/api/query"] = (200, answer(place, payloads))
-    stand_in.replies["/api/suggestions"] = (
-        200,
-        {"questions": list(payloads) if place == "suggestion" else ["x"], "longest": 10**6},
-    )
-    stand_in.chunk = {"id": "id_1", "title": "t", "section": None, "url": None, "text": "t", "units": [], "matches": []}
-    if place == "error":
+    questions = list(payloads) if scene == "suggestion" else ["x"]
+    stand_in.replies["/api/suggestions"] = (200, {"questions": questions, "longest": 10**6})
+    if scene in {"answer", "reload"}:
+        stand_in.replies["/api/query"] = (200, answer(payloads))
+    elif scene == "decline":
+        stand_in.replies["/api/query"] = (200, decline(payloads))
+    elif scene == "error":
         stand_in.replies["/api/query"] = (500, {"error": text, "code": payloads[0]})
-    if place.startswith("passage"):
-        field = {"passage": "text", "passage title": "title", "passage url": "url"}[place]
-        whole = {"start": 0, "end": len(text), "score": 1, "weight": 1}
-        stand_in.chunk |= {field: payloads[0] if field == "url" else text, "units": [whole], "matches": [whole]}
-        stand_in.chunk["rendered"] = nodes(stand_in.chunk["text"])
+    elif scene == "passage":
+        unit = {"start": 0, "end": len(text), "score": 1, "weight": 1}
+        shown = {"title": text, "section": text, "text": text, "rendered": nodes(text), "url": f"javascript:{RUN}"}
+        stand_in.chunk = {**CHUNK, **shown, "units": [unit], "matches": [unit]}
     page.goto(stand_in.address)
     expect(page.locator("#suggestions button").first).to_be_visible()
-    if place == "suggestion":
+    if scene == "suggestion":
         return
-    page.get_by_label("Your question").fill(text if place == "question" else "x")
-    page.keyboard.press("Enter")
+    ask(page, text if scene == "question" else "x")
     expect(page.locator(".turn .card:not([aria-busy]) p").first).to_be_visible()
-    if place == "reload":
+    if scene == "reload":
         page.reload()
         expect(page.locator(".turn .actions")).to_be_visible()
-    if place.startswith("passage"):
+    if scene == "passage":
         page.locator(".chip").first.click()
         expect(page.locator("#passage-title")).not_to_have_text("Loading …")
 
@@ -217,8 +203,7 @@ def test_what_comes_before_the_answer_is_text(page: Page, stand_in: StandIn) -> 
     page.on("request", lambda request: asked.append(request.url))
     page.goto(stand_in.address)
     page.evaluate(WATCH)
-    page.get_by_label("Your question").fill("x")
-    page.keyboard.press("Enter")
+    ask(page, "x")
     expect(page.get_by_text("The connection was lost here.").first).to_be_visible()
     assert set(page.evaluate("window.added")) <= {"#text", "P"}
     assert page.locator(".turn .answer").text_content() == "".join(pieces)

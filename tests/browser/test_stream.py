@@ -1,17 +1,17 @@
 """An answer while it comes, what is said about its statements, and what is left of one that breaks off."""
 
 import threading
-from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import permits
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from browser.stand_in import ANSWER, CHUNK, StandIn, event
+from browser.accessibility import hold_looks_to_axe, hold_to_axe
+from browser.stand_in import ANSWER, CHUNK, StandIn, ask, event
 from browser.streams import LONG, PATCHES, REFERENCES, WHOLE, begun, cite, patched, patches, shown, stated, tag, text
-from fakes_llm import LlmServer
-from local_server import Server
-from playwright.sync_api import Browser, Locator, Page, expect
+from fakes_llm import LlmServer, drip
+from local_server import serving
+from playwright.sync_api import Browser, Page, expect
 
 pytestmark = pytest.mark.slow
 
@@ -19,7 +19,6 @@ ALL = len(PATCHES)
 BREAKS = [
     ("length", "The answer was cut off here: time or length ran out."),
     ("interrupted", "The answer broke off here: the model stopped answering."),
-    ("stopped", "Stopped here."),
 ]
 GUM, PLANTS, HOURS = (
     f"[Trade permits > {section}]"
@@ -34,15 +33,6 @@ WRITTEN = (
     "which stays closed on public holidays. " + HOURS + "\n",
 )
 """What a model writes, piece by piece."""
-
-
-def ask(page: Page, stand_in: StandIn, *, fresh: bool = True) -> Locator:
-    """The card of a question."""
-    if fresh:
-        page.goto(stand_in.address)
-    page.get_by_label("Your question").fill("What does a change cost?")
-    page.keyboard.press("Enter")
-    return page.locator(".turn").last.locator(".card")
 
 
 def titled(at: int) -> str:
@@ -67,7 +57,7 @@ def test_a_table_a_list_and_citations_come_without_a_jump(page: Page, stand_in: 
         steps += [pause, patched(data)]
     stand_in.stream = [*steps, go_on[-1], event("status", {"stage": "checking"}), event("answer", WHOLE)]
     page.set_viewport_size({"width": width, "height": 800})
-    card = ask(page, stand_in)
+    card = ask(page, at=stand_in.address)
     expect(card.locator(".stage")).to_have_text("Reading 3 passages …")
     before: list[float] = []
     for count, pause in enumerate(go_on[:-1], 1):
@@ -93,7 +83,7 @@ def test_it_says_what_it_does_and_what_it_reads(page: Page, stand_in: StandIn) -
         *(event("sources", {"references": more}), write, event("status", {"stage": "writing"}), patches(3)),
         *(check, event("status", {"stage": "checking"}), end, event("answer", WHOLE)),
     ]
-    card = ask(page, stand_in)
+    card = ask(page, at=stand_in.address)
     stage, body = card.locator(".stage"), card.locator(".answer")
     expect(stage).to_have_text("Searching the documents …")
     found.set()
@@ -117,7 +107,7 @@ def test_it_says_what_it_does_and_what_it_reads(page: Page, stand_in: StandIn) -
 def test_a_chip_works_while_the_answer_comes_and_keeps_its_place(page: Page, stand_in: StandIn) -> None:
     go_on = threading.Event()
     stand_in.stream = [event("sources", {"references": REFERENCES}), patches(4), go_on, event("answer", WHOLE)]
-    card = ask(page, stand_in)
+    card = ask(page, at=stand_in.address)
     chip = card.locator(".answer .chip").first
     expect(chip).to_have_attribute("aria-label", f"Source 1: {titled(0)}")
     chip.click()
@@ -132,7 +122,7 @@ def test_a_chip_works_while_the_answer_comes_and_keeps_its_place(page: Page, sta
 
 def test_statements_look_as_the_sources_bear_them_out(page: Page, stand_in: StandIn) -> None:
     stand_in.replies["/api/query"] = (200, WHOLE)
-    card = ask(page, stand_in)
+    card = ask(page, at=stand_in.address)
     line = "(one) => ['Line', 'Style'].map((name) => getComputedStyle(one)[`textDecoration${name}`]).join(' ')"
     looks = {
         support: card.locator(f".answer .statement.{support}").first.evaluate(line)
@@ -157,7 +147,7 @@ def test_statements_look_as_the_sources_bear_them_out(page: Page, stand_in: Stan
 def test_a_mark_behind_its_statement_looks_as_that(page: Page, stand_in: StandIn) -> None:
     said = tag("p", stated("unsupported", "Elephants travel free."), " ", cite(1), cite(2), " They like it. ", cite(1))
     stand_in.replies["/api/query"] = (200, {**WHOLE, "rendered": [said]})
-    chips = ask(page, stand_in).locator(".answer .chip")
+    chips = ask(page, at=stand_in.address).locator(".answer .chip")
     expect(chips).to_have_class(["chip unsupported", "chip unsupported", "chip supported"])
 
 
@@ -167,7 +157,7 @@ def test_quotes_take_the_place_of_a_text_without_support_and_it_stays_behind_a_f
     metadata = {**WHOLE["metadata"], "model": "extractive", "degraded": True}
     reply = {**ANSWER, "modelText": LONG, "metadata": metadata}
     stand_in.stream = [patches(4), event("answer", reply)]
-    card = ask(page, stand_in)
+    card = ask(page, at=stand_in.address)
     expect(card.locator(".answer")).to_have_text("Twenty-five dollars. 1")
     expect(card.locator(".trust")).to_contain_text("Nothing that the model wrote is in the documents.")
     fold = card.get_by_text("What the language model wrote")
@@ -179,7 +169,7 @@ def test_quotes_take_the_place_of_a_text_without_support_and_it_stays_behind_a_f
 
 def test_sources_are_passages_by_document(page: Page, stand_in: StandIn) -> None:
     stand_in.replies["/api/query"] = (200, WHOLE)
-    entries = ask(page, stand_in).locator(".sources > li")
+    entries = ask(page, at=stand_in.address).locator(".sources > li")
     expect(entries).to_have_count(2)
     expect(entries.first.locator("button.title")).to_have_text("Booking amendments and cancellations")
     expect(entries.first.locator(".chip")).to_have_text(["1", "2"])
@@ -207,7 +197,7 @@ def test_a_passage_is_marked_by_what_its_chip_quotes(page: Page, stand_in: Stand
     ):
         quoting["references"][0]["quote"] = quote
         stand_in.replies["/api/query"] = (200, quoting)
-        ask(page, stand_in).locator(".answer .chip").click()
+        ask(page, at=stand_in.address).locator(".answer .chip").click()
         expect(page.locator("#passage-text mark.unit")).to_have_text(marked)
 
 
@@ -215,7 +205,7 @@ def test_a_passage_is_marked_by_what_its_chip_quotes(page: Page, stand_in: Stand
 def test_part_of_an_answer_says_where_it_broke_off(page: Page, stand_in: StandIn, reason: str, said: str) -> None:
     cut = {**WHOLE, "partial": True, "metadata": {**WHOLE["metadata"], "finishReason": reason}}
     stand_in.stream = [patches(ALL), event("answer", cut)]
-    card = ask(page, stand_in)
+    card = ask(page, at=stand_in.address)
     expect(card.locator(".broke")).to_contain_text(said)
     expect(page.locator("#status")).to_have_text(said)
     expect(card.locator(".actions")).to_be_visible()
@@ -230,7 +220,7 @@ def test_part_of_an_answer_says_where_it_broke_off(page: Page, stand_in: StandIn
 
 def test_stop_keeps_what_was_shown(page: Page, stand_in: StandIn) -> None:
     stand_in.stream = [event("sources", {"references": REFERENCES}), patches(8), threading.Event()]
-    card = ask(page, stand_in)
+    card = ask(page, at=stand_in.address)
     kept = text(shown(8))
     expect(card.locator(".answer")).to_have_text(kept)
     before = card.locator(".answer").evaluate(PLACES)["tops"]
@@ -252,7 +242,7 @@ def test_stop_keeps_what_was_shown(page: Page, stand_in: StandIn) -> None:
 
 def test_stop_before_the_first_words_leaves_nothing_to_keep(page: Page, stand_in: StandIn) -> None:
     stand_in.stream = [begun(), event("sources", {"references": REFERENCES}), threading.Event()]
-    card = ask(page, stand_in)
+    card = ask(page, at=stand_in.address)
     expect(card.locator(".stage")).to_have_text("Reading 3 passages …")
     page.get_by_role("button", name="Stop").click()
     expect(card.locator("h3")).to_have_text("Stopped")
@@ -263,7 +253,7 @@ def test_stop_before_the_first_words_leaves_nothing_to_keep(page: Page, stand_in
 
 def test_a_new_conversation_keeps_nothing_of_what_came(page: Page, stand_in: StandIn) -> None:
     stand_in.stream = [patches(4), threading.Event()]
-    card = ask(page, stand_in)
+    card = ask(page, at=stand_in.address)
     expect(card.locator(".answer")).to_have_text(text(shown(4)))
     page.get_by_role("button", name="New conversation").click()
     expect(page.get_by_role("button", name="Ask", exact=True)).to_be_visible()
@@ -275,7 +265,6 @@ def test_a_new_conversation_keeps_nothing_of_what_came(page: Page, stand_in: Sta
 @pytest.mark.parametrize(
     ("end", "cut", "said"),
     [
-        ("", False, "The connection was lost here."),
         ("", True, "The connection was lost here."),
         ('event: patch\ndata: {"block": 2, "no', False, "The connection was lost here."),
         (event("error", {"error": "x", "code": "index_mismatch"}), False, "The documents cannot be searched just now."),
@@ -286,7 +275,7 @@ def test_a_stream_that_ends_too_early_keeps_its_text(
 ) -> None:
     go_on = threading.Event()
     stand_in.stream, stand_in.cut = [patches(5), go_on, end], cut
-    card = ask(page, stand_in)
+    card = ask(page, at=stand_in.address)
     expect(card.locator(".answer")).to_have_text(text(shown(5)))
     go_on.set()
     expect(card.locator(".broke")).to_contain_text(said)
@@ -300,7 +289,7 @@ def test_text_alone_is_shown_as_it_is_written(page: Page, stand_in: StandIn) -> 
     go_on = threading.Event()
     stand_in.stream = [event("delta", {"text": "## One"}), event("delta", {"text": "\n<b>two</b>"}), go_on]
     stand_in.stream += [event("answer", ANSWER)]
-    card = ask(page, stand_in)
+    card = ask(page, at=stand_in.address)
     expect(card.locator(".answer")).to_have_text("## One <b>two</b>")
     go_on.set()
     expect(card.locator(".answer")).to_have_text("Twenty-five dollars. 1")
@@ -308,7 +297,7 @@ def test_text_alone_is_shown_as_it_is_written(page: Page, stand_in: StandIn) -> 
 
 def test_text_alone_is_kept_too(page: Page, stand_in: StandIn) -> None:
     stand_in.stream = [event("delta", {"text": "Half of"}), event("delta", {"text": " it"})]
-    card = ask(page, stand_in)
+    card = ask(page, at=stand_in.address)
     expect(card.locator(".broke")).to_contain_text("The connection was lost here.")
     expect(card.locator(".answer")).to_have_text("Half of it")
     page.reload()
@@ -329,12 +318,9 @@ def test_an_address_opens_a_passage(page: Page, stand_in: StandIn) -> None:
     assert [path for path in stand_in.asked if "chunks" in path][1:] == ["/api/chunks/id_7?rendered=true"]
     page.go_back()
     expect(dialog).to_be_hidden()
-
-
-def test_an_address_that_names_no_passage_opens_none(page: Page, stand_in: StandIn) -> None:
-    page.goto(f"{stand_in.address}#id_1/../../x")
+    page.goto(f"{stand_in.address}?#id_1/../../x")  # which names none
     expect(page.locator("#suggestions")).to_be_visible()
-    expect(page.get_by_role("dialog")).to_be_hidden()
+    expect(dialog).to_be_hidden()
 
 
 KEEP = """(turns) => {
@@ -369,49 +355,42 @@ def test_axe_finds_nothing_while_it_comes_and_when_it_is_there(
         color_scheme=scheme, bypass_csp=True, reduced_motion="reduce", viewport={"width": width, "height": 800}
     )
     page = context.new_page()
-    card = ask(page, stand_in)
-
-    def check(state: str, *profiles: str) -> None:
-        for profile in profiles:
-            page.evaluate(f"document.documentElement.dataset.profile = '{profile}'")
-            found = Axe().run(page)
-            assert found.violations_count == 0, f"{state}, {profile}: {found.generate_report()}"
+    card = ask(page, at=stand_in.address)
 
     expect(card.locator(".answer")).to_have_text("Booking amendments and cancellations, Customs tariff 2026")
-    check("reading", "waypoint")
+    hold_to_axe(page, "reading")
     read.set()
     expect(card.locator(".answer")).to_have_text(text(shown(7)))
-    check("writing", "waypoint")
+    hold_to_axe(page, "writing")
     write.set()
     expect(card.locator("td")).to_have_count(3)
-    check("table", "waypoint")
+    hold_to_axe(page, "table")
     end.set()
     expect(card.locator(".broke")).to_be_visible()
-    check("there", "gacounts", "clockify", "waypoint")
+    hold_looks_to_axe(page, "there")
     context.close()
 
 
-@pytest.mark.parametrize("width", [1100, 380])
-def test_what_the_service_streams_stays_where_it_is(
-    page: Page, dripping: Callable[..., tuple[Server, LlmServer]], width: int
-) -> None:
+def test_what_the_service_streams_stays_where_it_is(page: Page, index: Path) -> None:
     pauses = [threading.Event() for _ in WRITTEN]
-    server, _ = dripping(*(part for pair in zip(WRITTEN, pauses, strict=True) for part in pair))
-    page.set_viewport_size({"width": width, "height": 800})
-    page.goto(f"http://{server.address}/")
-    page.get_by_label("Your question").fill(permits.QUESTION)
-    page.keyboard.press("Enter")
-    card = page.locator(".turn .card")
+    page.set_viewport_size({"width": 380, "height": 800})
     before: list[float] = []
-    expect(page.get_by_role("button", name="Stop")).to_be_visible()
-    for told, pause in zip(("dollars", "may", "certificate", "nine in", "--licence", "closed"), pauses, strict=True):
-        expect(card.locator(".arriving")).to_contain_text(told)
-        found = card.locator(".answer").evaluate(PLACES)
-        assert found["kept"]
-        assert found["tops"][: len(before)] == before
-        before = found["tops"]
-        pause.set()
-    expect(card.locator(".actions")).to_be_visible()
+    with (
+        LlmServer([drip(*(part for pair in zip(WRITTEN, pauses, strict=True) for part in pair))]) as llm,
+        serving(index, LLM_BASE_URL=llm.url, LLM_MAX_RETRIES="0") as server,
+    ):
+        card = ask(page, permits.QUESTION, at=f"http://{server.address}/")
+        expect(page.get_by_role("button", name="Stop")).to_be_visible()
+        for told, pause in zip(
+            ("dollars", "may", "certificate", "nine in", "--licence", "closed"), pauses, strict=True
+        ):
+            expect(card.locator(".arriving")).to_contain_text(told)
+            found = card.locator(".answer").evaluate(PLACES)
+            assert found["kept"]
+            assert found["tops"][: len(before)] == before
+            before = found["tops"]
+            pause.set()
+        expect(card.locator(".actions")).to_be_visible()
     after = card.locator(".answer").evaluate(PLACES)["tops"]
     assert max(abs(one - other) for one, other in zip(after, before, strict=True)) <= 1
     assert "[Trade" not in card.inner_text()
