@@ -1,15 +1,13 @@
 """The built function under AWS's Runtime Interface Emulator: the same answers as here, in Lambda's surroundings."""
 
-import hashlib
 import json
 import shutil
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
 from artefacts import BUILD, FUNCTION, INDEX, ROOT
-from fakes_llm import LlmServer, error, reply
+from fakes_llm import LlmServer, drip, error, reply
 from functional.golden import differences, normalise
 from local_server import Server, serving
 
@@ -34,12 +32,20 @@ UNAVAILABLE = {"error": "Pipeline error: LLM request failed", "code": "llm_unava
 
 
 @pytest.fixture(scope="module")
-def emulated() -> Iterator[dict[str, Invocation]]:
+def buffered() -> dict[str, Invocation]:
     """Every sample event, invoked one after the other in one environment; the first in the dict is the cold one."""
     before = _fingerprint()
     with Session(built(), parameters=WAYPOINT) as session:
-        yield {name: session.invoke(event) for name, event in EVENTS.items()}
+        told = {name: session.invoke(event) for name, event in EVENTS.items()}
     assert _fingerprint() == before, "the function changed what was built"
+    return told
+
+
+@pytest.fixture(scope="module")
+def streaming() -> dict[str, Invocation]:
+    """The same with our runtime in place of Lambda's."""
+    with Session(built(), parameters={**WAYPOINT, "Streaming": "on"}) as session:
+        return {name: session.invoke(event) for name, event in EVENTS.items()}
 
 
 @pytest.fixture(scope="module")
@@ -49,12 +55,10 @@ def local() -> Iterator[Server]:
         yield server
 
 
-def _fingerprint() -> str:
-    digest = hashlib.sha256()
-    for path in sorted(path for path in BUILD.rglob("*") if path.is_file()):
-        digest.update(f"{path.relative_to(BUILD)} {path.stat().st_mtime_ns} {path.stat().st_mode}\n".encode())
-        digest.update(hashlib.sha256(path.read_bytes()).digest())
-    return digest.hexdigest()
+def _fingerprint() -> dict[str, tuple[int, int, int]]:
+    """Of each file that was built its size, its time and its mode."""
+    facts = {str(path.relative_to(BUILD)): path.stat() for path in BUILD.rglob("*") if path.is_file()}
+    return {path: (fact.st_size, fact.st_mtime_ns, fact.st_mode) for path, fact in facts.items()}
 
 
 def _headers(response: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -66,24 +70,37 @@ def _headers(response: Mapping[str, Any]) -> dict[str, list[str]]:
 
 @pytest.mark.parametrize("name", EVENTS)
 def test_status_headers_and_body_are_those_of_the_local_server(
-    emulated: Mapping[str, Invocation], local: Server, name: str
+    buffered: Mapping[str, Invocation], streaming: Mapping[str, Invocation], local: Server, name: str
 ) -> None:
-    there, here = emulated[name].body, local.replay(EVENTS[name])
-    assert there["statusCode"] == here.status
-    told = {header: ", ".join(values) for header, values in _headers(there).items()}
-    assert told == {header: value for header, value in here.headers.items() if header not in OF_THE_SERVER}
-    body = json.loads(there["body"])
-    found = list(differences(normalise(body), normalise(here.json)))
-    assert not found, "; ".join(found)
-    # Numbers may drift between processors, but the layer computes here what the server computes.
-    if name == "health":
-        assert body == here.json
-    assert there["isBase64Encoded"] is False
+    here = local.replay(EVENTS[name])
+    usual = {header: value for header, value in here.headers.items() if header not in OF_THE_SERVER}
+    for runtime, there in (("buffered", buffered[name].body), ("streaming", streaming[name].body)):
+        assert (there["statusCode"], there["isBase64Encoded"]) == (here.status, False), runtime
+        assert {header: ", ".join(values) for header, values in _headers(there).items()} == usual, runtime
+        body = json.loads(there["body"])
+        found = list(differences(normalise(body), normalise(here.json)))
+        assert not found, f"{runtime}: {'; '.join(found)}"
+        # Numbers may drift between processors, but the layer computes here what the server computes.
+        assert name != "health" or body == here.json, runtime
 
 
-def test_a_base64_body_and_a_direct_event_get_the_answer_of_the_plain_one(emulated: Mapping[str, Invocation]) -> None:
+@pytest.mark.parametrize(("function", "stage"), [("on", "off"), ("off", "on")])
+def test_a_stage_that_is_deployed_otherwise_reads_the_same_response(
+    buffered: Mapping[str, Invocation], function: str, stage: str
+) -> None:
+    # While `Streaming` is switched, forth or back, and while a deployment is rolled back
+    with Session(built(), parameters={**WAYPOINT, "Streaming": function}, stage={"Streaming": stage}) as session:
+        reply = session.invoke(EVENTS["query"])
+    assert reply.streamed is (stage == "on")
+    ours, usual = reply.body, buffered["query"].body
+    assert not buffered["query"].streamed
+    assert (ours["statusCode"], ours["multiValueHeaders"]) == (usual["statusCode"], usual["multiValueHeaders"])
+    assert not list(differences(normalise(json.loads(ours["body"])), normalise(json.loads(usual["body"]))))
+
+
+def test_a_base64_body_and_a_direct_event_get_the_answer_of_the_plain_one(buffered: Mapping[str, Invocation]) -> None:
     plain, base64, direct = (
-        normalise(json.loads(emulated[name].body["body"])) for name in ("query", "query_base64", "query_direct")
+        normalise(json.loads(buffered[name].body["body"])) for name in ("query", "query_base64", "query_direct")
     )
     assert isinstance(plain, dict)
     assert plain["sources"][0]["title"] == "Singapore Import Permits and TradeNet"
@@ -91,23 +108,26 @@ def test_a_base64_body_and_a_direct_event_get_the_answer_of_the_plain_one(emulat
     assert direct == plain
 
 
-def test_the_first_invocation_is_cold_and_every_other_is_warm(emulated: Mapping[str, Invocation]) -> None:
-    first, *rest = emulated.values()
+def test_the_first_invocation_is_cold_and_every_other_is_warm(buffered: Mapping[str, Invocation]) -> None:
+    first, *rest = buffered.values()
     assert first.init_ms is not None
     assert first.init_ms > 0
     assert [invocation.init_ms for invocation in rest] == [None] * len(rest)
     assert "INIT" not in "".join(line for invocation in rest for line in invocation.lines)
-    starts = [line for invocation in emulated.values() for line in invocation.lines if '"ColdStart"' in line]
-    assert len(starts) == 1
 
 
-def test_each_invocation_logs_json_and_its_report(emulated: Mapping[str, Invocation]) -> None:
-    for name, invocation in emulated.items():
-        assert sum(line.startswith("REPORT ") for line in invocation.lines) == 1, name
-        for line in invocation.lines:
-            if line.startswith("{"):
-                assert isinstance(json.loads(line), dict)
-        assert not any("Traceback" in line or "Warning" in line for line in invocation.lines), name
+def test_each_invocation_logs_json_and_its_report(
+    buffered: Mapping[str, Invocation], streaming: Mapping[str, Invocation]
+) -> None:
+    for invocations in (buffered, streaming):
+        lines = [line for invocation in invocations.values() for line in invocation.lines]
+        assert all(isinstance(json.loads(line), dict) for line in lines if line.startswith("{"))
+        assert [line for line in lines if "Traceback" in line or "Warning" in line] == []
+        assert sum('"ColdStart"' in line for line in lines) == 1
+        # Metrics are printed, not logged: what an event measured has left before its end.
+        assert any('"TotalMs"' in line for line in invocations["query"].lines)
+    reports = {name: sum(line.startswith("REPORT ") for line in told.lines) for name, told in buffered.items()}
+    assert reports == dict.fromkeys(EVENTS, 1)
 
 
 # --- Lambda's surroundings
@@ -189,14 +209,6 @@ def test_no_client_of_others_is_imported_before_the_first_request(inside: dict[s
     assert not {"boto3", "openai"} & set(inside["modules"])
 
 
-def test_a_session_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TMPDIR", str(tmp_path))  # for the processes that the session starts
-    with Session(built(), parameters=WAYPOINT) as session:
-        assert session.invoke(EVENTS["health"]).body["statusCode"] == 200
-        assert [path.name[:11] for path in tmp_path.iterdir()] == ["lambda-tmp-"]
-    assert list(tmp_path.iterdir()) == []
-
-
 # --- the LLM
 
 
@@ -222,17 +234,10 @@ def test_a_secret_that_cannot_be_read_stops_neither_the_start_nor_health() -> No
     assert any("secret with the LLM's key cannot be read" in line for line in asked.lines)
 
 
-def test_two_environments_of_one_network_run_beside_each_other() -> None:
+def test_the_llm_s_answer_comes_back_and_at_debug_no_line_holds_what_was_asked_or_answered() -> None:
+    text = "You need a permit. XQZZY. [Singapore Import Permits and TradeNet]"
     with (
-        Session(built(), parameters=WAYPOINT, network=True) as one,
-        Session(built(), parameters=WAYPOINT, network=True) as other,
-    ):
-        assert [session.invoke(EVENTS["health"]).body["statusCode"] for session in (one, other)] == [200, 200]
-
-
-def test_at_debug_no_line_holds_what_was_asked_or_answered() -> None:
-    with (
-        LlmServer([reply("XQZZY. [Singapore Import Permits and TradeNet]"), error(400)]) as server,
+        LlmServer([*[reply(text, model="served")] * 2, error(400)]) as server,
         Session(
             built(),
             environment={"LLM_BASE_URL": server.url, "LLM_API_KEY": "sk-e2e-key"},
@@ -240,37 +245,49 @@ def test_at_debug_no_line_holds_what_was_asked_or_answered() -> None:
             network=True,
         ) as session,
     ):
-        answered, failed = (session.invoke(EVENTS["query"]) for _ in range(2))
-    assert (answered.body["statusCode"], failed.body["statusCode"]) == (200, 503)
-    lines = [json.loads(line) for line in (*answered.lines, *failed.lines) if line.startswith('{"level"')]
-    messages = [line["message"] for line in lines]
-    assert [one for one in messages if "gave no completion" not in one] == ["answered", "request failed"]
-    assert len(messages) == 4  # the model and the one after it were asked, in vain
-    said = "\n".join((*answered.lines, *failed.lines))
-    question = json.loads(EVENTS["query"]["body"])["query"]
-    assert [word for word in (question, "XQZZY", "sk-e2e-key", "You are Waypoint", "TradeNet") if word in said] == []
-
-
-def test_the_llm_s_answer_comes_back() -> None:
-    text = "You need a permit. [Singapore Import Permits and TradeNet]"
-    with (
-        LlmServer([reply(text, model="served")]) as server,
-        Session(
-            built(),
-            parameters=WAYPOINT,
-            environment={"LLM_BASE_URL": server.url, "LLM_API_KEY": "sk-e2e-key"},
-            network=True,
-        ) as session,
-    ):
-        first, second = (session.invoke(EVENTS["query"]) for _ in range(2))
+        answered = [session.invoke(EVENTS["query"]) for _ in range(2)]
         assert len(server.requests) == 2
         assert server.connections == 1, "a warm function keeps its connection"
-        assert server.requests[0].headers["authorization"] == "Bearer sk-e2e-key"
-        question = json.loads(EVENTS["query"]["body"])["query"]
-        assert server.requests[0].json["messages"][-1] == {"role": "user", "content": question}
-    for invocation in (first, second):
+        failed = session.invoke(EVENTS["query"])
+    question = json.loads(EVENTS["query"]["body"])["query"]
+    assert server.requests[0].headers["authorization"] == "Bearer sk-e2e-key"
+    assert server.requests[0].json["messages"][-1] == {"role": "user", "content": question}
+    for invocation in answered:
         body = json.loads(invocation.body["body"])
         assert body["answer"].startswith("You need a permit.")
         assert body["metadata"]["model"] == "served"
         assert body["citations"][0]["title"] == "Singapore Import Permits and TradeNet"
-        assert "sk-e2e-key" not in "\n".join(invocation.lines) + invocation.body["body"]
+        assert "sk-e2e-key" not in invocation.body["body"]
+    assert failed.body["statusCode"] == 503
+    lines = [line for invocation in (*answered, failed) for line in invocation.lines]
+    messages = [json.loads(line)["message"] for line in lines if line.startswith('{"level"')]
+    assert [one for one in messages if "gave no completion" not in one] == ["answered", "answered", "request failed"]
+    assert len(messages) == 5  # the model and the one after it were asked, in vain
+    said = "\n".join(lines)
+    assert [word for word in (question, "XQZZY", "sk-e2e-key", "You are Waypoint", "TradeNet") if word in said] == []
+
+
+def test_events_are_streamed_as_the_model_writes() -> None:
+    """The emulator hands them on in one piece; that each leaves at once is shown in integration."""
+    event: dict[str, Any] = json.loads(json.dumps(EVENTS["query"]))
+    event["headers"]["Accept"] = "text/event-stream"
+    event["multiValueHeaders"]["Accept"] = ["text/event-stream"]
+    with (
+        LlmServer([drip("You need ", "a permit. ", "[Singapore Import Permits and TradeNet]")]) as server,
+        Session(
+            built(),
+            environment={"LLM_BASE_URL": server.url, "LLM_API_KEY": "sk-e2e-key", "AWS_LAMBDA_LOG_FORMAT": "JSON"},
+            parameters={"Streaming": "on"},
+            network=True,
+        ) as session,
+    ):
+        invocation = session.invoke(event)
+    response = invocation.body
+    assert response["statusCode"] == 200
+    assert response["headers"]["Content-Type"] == "text/event-stream"
+    names = [line.removeprefix("event: ") for line in response["body"].splitlines() if line.startswith("event: ")]
+    assert "delta" in names
+    assert names[-1] == "answer"
+    answer = json.loads(response["body"].rstrip().rpartition("\ndata: ")[2])
+    assert answer["answer"].startswith("You need a permit.")
+    assert any('"FirstTextMs"' in line for line in invocation.lines)

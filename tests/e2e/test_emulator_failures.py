@@ -1,4 +1,4 @@
-"""A function that does not start, ends or takes too long under the emulator: told in its own words. And its memory."""
+"""A function that fails or takes too long under the emulator: told in its own words. And what it takes and leaves."""
 
 import json
 from collections.abc import Iterator
@@ -97,10 +97,18 @@ def test_an_error_of_the_handler_is_what_lambda_returns_for_it(session: Session)
     assert (returned["errorType"], returned["errorMessage"]) == ("ValueError", "not today")
 
 
+def test_a_session_leaves_nothing_behind(function: Artefacts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))  # for the processes that the session starts
+    with Session(function) as session:
+        assert ask(session, "return") == {"done": "return"}
+        assert [path.name[:11] for path in tmp_path.iterdir()] == ["lambda-tmp-"]
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_function_that_takes_too_long_is_told_with_the_limit(function: Artefacts) -> None:
-    with Session(function, parameters={"Timeout": "3"}) as session, pytest.raises(FunctionFailed) as failed:
+    with Session(function, parameters={"Timeout": "1"}) as session, pytest.raises(FunctionFailed) as failed:
         ask(session, "sleep")
-    assert failed.value.reason == "Task timed out after 3.00 seconds"
+    assert failed.value.reason == "Task timed out after 1.00 seconds"
     assert any(line.startswith("REPORT ") for line in failed.value.lines)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import boto3  # type: ignore[import-untyped]
 import pytest
+import real_model
 from artefacts import FUNCTION, LIBRARIES, ROOT
 from functional.harness import Json, rest_event
 from moto.server import ThreadedMotoServer
@@ -14,7 +15,6 @@ from moto.server import ThreadedMotoServer
 from emulator.rie import Invocation
 from emulator.session import Artefacts, Session
 from knowledge.build.ingest import ingest
-from knowledge.embedding import MiniLM
 from knowledge.model.manifest import Provenance
 from knowledge.read.documents import read
 from layerbuilder.index import build
@@ -36,7 +36,9 @@ def artefacts(tmp_path_factory: pytest.TempPathFactory) -> Artefacts:
     task, index, layer = place / "task", place / "index", place / "layer"
     shutil.copytree(FUNCTION, task)
     tables = {name: (SAMPLES / name).read_text(encoding="utf-8") for name in ("acronyms.json", "filters.json")}
-    ingest(read([SAMPLES]).documents, target=index, embedder=MiniLM(threads=2), provenance=Provenance(tables=tables))
+    with real_model.few_background_questions():
+        documents, provenance = read([SAMPLES]).documents, Provenance(tables=tables)
+        ingest(documents, target=index, embedder=real_model.model(), provenance=provenance)
     build(layer, index=index)
     return Artefacts(task, {"python": LIBRARIES, "index": layer / "index"})
 
@@ -84,7 +86,8 @@ def _trail(reply: Json) -> str:
 
 
 def test_a_conversation_in_two_environments_over_one_table(artefacts: Artefacts, dynamodb: str) -> None:
-    with _session(artefacts, dynamodb) as here:
+    """The environments run beside each other."""
+    with _session(artefacts, dynamodb) as here, _session(artefacts, dynamodb) as there:
         first = _ask(here, REPORTING)
         assert (first["metadata"]["profile"], first["metadata"]["skipped"]) == ("gacounts", [])
         assert "expanded 'GaCounts' to 'Georgia Counts (GaCounts)'" in _trail(first)
@@ -96,7 +99,6 @@ def test_a_conversation_in_two_environments_over_one_table(artefacts: Artefacts,
         order = [citation["docId"] for citation in meals["citations"]]
         assert order[0] == "ABO-002", "the newer policy comes first"
 
-    with _session(artefacts, dynamodb) as there:
         follow_up = _ask(there, FOLLOW_UP, sessionId=first["sessionId"])
         assert follow_up["metadata"]["skipped"] == []
         assert "searched for alone and together with" in _trail(follow_up)
@@ -124,10 +126,3 @@ def test_without_its_table_the_question_is_answered(artefacts: Artefacts) -> Non
         reply = _ask(alone, MEALS)
     assert reply["citations"]
     assert set(reply["metadata"]["skipped"]) == {"cache", "feedback", "memory"}
-
-
-def test_the_tables_are_those_of_the_index(artefacts: Artefacts) -> None:
-    with Session(artefacts, environment={"RAG_PROFILE": "gacounts"}) as bare:
-        reply = _ask(bare, REPORTING)
-    assert "expanded 'GaCounts'" in _trail(reply)
-    assert reply["sessionId"] is None
