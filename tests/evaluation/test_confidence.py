@@ -3,10 +3,11 @@
 ``research.simulated_answers`` says what they are and counts how sure the service is of them.
 """
 
-import os
+import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -34,18 +35,17 @@ from rag.values.chat import Completion, Message
 from rag.wiring.application import build_application
 from ragctl.options import read_settings
 
-pytestmark = [pytest.mark.slow, pytest.mark.sampled]
+pytestmark = [pytest.mark.slow, pytest.mark.sampled, pytest.mark.usefixtures("no_settings")]
 
 QUESTIONS = by_night(20, 200)
-SAMPLES: Mapping[str, Mapping[str, float]] = {
-    "waypoint": {"right": 0.97, "right High": 0.6, "right returned": 0.95},
-    "gacounts": {"right": 0.97, "right High": 0.6, "right returned": 0.95},
-    "clockify": {"right": 0.97, "right High": 0.6, "right returned": 0.95},
-}
-PUBLIC: Mapping[str, Mapping[str, float]] = {
-    "squad_v11_dev": {"right": 0.95, "right High": 0.8},
-    "clapnq_dev": {"right": 0.95, "right High": 0.8},
-}
+EVERY = by_night(3, 1)
+"""One in so many of the questions of a sample."""
+CONVERSATIONS = by_night(2, 1)
+"""One in so many of those that people rated answers in."""
+SAMPLES = ("waypoint", "gacounts", "clockify")
+OF_SAMPLES = {"right": 0.97, "right High": 0.6, "right returned": 0.95}
+PUBLIC = ("squad_v11_dev", "clapnq_dev")
+OF_PUBLIC = {"right": 0.95, "right High": 0.8}
 """Floors of ``summarise_confidence``'s figures. Whether a true sentence answers the question is not told: ADR 37."""
 ALTERED_QUESTIONS = by_night(25, 200)
 HIGH = {TRUE: 0.85, WRITTEN: 0.6}
@@ -59,28 +59,19 @@ AT_MOST = {"faithful Low": 0.12, "faithful marked": 0.15, "unfaithful High": 0.1
 LEVELS = ("Low", "Medium", "High")
 
 
-@pytest.fixture(autouse=True)
-def no_settings(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """What this machine sets is not meant; what ``read_settings`` sets is taken back."""
-    for name in [name for name in os.environ if name.startswith(("LLM_", "RAG_", "STORE_", "INDEX_", "RETRIEVER"))]:
-        monkeypatch.delenv(name)
-    yield
-    for name in ("RAG_PROFILE", "INDEX_URI"):
-        os.environ.pop(name, None)
-
-
 @pytest.mark.parametrize("name", SAMPLES)
 def test_of_a_sample(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     index = real_model.sample_index(name, tmp_path_factory)
-    hold(name, index, name, read_sample_questions(real_model.SAMPLES / name), SAMPLES[name])
+    questions = islice(read_sample_questions(real_model.SAMPLES / name), 0, None, EVERY)
+    hold(name, index, name, questions, OF_SAMPLES)
 
 
-@pytest.mark.parametrize("name", by_night(("clapnq_dev",), PUBLIC))
+@pytest.mark.parametrize("name", by_night(PUBLIC[1:], PUBLIC))
 def test_of_a_public_set(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     data = public_data(name)
     there = {passage.doc_id for passage in read([data / "corpus.jsonl"]).documents[: real_model.PASSAGES]}
     questions = read_public_questions(data, QUESTIONS, there.__contains__)
-    hold(name, real_model.public_index(data, tmp_path_factory), "waypoint", questions, PUBLIC[name])
+    hold(name, real_model.public_index(data, tmp_path_factory), "waypoint", questions, OF_PUBLIC)
 
 
 def test_of_statements_with_one_thing_changed(tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -102,13 +93,22 @@ def test_of_answers_of_real_models(tmp_path: Path) -> None:
     data = public_data("mtrag_rated")
     ingest(read([data / "corpus.jsonl"]).documents, target=tmp_path / "index", embedder=real_model.model())
     service = build_application(read_settings(index=str(tmp_path / "index"), profile="house"))
-    rated = list(read_rated_answers(data, service.pipeline))
+    (tmp_path / "rated.jsonl").write_text("\n".join(_some_conversations(data / "rated.jsonl")), encoding="utf-8")
+    rated = list(read_rated_answers(tmp_path, service.pipeline))
     service.index.handle.close()
     found = summarise_faithfulness(rated, cross_validate(rated))
     for figure, floor in RATED.items():
         report_score(f"rated answers: {figure}", found[figure], floor)
     for figure, most in AT_MOST.items():
         report_score(f"rated answers, the others of: {figure}", 1 - found[figure], 1 - most)
+
+
+def _some_conversations(rated: Path) -> Iterator[str]:
+    """The lines of one in ``CONVERSATIONS``."""
+    lines = rated.read_text(encoding="utf-8").splitlines()
+    names = [str(json.loads(line)["task"]).partition("<")[0] for line in lines]
+    some = set(sorted(set(names))[::CONVERSATIONS])
+    return (line for line, name in zip(lines, names, strict=True) if name in some)
 
 
 @pytest.mark.parametrize(("judge", "lowest_true", "highest_false"), [(None, 1, 2), ("honest", 1, 0), ("lying", 1, 2)])

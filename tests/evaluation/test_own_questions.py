@@ -1,8 +1,7 @@
 """``ragctl evaluate --questions``, as a user runs it, over the samples and over public sets: floors for its figures."""
 
 import json
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from io import StringIO
@@ -17,9 +16,9 @@ from evaluate.question_files import read_qrels
 from knowledge.read.documents import read
 from ragctl import cli
 
-pytestmark = [pytest.mark.slow, pytest.mark.sampled]
+pytestmark = [pytest.mark.slow, pytest.mark.sampled, pytest.mark.usefixtures("no_settings")]
 
-MAX_ASKED, MAX_FAR = 100, 50
+MAX_ASKED, MAX_FAR = by_night((50, 25), (100, 50))
 
 
 @dataclass(frozen=True)
@@ -44,33 +43,21 @@ PUBLIC = (
 )
 
 
-@pytest.fixture
-def evaluate(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[..., None]]:
-    """Runs the command over questions and an index, prints its table, and fails with what it says."""
-    for name in [name for name in os.environ if name.startswith(("LLM_", "RAG_", "STORE_", "INDEX_", "RETRIEVER"))]:
-        monkeypatch.delenv(name)
-    monkeypatch.chdir(tmp_path)
-
-    def run(questions: Path, index: Path, profile: str, floors: str) -> None:
-        names = ("--questions", questions, "--index", index, "--profile", profile, "--fail-under", floors)
-        out, err = StringIO(), StringIO()
-        with redirect_stdout(out), redirect_stderr(err):
-            status = cli.run([str(part) for part in ("evaluate", *names)])
-        print(f"{questions.name}, {out.getvalue().partition('Where the time goes')[0]}")
-        assert status == 0, err.getvalue()
-
-    yield run
-    for name in ("RAG_PROFILE", "INDEX_URI"):  # which the command sets for the service that it starts
-        os.environ.pop(name, None)
+def evaluate(questions: Path, index: Path, profile: str, floors: str) -> None:
+    """Run the command over questions and an index, print its table, and fail with what it says."""
+    names = ("--questions", questions, "--index", index, "--profile", profile, "--fail-under", floors)
+    out, err = StringIO(), StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        status = cli.run([str(part) for part in ("evaluate", *names)])
+    print(f"{questions.name}, {out.getvalue().partition('Where the time goes')[0]}")
+    assert status == 0, err.getvalue()
 
 
 @pytest.mark.parametrize("case", SAMPLES, ids=lambda case: case.name)
 def test_what_people_ask_the_samples(
-    case: Case,
-    evaluate: Callable[..., None],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path_factory: pytest.TempPathFactory,
+    case: Case, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     folder = real_model.SAMPLES / case.name
     for variable, file in (("ACRONYMS_FILE", "acronyms.json"), ("FILTER_RULES_FILE", "filters.json")):
         if (folder / file).exists():
@@ -81,8 +68,9 @@ def test_what_people_ask_the_samples(
 
 @pytest.mark.parametrize("case", by_night(PUBLIC[1:2], PUBLIC), ids=lambda case: case.name)
 def test_what_public_sets_ask(
-    case: Case, evaluate: Callable[..., None], tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+    case: Case, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     data = public_data(case.name)
     passages = read([data / "corpus.jsonl"]).documents[: real_model.PASSAGES]
     asked = tmp_path / f"{case.name}.jsonl"

@@ -4,13 +4,13 @@ import random
 
 import pytest
 from evaluation.rates import json_lines, questions, report
-from real_model import SAMPLES
+from faults.drawing import by_night
+from real_model import SAMPLES, model
 
-from knowledge.embedding import MiniLM
 from rag.ask.remarks import KINDS
 from rag.wiring.application import load_utterances
 
-QUESTIONS = 400
+QUESTIONS = by_night(130, 400)
 FILES = ("asked.jsonl", "questions.jsonl")
 OURS = {
     "thanks": "thanks, that helps / ok thx a lot / Perfect, thank you! / cheers mate / that was really useful"
@@ -32,9 +32,10 @@ OURS = {
 
 def kinds(texts: list[str]) -> list[str]:
     known = load_utterances()
-    return [known.kind(vector) for vector in MiniLM(threads=2).embed(texts)]
+    return [known.kind(vector) for vector in model().embed(texts)]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", ["squad_v11_dev", "clapnq_dev", "covid_faq"])
 def test_public_questions_are_questions(name: str) -> None:
     texts = questions(name)

@@ -19,7 +19,8 @@ SOON = 20
 TOKEN = re.compile(r"\s?\w{1,4}|\s?[^\w\s]{1,3}|\s+")
 WORD = re.compile(r"\w+")
 SENTENCE_END = re.compile(r"(?<=\w)(?=[.?!] )|(?<=\w)(?=[.?!]\Z)")
-EVERY, PAGES, CHARS, ANSWERS = 6, 20, 4000, by_night(40, 100)
+EVERY, CHARS = 6, 4000
+PAGES, ANSWERS = by_night((10, 40), (20, 100))
 DOCS = [("docs_rust_book", 0.88), ("docs_fastapi", 0.91), ("docs_hugo", 0.76)]
 PAGE = "https://a.example/corpus/page"
 TITLES, SOURCES, IDS = TitleForm(0.5, 3), SourceForm(0.5), IdForm()
