@@ -30,7 +30,7 @@ EFS = {"IndexSource": "efs", **NETWORK}
 BOUNDARY = "arn:aws:iam::123456789012:policy/p"
 KEY = "arn:aws:kms:eu-central-1:123456789012:key/1-2"
 TOPIC = "arn:aws:sns:eu-central-1:123456789012:ops"
-OF_THE_ACCOUNT = {"PermissionsBoundary": BOUNDARY, "KmsKeyArn": KEY, "AlarmTopicArn": TOPIC}
+ACCOUNT = {"PermissionsBoundary": BOUNDARY, "KmsKeyArn": KEY, "AlarmTopicArn": TOPIC}
 """Parameters that every template has, each with a condition."""
 
 INTRINSIC = {"Sub", "GetAtt", "If", "Not", "Equals", "And", "Or", "Join"}

@@ -2,24 +2,13 @@
 
 import re
 import subprocess
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
 import yaml
-from cloudformation import (
-    NETWORK,
-    OF_THE_ACCOUNT,
-    Stack,
-    Template,
-    lint,
-    read_with_defaults,
-    rights,
-    under_all_conditions,
-)
+from cloudformation import ACCOUNT, NETWORK, Stack, Template, lint, read_with_defaults, rights, under_all_conditions
+from web_server import Answer, WebServer
 
 from emulator.template import read_template
 
@@ -28,7 +17,7 @@ pytestmark = pytest.mark.build
 ROOT = Path(__file__).resolve().parents[2]
 TEMPLATE = ROOT / "infra" / "chroma.yaml"
 COMPOSE = ROOT / "infra" / "chroma.compose.yaml"
-CHOICES = {"EcrRepository": "chroma", "RouteTableIds": "rtb-01234567", **OF_THE_ACCOUNT}
+CHOICES = {"EcrRepository": "chroma", "RouteTableIds": "rtb-01234567", **ACCOUNT}
 
 
 @pytest.fixture(scope="module")
@@ -160,42 +149,19 @@ def test_server_and_client_are_of_one_version(
 # --- the health check, which both have
 
 
-class _Answer(BaseHTTPRequestHandler):
-    status = 200
-
-    def do_GET(self) -> None:
-        self.send_response(self.status if self.path == "/api/v2/heartbeat" else 404)
-        self.end_headers()
-
-    def log_message(self, *_: object) -> None:
-        """Says nothing."""
-
-
-@pytest.fixture
-def server() -> Iterator[HTTPServer]:
-    with HTTPServer(("127.0.0.1", 0), _Answer) as running:
-        Thread(target=running.serve_forever, daemon=True).start()
-        yield running
-        running.shutdown()
-
-
 @pytest.mark.parametrize("place", ["stack", "compose"])
 @pytest.mark.parametrize(("status", "code"), [(200, 0), (503, 1)])
 def test_the_health_check_asks_the_heartbeat(
-    place: str,
-    status: int,
-    code: int,
-    container: dict[str, Any],
-    service: dict[str, Any],
-    server: HTTPServer,
-    monkeypatch: pytest.MonkeyPatch,
+    place: str, status: int, code: int, container: dict[str, Any], service: dict[str, Any]
 ) -> None:
-    monkeypatch.setattr(_Answer, "status", status)
     told = container["HealthCheck"]["Command"] if place == "stack" else service["healthcheck"]["test"]
     kind, *command = [part.replace("$$", "$") for part in told]  # compose reads $$ as $
-    asked = [part.replace("127.0.0.1/8000", f"127.0.0.1/{server.server_port}") for part in command]
     assert kind == "CMD"
-    assert subprocess.run(asked, check=False).returncode == code
+    with WebServer().running() as server:
+        server.site["/api/v2/heartbeat"] = Answer(status=status)
+        port = server.address.rpartition(":")[2]
+        asked = [part.replace("127.0.0.1/8000", f"127.0.0.1/{port}") for part in command]
+        assert subprocess.run(asked, check=False).returncode == code
 
 
 # --- the compose file

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cloudformation import OF_THE_ACCOUNT, Stack, Template, lint, read_with_defaults, statements, under_all_conditions
+from cloudformation import ACCOUNT, Stack, Template, lint, read_with_defaults, statements, under_all_conditions
 
 from publish.refresh import MAX_ROUNDS
 
@@ -24,11 +24,11 @@ def raw() -> Template:
 @pytest.fixture
 def resources(raw: Template) -> dict[str, Any]:
     """The properties of all that the template can make, by logical id."""
-    return {name: item["Properties"] for name, item in Stack(raw, OF_THE_ACCOUNT).section("Resources").items()}
+    return {name: item["Properties"] for name, item in Stack(raw, ACCOUNT).section("Resources").items()}
 
 
 def test_it_lints_as_it_is_and_under_all_conditions(raw: Template, tmp_path: Path) -> None:
-    assert lint([TEMPLATE, *under_all_conditions(raw, OF_THE_ACCOUNT)], tmp_path) == ""
+    assert lint([TEMPLATE, *under_all_conditions(raw, ACCOUNT)], tmp_path) == ""
 
 
 def test_one_build_at_a_time_and_refused_events_are_not_tried_again(raw: Template, resources: dict[str, Any]) -> None:
