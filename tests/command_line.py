@@ -45,3 +45,17 @@ def run_fresh(program: str, *arguments: object) -> str:
     done = subprocess.run(command, env=paths, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
+
+
+def run_clean(program: str, *arguments: object, first: str = "", **settings: str) -> str:
+    """Run Python code in a process with these settings alone, and return what it prints to stdout.
+
+    It imports from where this process does, but from the folder ``first`` before that.
+    """
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(SETTINGS)}
+    paths = os.pathsep.join(filter(None, [first, *sys.path]))
+    command = [sys.executable, "-c", program, *map(str, arguments)]
+    env = {**clean, "PYTHONPATH": paths, **settings}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=600)
+    assert done.returncode == 0, done.stderr
+    return done.stdout

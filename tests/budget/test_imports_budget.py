@@ -1,12 +1,10 @@
 """What a cold start pays for: which modules are imported, and which must wait until they are needed."""
 
 import json
-import os
-import subprocess
-import sys
 
 import pytest
 import real_model
+from command_line import run_clean
 from functional.harness import API_KEY
 
 from rag.profiles import PROFILES
@@ -47,16 +45,10 @@ def modules(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
 
     These two are without what ``import chromadb`` alone brings; ``all`` is everything.
     """
-    target = real_model.sample_index("waypoint", tmp_path_factory)
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("LLM_", "OPENAI_"))}
-    told = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "INDEX_URI": str(target), "RAG_PROFILE": "waypoint"}
+    target = str(real_model.sample_index("waypoint", tmp_path_factory))
     llm = {"LLM_API_KEY": API_KEY, "LLM_BASE_URL": "http://127.0.0.1:9/v1"}
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT],
-        env={**clean, **ON_LAMBDA, **told, **llm},
-        capture_output=True, text=True, check=True, timeout=600,
-    )  # fmt: skip
-    return {when: set(names) for when, names in json.loads(done.stdout.splitlines()[-1]).items()}
+    printed = run_clean(SCRIPT, INDEX_URI=target, RAG_PROFILE="waypoint", **ON_LAMBDA, **llm)
+    return {when: set(names) for when, names in json.loads(printed.splitlines()[-1]).items()}
 
 
 @pytest.mark.parametrize("when", ["started", "served"])

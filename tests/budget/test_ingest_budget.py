@@ -1,10 +1,10 @@
 """What an ingest pays for where little changed: nothing heavy is imported, and only what changed is read."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
+
+from command_line import run_clean
+from made_files import write_files
 
 HEAVY = ("bm25s", "bs4", "chromadb", "docutils", "onnxruntime", "pypdf", "tokenizers")
 
@@ -22,21 +22,14 @@ print(json.dumps(sorted(sys.modules)))
 
 def ingest(docs: Path, index: Path) -> tuple[dict[str, object], set[str]]:
     """Ingest in a fresh process; what it printed, and what it imported."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("LLM_", "EMBED_", "INDEX_"))}
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, docs, index],
-        env={**clean, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        capture_output=True, text=True, check=True, timeout=600,
-    )  # fmt: skip
-    *said, modules = done.stdout.strip().splitlines()
+    *said, modules = run_clean(SCRIPT, docs, index).strip().splitlines()
     return json.loads("\n".join(said)), set(json.loads(modules))
 
 
 def test_an_ingest_that_changes_nothing_imports_nothing_heavy_and_one_change_reads_one_file(tmp_path: Path) -> None:
-    docs, index = tmp_path / "docs", tmp_path / "index"
-    docs.mkdir()
-    for number in range(3):
-        (docs / f"{number}.html").write_text(f"<h1>Rule {number}</h1><p>The fee of pier {number} is due.</p>")
+    page = "<h1>Rule {0}</h1><p>The fee of pier {0} is due.</p>"
+    docs = write_files(tmp_path / "docs", {f"{number}.html": page.format(number) for number in range(3)})
+    index = tmp_path / "index"
     ingest(docs, index)
 
     told, modules = ingest(docs, index)

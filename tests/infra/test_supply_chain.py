@@ -1,16 +1,13 @@
 """What a dependency may do: what is installed has its hash, and nothing that the function imports opens a socket."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import real_model
+from command_line import run_clean
 from faults.tally import tally
-from functional.harness import SETTINGS
 
 ROOT = Path(__file__).parents[2]
 LOCKS = sorted([*(ROOT / "requirements").glob("*.txt"), *(ROOT / "tools" / "bench").rglob("requirements.txt")])
@@ -50,17 +47,10 @@ def test_what_is_installed_is_pinned_with_its_hashes(lock: Path) -> None:
     assert loose == []
 
 
-def opened(tmp_path: Path, index: Path) -> list[list[str]]:
+def opened(folder: Path, index: Path) -> list[list[str]]:
     """What a fresh process with no model configured asks of the network: an import of the function, and a question."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(SETTINGS)}
-    path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT],
-        env={**clean, "PYTHONPATH": path, "INDEX_URI": str(index), "POWERTOOLS_LOG_LEVEL": "CRITICAL"},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])  # type: ignore[no-any-return]
+    printed = run_clean(SCRIPT, first=str(folder), INDEX_URI=str(index), POWERTOOLS_LOG_LEVEL="CRITICAL")
+    return json.loads(printed.splitlines()[-1])  # type: ignore[no-any-return]
 
 
 def test_no_dependency_calls_anybody(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -70,6 +60,5 @@ def test_no_dependency_calls_anybody(tmp_path: Path, tmp_path_factory: pytest.Te
 def test_a_dependency_that_calls_somebody_is_noticed(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     # Given a package in a dependency's place that sends something, and then hands the real one over
     (tmp_path / "pydantic_settings.py").write_text(PLANTED, encoding="utf-8")
-    assert ["socket.connect", "('127.0.0.1', 9)"] in opened(
-        tmp_path, real_model.sample_index("waypoint", tmp_path_factory)
-    )
+    index = real_model.sample_index("waypoint", tmp_path_factory)
+    assert ["socket.connect", "('127.0.0.1', 9)"] in opened(tmp_path, index)
