@@ -116,8 +116,6 @@ def test_section_names_are_the_headings_without_markup(heading: str, section: st
     "text",
     [
         "```\n## no heading\n```\n\nText.",
-        "~~~~\n```\n## no heading\n~~~~",
-        "Text.\n\n    ## no heading",
         "- Item\n\n  ## no heading",
         "> ## no heading",
         "#hashtag\n\n####### seven",

@@ -151,7 +151,7 @@ def test_a_leased_index_is_closed_when_its_last_lease_ends_also_by_a_failure() -
 
 
 def test_sixteen_threads_search_while_the_index_is_swapped_under_them() -> None:
-    made = [FakeIndex(str(n)) for n in range(200)]
+    made = [FakeIndex(str(n)) for n in range(80)]
     handle = Shelf(made[0]).handle()
     done = threading.Event()
 
@@ -167,7 +167,7 @@ def test_sixteen_threads_search_while_the_index_is_swapped_under_them() -> None:
         done.set()
 
     assert [future.exception() for future in running] == [None] * 16
-    assert [index.closed for index in made] == [1] * 199 + [0]
+    assert [index.closed for index in made] == [1] * 79 + [0]
 
 
 def test_threads_that_arrive_first_together_open_one_index_and_all_get_it() -> None:
@@ -214,10 +214,10 @@ def test_the_watch_sees_a_replaced_manifest_of_the_same_size(tmp_path: Path) -> 
     assert watch("s3://bucket/key")() is None
 
     (tmp_path / "chroma.sqlite3").write_text("x")
-    foreign = watch(tmp_path)
+    foreign = watch(tmp_path)()
     (tmp_path / "manifest.json").write_text("1")
-    first = watch(tmp_path.as_uri())
+    first = watch(tmp_path.as_uri())()
     (tmp_path / "new").write_text("2")
     (tmp_path / "new").replace(tmp_path / "manifest.json")
 
-    assert len({foreign, first, watch(tmp_path), None}) == 4
+    assert len({foreign, first, watch(tmp_path)(), None}) == 4
