@@ -32,15 +32,7 @@ def planned(documents: list[Document], previous: PreviousChunks | None = None) -
 
 
 def as_previous(made: Plan) -> PreviousChunks:
-    numbers: dict[tuple[str, str], list[int]] = {}
-    for chunk in made.chunks:
-        numbers.setdefault((chunk.doc_id, chunk.text), []).append(chunk.number)
-    return PreviousChunks(
-        next_number=made.next_number,
-        numbers=numbers,
-        sources={source.doc_id: source for source in made.sources},
-        chunks={s.doc_id: tuple(c for c in made.chunks if c.doc_id == s.doc_id) for s in made.sources},
-    )
+    return PreviousChunks.of(made.chunks, made.sources, made.next_number)
 
 
 def numbers_of(made: Plan) -> dict[str, list[int]]:
@@ -88,6 +80,21 @@ def test_two_documents_with_one_doc_id_are_refused_by_name() -> None:
 )
 def test_plain_texts_are_not_cut_at_headings(path: str, pieces: int) -> None:
     assert planned([document("a", "x", "y", path=path)]).sources[0].chunks == pieces
+
+
+@pytest.mark.parametrize(
+    ("url", "anchors", "expected"),
+    [
+        ("https://x.test/a", "github", "https://x.test/a#x"),
+        ("https://x.test/a", "", "https://x.test/a"),
+        ("https://x.test/a#b", "github", "https://x.test/a#b"),
+        ("", "github", ""),
+    ],
+)
+def test_a_section_has_an_address_of_its_own_where_the_site_s_anchors_are_known(
+    url: str, anchors: str, expected: str
+) -> None:
+    assert planned([replace(document("a", "x"), url=url, anchors=anchors)]).chunks[0].url == expected
 
 
 def test_lone_surrogates_are_replaced_because_nothing_can_store_them() -> None:
