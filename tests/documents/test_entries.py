@@ -10,36 +10,13 @@ OPTIONS = "## Options{id}\n\n### {c}-v{c}, {c}--verbose{c}\n\nSay more.\n\n### {
 AFTER = "## Options{id}\n\nThat is all.\n"
 
 RST = "Guide\n=====\n\nOptions\n-------\n\n-v, --verbose  Say more.\n--dir=DIR      Where.\n\nThat is all.\n"
-ADOC = """= Guide
-
-Options
--------
-`-v`::
-`--verbose`::
-  Say more.
-
-`--dir=DIR`:: Where.
-
-// two lists else
-
-That is all.
-"""
+ADOC = (
+    "= Guide\n\nOptions\n-------\n`-v`::\n`--verbose`::\n  Say more.\n\n`--dir=DIR`:: Where.\n\n"
+    "// two lists else\n\nThat is all.\n"
+)
 HTML = """<h1>Guide</h1><h2>Options</h2><dl><dt><code>-v</code><dt><code>--verbose</code></dt><dd>Say more.</dd>
 <dt><code>--dir=DIR</code></dt><dd>Where.</dd></dl><p>That is all.</p>"""
-MARKDOWN = """# Guide
-
-## Options
-
-`-v`
-`--verbose`
-: Say more.
-
-`--dir=DIR`
-
-:   Where.
-
-That is all.
-"""
+MARKDOWN = "# Guide\n\n## Options\n\n`-v`\n`--verbose`\n: Say more.\n\n`--dir=DIR`\n\n:   Where.\n\nThat is all.\n"
 
 
 def converted(text: str, suffix: str) -> str:

@@ -15,7 +15,6 @@ from documents.converters.tables import Budget
 
 XMLNS = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 STRINGS = "application/vnd.openxmlformats-officedocument.spreadsheetml.sharedStrings+xml"
-RELATION = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/sharedStrings"
 LONG = "<si><t>" + "a" * 32_000 + "</t></si>"
 
 

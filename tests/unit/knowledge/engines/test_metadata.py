@@ -13,24 +13,26 @@ from knowledge.model.values import Chunk
 
 TEXT = st.text(max_size=10)
 URL = st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=10).map(lambda rest: f"https://{rest}")
+TEXTS = (
+    "text",
+    "section",
+    "doc_id",
+    "category",
+    "source_org",
+    "source_type",
+    "jurisdiction",
+    "last_updated",
+    "path",
+    "url",
+)
 CHUNKS = st.builds(
     Chunk,
     number=st.integers(1, 10**6),
-    text=TEXT,
     title=TEXT.filter(bool),
-    section=TEXT,
-    doc_id=TEXT,
-    category=TEXT,
-    source_org=TEXT,
     source_urls=st.lists(URL, max_size=3).map(tuple),
-    source_type=TEXT,
-    jurisdiction=TEXT,
-    last_updated=TEXT,
     dated=st.integers(1970_00_00, 2099_12_31),
     chunk_index=st.integers(0, 99),
     chunk_count=st.integers(1, 99),
-    path=TEXT,
-    url=TEXT,
     extra=st.dictionaries(
         st.sampled_from(["year", "internal", "rate", "note"]),
         st.integers(-(2**63), 2**63 - 1)
@@ -38,6 +40,7 @@ CHUNKS = st.builds(
         | st.floats(allow_nan=False, allow_infinity=False)
         | TEXT.filter(bool),
     ),
+    **dict.fromkeys(TEXTS, TEXT),
 )
 
 

@@ -289,8 +289,7 @@ WHOLE = frozenset(("plane", "fail"))
 
 
 def words(folder: Path, texts: Sequence[str] = WORD_TEXTS) -> Words:
-    record = write_lexical(folder, range(1, len(texts) + 1), texts)
-    return Words(folder, Lexical(folder, record), WHOLE.__contains__)
+    return Words(folder, built(folder, texts)[0], WHOLE.__contains__)
 
 
 def named(of: Words, text: str) -> list[str]:
@@ -354,9 +353,8 @@ def test_a_script_without_blanks_is_known_by_its_pieces(tmp_path: Path) -> None:
 
 
 def test_without_the_file_nothing_is_unknown(tmp_path: Path) -> None:
-    of = words(tmp_path)
+    lexical, _ = built(tmp_path, WORD_TEXTS)
     (tmp_path / WORDS_NAME).write_bytes(b"\xff")
-    lexical = of._lexical
     with pytest.raises(IndexDamaged, match="words"):
         Words(tmp_path, lexical, WHOLE.__contains__)
     (tmp_path / WORDS_NAME).unlink()
