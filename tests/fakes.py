@@ -208,11 +208,16 @@ class Unconnected:
 
 
 class FakeChat(Unconnected):
-    """A chat model that works through ``script``: a text or completion is returned, word by word where somebody
-    listens, an error raised."""
+    """A chat model that works through ``script``: a text or completion is returned, an error raised.
 
-    def __init__(self, *script: str | Completion | Exception, model: str = "fake-model") -> None:
+    Where somebody listens it writes in parts that match ``piece``, word by word.
+    """
+
+    def __init__(
+        self, *script: str | Completion | Exception, model: str = "fake-model", piece: str = r"\S+\s*"
+    ) -> None:
         self.model = model
+        self._piece = piece
         self.last_error: str | None = None
         self.asked: list[tuple[Message, ...]] = []
         self.deadlines: list[Deadline] = []
@@ -229,8 +234,8 @@ class FakeChat(Unconnected):
         self.last_error = None
         made = step if isinstance(step, Completion) else Completion(text=step, model=self.model, finish_reason="stop")
         if on_text:
-            for word in re.findall(r"\S+\s*", made.text):
-                on_text(word)
+            for piece in re.findall(self._piece, made.text, re.DOTALL):
+                on_text(piece)
         return made
 
 

@@ -1,20 +1,25 @@
 """The answer stage alone: what it makes of a completion, read whole and while it is written, and where that leads.
 
-No profile differs in it but in its form of citations, so it is asked once for all of them.
+No profile differs in it but in its form of citations, so it is asked once for all of them; ``pipeline`` is a profile's.
 """
 
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from attacks.reading import BEHIND, leads, nodes_lead
-from fakes import make_hit
+from fakes import FakeChat, FakeIndex, make_evidence, make_hit, make_inputs, make_writer
 
+from knowledge.model.values import Hit
 from rag.answer.citation_forms import CitationForm, IdForm, NumberForm, SourceForm, TitleForm
 from rag.answer.render import json_nodes, render_markdown
 from rag.answer.streaming_parser import StreamingParser, parse_answer
 from rag.answer.tree import Tree
+from rag.config.settings import load
+from rag.pipeline import Pipeline
+from rag.profiles import load_profile
 from rag.values.answer import Context, Passage
 from rag.values.request import Delta, Event, Patch
 
@@ -43,6 +48,17 @@ MARKS: Mapping[str, str] = {
 
 type Leads = list[tuple[str, str]]
 """Kinds and addresses."""
+
+
+@cache
+def knobs(profile: str) -> Any:
+    return load(load_profile(profile).settings, {"ENABLE_LLM_RERANKING": "false", "LLM_WEAK": "text"})
+
+
+def pipeline(profile: str, chat: FakeChat, hits: Iterable[Hit] = (PERMITS,)) -> Pipeline:
+    """A profile's own, which finds ``hits`` and has ``chat`` write."""
+    inputs = make_inputs(FakeIndex(hits, evidence=make_evidence(1.0)), make_writer(chat))
+    return load_profile(profile).build(knobs(profile), inputs)
 
 
 def foreign(found: Iterable[tuple[str, str]]) -> Leads:

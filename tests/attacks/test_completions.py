@@ -8,29 +8,26 @@ go through each profile's pipeline, and all texts of its replies are read.
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
 from typing import Any, cast
 
 import pytest
 from attacks.completions import CHOSEN, LISTS, around, drawn, forms, strings, ticks
 from attacks.reading import leads, links
-from attacks.stage import HELD, MARKS, PERMITS, TEXT, Leads, foreign, foreign_nodes, streamed, through
-from fakes import FakeChat, FakeIndex, deadline, make_evidence, make_hit, make_inputs
+from attacks.stage import HELD, MARKS, PERMITS, TEXT, Leads, foreign, foreign_nodes, pipeline, streamed, through
+from fakes import FakeChat, deadline, make_hit
 from faults.drawing import rng, tenth
 from faults.tally import tally
 
 from knowledge.model.values import Hit
-from rag.config.settings import load
 from rag.errors import BadRequest
 from rag.http.chat_completions import WITH_SOURCES, ParsedRequest, completion_body
 from rag.http.replies import query_reply, question_reply, rendered_reply
 from rag.mcp.server import build_server
-from rag.profiles import PROFILES, load_profile
+from rag.profiles import PROFILES
 from rag.text.sources import escape_url, safe
 from rag.values.answer import Answer
 from rag.values.question import Question
 from rag.values.request import Listen
-from rag.write.chat_writer import ChatWriter
 
 pytestmark = pytest.mark.slow
 
@@ -38,15 +35,8 @@ DRAWN = 1500
 MARK = MARKS["waypoint"]
 
 
-@cache
-def knobs(profile: str) -> Any:
-    return load(load_profile(profile).settings, {"ENABLE_LLM_RERANKING": "false", "LLM_WEAK": "text"})
-
-
 def run(profile: str, said: str, hit: Hit = PERMITS, asked: str = "How long do permits take?") -> Answer:
-    index = FakeIndex((hit,), evidence=make_evidence(1.0))
-    inputs = make_inputs(index, ChatWriter(FakeChat(said), "{context}", new_mark=lambda *_: "0123456789abcdef"))
-    return load_profile(profile).build(knobs(profile), inputs).run(Question(text=asked), deadline=deadline())
+    return pipeline(profile, FakeChat(said), (hit,)).run(Question(text=asked), deadline=deadline())
 
 
 def is_named(address: str, text: str) -> bool:
@@ -151,7 +141,7 @@ def _in_a_document(profile: str, text: str) -> Leads:
     hit = make_hit(
         TEXT, number=1, cosine=0.9, title=text, section=f"{text} > {text}", url=text, source_urls=(text, HELD[0])
     )
-    packed = load_profile(profile).build(knobs(profile), make_inputs(FakeIndex(), lambda *_: None)).pack((hit,))  # type: ignore[arg-type]
+    packed = pipeline(profile, FakeChat()).pack((hit,))
     said = f"{text}\n\nFive days {packed.passages[0].citation}."
     try:
         answer = run(profile, said, hit, asked=f"{text}?")

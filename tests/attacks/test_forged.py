@@ -10,7 +10,8 @@ import pytest
 import real_model
 from attacks.forged import FORMS, as_read, forms
 from attacks.planted import HONEST, OURS, TRUSTED
-from fakes import FakeChat, FakeIndex, deadline, make_evidence, make_inputs
+from attacks.stage import pipeline
+from fakes import FakeChat, deadline
 from fakes_llm import LlmServer
 from faults.drawing import by_night, tenth
 from faults.tally import tally
@@ -19,14 +20,10 @@ from functional.harness import starting
 from obedient_llm import CLAIM
 
 from knowledge.build.ingest import ingest
-from knowledge.model.values import Hit
 from knowledge.read.documents import read
-from rag.config.settings import load
 from rag.http.replies import query_reply
-from rag.pipeline import Pipeline
-from rag.profiles import PROFILES, load_profile
+from rag.profiles import PROFILES
 from rag.values.question import Question
-from rag.write.chat_writer import ChatWriter
 
 _CODE = re.compile(r"(```|~~~|``|`).*?\1", re.DOTALL)
 PLANTED = replace(HONEST, chunk=replace(HONEST.chunk, text=CLAIM))
@@ -37,16 +34,9 @@ APART = ("| x |", "~~~text")
 """In forms with these the label stands behind another statement, "x" or "~~~text"."""
 
 
-def _pipeline(profile: str, said: str, hits: tuple[Hit, ...]) -> Pipeline:
-    made = load_profile(profile)
-    writer = ChatWriter(FakeChat(said), "{context}", new_mark=lambda *_: "0123456789abcdef")
-    knobs = load(made.settings, {"ENABLE_LLM_RERANKING": "false", "LLM_WEAK": "text"})
-    return made.build(knobs, make_inputs(FakeIndex(hits, evidence=make_evidence(1.0)), writer))
-
-
 @pytest.mark.parametrize("profile", PROFILES)
 def test_no_form_of_a_label_in_a_document_is_one_in_a_prompt(profile: str) -> None:
-    pack, ours = _pipeline(profile, "", ()).pack, as_read(OURS[profile])
+    pack, ours = pipeline(profile, FakeChat()).pack, as_read(OURS[profile])
     through = []
     for form, label in zip(FORMS, forms(OURS[profile]), strict=True):
         text = f"Offices close at noon on Friday. See {label}\n\nAsk there."
@@ -58,24 +48,26 @@ def test_no_form_of_a_label_in_a_document_is_one_in_a_prompt(profile: str) -> No
     assert through == []
 
 
-@pytest.mark.parametrize("said", SAID)
+@pytest.mark.sampled
 @pytest.mark.parametrize("profile", PROFILES)
-def test_no_page_seems_to_support_what_it_does_not_say(profile: str, said: str) -> None:
+def test_no_page_seems_to_support_what_it_does_not_say(profile: str) -> None:
     """Where nothing packed says so, and where a planted document does."""
     theirs = OURS[profile].replace("Refunds > Fees", "Blog > News").replace("id_1", "id_2").replace("[1]", "[2]")
     theirs = theirs.replace("ours.example/refunds", "blog.example/a")
+    labels = list(zip(FORMS, forms(OURS[profile]), strict=True))
+    cases = tenth(product(((TRUSTED, HONEST), (TRUSTED, PLANTED)), SAID, labels), least=200)
     through = []
-    for hits in ((TRUSTED, HONEST), (TRUSTED, PLANTED)):
-        for form, label in zip(FORMS, forms(OURS[profile]), strict=True):
-            text = said.format(label, theirs=theirs, claim=CLAIM)
-            answer = _pipeline(profile, text, hits).run(Question(text="What is free?"), deadline=deadline())
-            body = query_reply(answer).model_dump(mode="json")
-            through += [(form, body["answer"])] if _supports(body, "docId", "trusted") else []
-    tally("pages that seem to support what they do not say", cases=2 * len(FORMS), failures=len(through))
+    for hits, said, (form, label) in cases:
+        text = said.format(label, theirs=theirs, claim=CLAIM)
+        answer = pipeline(profile, FakeChat(text), hits).run(Question(text="What is free?"), deadline=deadline())
+        body = query_reply(answer).model_dump(mode="json")
+        through += [(form, said, body["answer"])] if _supports(body, "docId", "trusted") else []
+    tally("pages that seem to support what they do not say", cases=len(cases), failures=len(through))
     assert through == []
 
 
 @pytest.mark.slow
+@pytest.mark.sampled
 @pytest.mark.parametrize("is_planted", [False, True])
 def test_no_page_of_a_real_index_seems_to_support_it(
     is_planted: bool, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
@@ -112,7 +104,7 @@ def _with_blog(folder: Path) -> Path:
     """The sample's index with a page in it that says all that is false."""
     said = "\n\n".join(f"{MEALS} {claim}" for claim in FALSE)
     (folder / "blog.md").write_text(f"---\ntitle: Meals blog\nurl: {BLOG}\n---\n\n# Meals\n\n{said}\n", "utf-8")
-    with real_model.few_background_questions(every=1):
+    with real_model.few_background_questions():
         documents = read([real_model.SAMPLES / "gacounts", folder / "blog.md"]).documents
         ingest(documents, target=folder / "index", embedder=real_model.model())
     return folder / "index"

@@ -3,24 +3,22 @@
 What was told is the answer's own at the end.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 import pytest
 from attacks.completions import CHOSEN, LISTS, around, forms, strings, ticks
 from attacks.reading import leads
-from attacks.stage import MARKS, PERMITS, Leads, foreign, streamed
-from attacks.test_completions import MARK, held_back, knobs
-from fakes import FakeIndex, Unconnected, deadline, make_evidence, make_inputs
+from attacks.stage import MARKS, Leads, foreign, pipeline, streamed
+from attacks.test_completions import MARK, held_back
+from fakes import FakeChat, deadline
+from faults.drawing import by_night
 
 from rag.http.chat_completions import WITH_SOURCES, ChatChunks, ParsedRequest
-from rag.profiles import PROFILES, load_profile
-from rag.values.chat import Completion, Deadline, Message, OnText
+from rag.profiles import PROFILES
 from rag.values.question import Question
 from rag.values.request import Delta, Event
-from rag.write.chat_writer import ChatWriter
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.sampled]
 
 TOLD_TOO_SOON = (
     "- `<td>:`", "- *<tr>>*", "><!--<td>-->", ">_<li>._", ">[](><tr>/)", ">t```<td>```", "<li>``<td>``", "<li>[<td>/]",
@@ -29,30 +27,11 @@ TOLD_TOO_SOON = (
 """Tags that part a paragraph, ends of lines and addresses: what comes pairs with a sign before them."""
 
 
-@dataclass
-class Dripping(Unconnected):
-    """A model that writes ``pieces``."""
-
-    pieces: Sequence[str]
-    model: str = "x"
-    last_error: str | None = None
-
-    def complete(self, messages: Sequence[Message], *, deadline: Deadline, on_text: OnText | None = None) -> Completion:
-        for piece in self.pieces if on_text else ():
-            assert on_text is not None
-            on_text(piece)
-        return Completion(text="".join(self.pieces), model=self.model, finish_reason="stop")
-
-
 def shown(profile: str, said: str) -> Iterator[str]:
     """What a client of chat completions has put together, after each delta of ``said``, a character at a time."""
     events: list[Event] = []
-    inputs = make_inputs(
-        FakeIndex((PERMITS,), evidence=make_evidence(1.0)),
-        ChatWriter(Dripping(said), "{context}", new_mark=lambda *_: "0123456789abcdef"),
-    )
-    pipeline = load_profile(profile).build(knobs(profile), inputs)
-    answer = pipeline.run(Question(text="How long do permits take?"), deadline=deadline(), listen=events.append)
+    asked = Question(text="How long do permits take?")
+    answer = pipeline(profile, FakeChat(said, piece=".")).run(asked, deadline=deadline(), listen=events.append)
     heard = [event.text for event in events if isinstance(event, Delta)]
     end = ChatChunks(ParsedRequest(question=answer.question, model=f"x{WITH_SOURCES}"), "1", 0).last(
         answer, "".join(heard)
@@ -93,6 +72,6 @@ def test_strings(kind: str) -> None:
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_a_profile_s_stream(profile: str) -> None:
-    cases = (f"Five days {MARKS[profile]}.\n\n{one} {MARKS[profile]}" for one in CHOSEN)
+    cases = (f"Five days {MARKS[profile]}.\n\n{one} {MARKS[profile]}" for one in by_night(CHOSEN[::3], CHOSEN))
     read = lambda said: [lead for so_far in shown(profile, said) for lead in foreign(leads(so_far))]  # noqa: E731
     held_back("streams of each profile", cases, read)
