@@ -1,13 +1,15 @@
 """The LLM adapter with nothing around it: its settings in a test, and a clock that only its pauses move."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from fakes_llm import LlmServer
+import pytest
+from fakes_llm import LlmServer, Recorded, Step
 
 from rag.adapters.llm.openai_chat import OpenAiChat
 from rag.adapters.model_config import ChatConfig
+from rag.values.chat import Completion, Deadline, Message, OnText
 
 type Connect = Callable[..., OpenAiChat]
 """An adapter for a server or its address, with changes to ``ChatConfig``; it is closed with its block."""
@@ -60,3 +62,41 @@ def connecting(usual: dict[str, Any], **beside: Any) -> Iterator[Connect]:
     yield make
     for model in made:
         model.renew()
+
+
+class Chat:
+    """One question to a server that plays ``steps``, and what came of it: ``heard`` is what was streamed."""
+
+    model: OpenAiChat
+    requests: Sequence[Recorded]
+
+    def __init__(
+        self, connect: Connect, clock: Callable[[], float], messages: Sequence[Message], left_s: float = 60.0
+    ) -> None:
+        self._connect, self._clock, self._messages, self._left_s = connect, clock, messages, left_s
+        self.heard: list[str] = []
+
+    @property
+    def models(self) -> list[str]:
+        """Those that were asked."""
+        return [request.json["model"] for request in self.requests]
+
+    def ask(
+        self, *steps: Step, left: float | Deadline | None = None, on_text: OnText | None = None, **changes: Any
+    ) -> Completion:
+        """The completion that a model of these settings gives."""
+        left_s = self._left_s if left is None else left
+        deadline = left_s if isinstance(left_s, Deadline) else Deadline.after(left_s, self._clock)
+        with LlmServer(steps) as server:
+            self.model, self.requests = self._connect(server, **changes), server.requests
+            return self.model.complete(self._messages, deadline=deadline, on_text=on_text)
+
+    def stream(self, *steps: Step, on_text: OnText | None = None, **changes: Any) -> Completion:
+        """The completion of a question that is streamed."""
+        return self.ask(*steps, on_text=on_text or self.heard.append, **changes)
+
+    def fail[E: Exception](self, *steps: Step, kind: type[E], **changes: Any) -> E:
+        """The error of this kind in place of a completion."""
+        with pytest.raises(kind) as caught:
+            self.ask(*steps, **changes)
+        return caught.value

@@ -4,19 +4,17 @@ import gzip
 import socket
 import traceback
 import tracemalloc
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import pytest
 from command_line import run_fresh
-from fakes_chat import Connect, FakeTime, config, connecting
+from fakes_chat import Chat, Connect, FakeTime, config, connecting
 from fakes_llm import (
     MODEL,
     SERVER_ERROR_TEXT,
     Exchange,
     LlmServer,
-    Recorded,
     Step,
     chunk,
     completion,
@@ -36,7 +34,6 @@ from fakes_llm import (
     trickle,
 )
 
-from rag.adapters.llm.openai_chat import OpenAiChat
 from rag.errors import ContextTooLong, LlmFailed, LlmUnavailable, RequestRefused
 from rag.values.chat import Completion, Deadline, Message, Usage
 
@@ -60,37 +57,9 @@ def connect(fake_time: FakeTime) -> Iterator[Connect]:
         yield connect
 
 
-class Chat:
-    """One question to a server that plays ``steps``, on fake time, and what came of it."""
-
-    model: OpenAiChat
-    requests: Sequence[Recorded]
-
-    def __init__(self, connect: Connect, fake_time: FakeTime) -> None:
-        self._connect, self._time = connect, fake_time
-        self.slept = fake_time.slept
-
-    @property
-    def models(self) -> list[str]:
-        """Those that were asked."""
-        return [request.json["model"] for request in self.requests]
-
-    def ask(self, *steps: Step, left_s: float = 27.0, **changes: Any) -> Completion:
-        """The completion that a model of these settings gives."""
-        with LlmServer(steps) as server:
-            self.model, self.requests = self._connect(server, **changes), server.requests
-            return self.model.complete(MESSAGES, deadline=Deadline.after(left_s, self._time))
-
-    def fail[E: Exception](self, *steps: Step, kind: type[E], **changes: Any) -> E:
-        """The error of this kind in its place."""
-        with pytest.raises(kind) as caught:
-            self.ask(*steps, **changes)
-        return caught.value
-
-
 @pytest.fixture
 def chat(connect: Connect, fake_time: FakeTime) -> Chat:
-    return Chat(connect, fake_time)
+    return Chat(connect, fake_time, MESSAGES, left_s=27.0)
 
 
 def trace(error: Exception) -> str:
@@ -101,7 +70,9 @@ def trace(error: Exception) -> str:
 # --- what is sent, what is read ---------------------------------------------------------------------------------------
 
 
-def test_the_request_is_exactly_what_was_asked_for_and_the_completion_is_read_whole(chat: Chat) -> None:
+def test_the_request_is_exactly_what_was_asked_for_and_the_completion_is_read_whole(
+    chat: Chat, fake_time: FakeTime
+) -> None:
     usage = {"prompt_tokens": 900, "completion_tokens": 40, "total_tokens": 940}
     made = chat.ask(reply("Yes. [Permits]", model="m-2026", finish_reason="length", usage=usage))
 
@@ -128,7 +99,7 @@ def test_the_request_is_exactly_what_was_asked_for_and_the_completion_is_read_wh
         retries=0,
         degraded=False,
     )
-    assert (chat.model.last_error, chat.slept) == (None, [])
+    assert (chat.model.last_error, fake_time.slept) == (None, [])
 
 
 def test_without_max_tokens_the_server_decides(chat: Chat) -> None:
@@ -160,18 +131,18 @@ def test_nothing_comes_from_the_client_s_own_variables(chat: Chat, monkeypatch: 
 
 
 @pytest.mark.parametrize("failure", [error(503), cut(), reset()], ids=["503", "cut", "reset"])
-def test_a_failure_that_may_pass_is_retried(chat: Chat, failure: Step) -> None:
+def test_a_failure_that_may_pass_is_retried(chat: Chat, failure: Step, fake_time: FakeTime) -> None:
     made = chat.ask(failure, failure, reply("At last."))
 
     assert (made.text, made.calls, made.retries) == ("At last.", 3, 2)
-    assert (chat.slept, chat.model.last_error) == ([1.125, 2.25], None)
+    assert (fake_time.slept, chat.model.last_error) == ([1.125, 2.25], None)
     assert [request.json for request in chat.requests] == [chat.requests[0].json] * 3
 
 
-def test_after_three_retries_it_is_unavailable(chat: Chat) -> None:
+def test_after_three_retries_it_is_unavailable(chat: Chat, fake_time: FakeTime) -> None:
     failed = chat.fail(error(500), kind=LlmUnavailable)
 
-    assert (len(chat.requests), chat.slept) == (4, [1.125, 2.25, 4.5])
+    assert (len(chat.requests), fake_time.slept) == (4, [1.125, 2.25, 4.5])
     assert str(failed) == chat.model.last_error == "LLM answered 500 (InternalServerError)"
     assert failed.retry_after is None
     assert str(failed.__cause__) == "status 500, type some_error"
@@ -188,9 +159,9 @@ def test_after_three_retries_it_is_unavailable(chat: Chat) -> None:
     ],
     ids=["beyond the cap", "date", "milliseconds", "413", "unreadable"],
 )
-def test_the_server_s_retry_after_is_honoured(chat: Chat, failure: Step, wait_s: float) -> None:
+def test_the_server_s_retry_after_is_honoured(chat: Chat, failure: Step, wait_s: float, fake_time: FakeTime) -> None:
     made = chat.ask(failure, reply("x"))
-    assert (chat.slept, made.retries) == ([wait_s], 1)
+    assert (fake_time.slept, made.retries) == ([wait_s], 1)
 
 
 def test_nobody_listens(connect: Connect, fake_time: FakeTime, deadline: Deadline) -> None:
@@ -207,18 +178,18 @@ def test_nobody_listens(connect: Connect, fake_time: FakeTime, deadline: Deadlin
 # --- the deadline -----------------------------------------------------------------------------------------------------
 
 
-def test_a_wait_that_does_not_fit_ends_it_at_once(chat: Chat) -> None:
+def test_a_wait_that_does_not_fit_ends_it_at_once(chat: Chat, fake_time: FakeTime) -> None:
     failed = chat.fail(error(429, retry_after=28), kind=LlmUnavailable)
-    assert (len(chat.requests), chat.slept, failed.retry_after) == (1, [], 28.0)
+    assert (len(chat.requests), fake_time.slept, failed.retry_after) == (1, [], 28.0)
 
 
-def test_backoff_stops_where_the_deadline_comes_first(chat: Chat) -> None:
-    chat.fail(error(500), kind=LlmUnavailable, left_s=3.0)
-    assert (len(chat.requests), chat.slept) == (2, [1.125])  # 1.875 s are left, 2.25 are due
+def test_backoff_stops_where_the_deadline_comes_first(chat: Chat, fake_time: FakeTime) -> None:
+    chat.fail(error(500), kind=LlmUnavailable, left=3.0)
+    assert (len(chat.requests), fake_time.slept) == (2, [1.125])  # 1.875 s are left, 2.25 are due
 
 
 def test_no_call_is_made_when_no_time_is_left(chat: Chat) -> None:
-    failed = chat.fail(reply("x"), kind=LlmUnavailable, left_s=0.0)
+    failed = chat.fail(reply("x"), kind=LlmUnavailable, left=0.0)
     assert (chat.requests, str(failed)) == ([], "No time left for an LLM call")
     assert chat.model.last_error == str(failed)
 
@@ -226,18 +197,18 @@ def test_no_call_is_made_when_no_time_is_left(chat: Chat) -> None:
 @pytest.mark.parametrize(
     "slow", [hang(), trickle(in_headers=True), trickle()], ids=["silence", "headers now and then", "body now and then"]
 )
-def test_no_call_outlives_the_deadline(chat: Chat, slow: Step) -> None:
+def test_no_call_outlives_the_deadline(chat: Chat, slow: Step, fake_time: FakeTime) -> None:
     """Each would end in a valid completion after ten minutes, so that only giving up in time makes it fail.
 
     On fake time the deadline comes no nearer before the call begins, however slow the machine is.
     """
-    chat.fail(slow, kind=LlmUnavailable, left_s=0.1)
-    assert (chat.model.last_error, chat.slept) == ("LLM call timed out", [])
+    chat.fail(slow, kind=LlmUnavailable, left=0.1)
+    assert (chat.model.last_error, fake_time.slept) == ("LLM call timed out", [])
 
 
-def test_a_slow_call_is_retried_while_there_is_time(chat: Chat) -> None:
+def test_a_slow_call_is_retried_while_there_is_time(chat: Chat, fake_time: FakeTime) -> None:
     made = chat.ask(hang(), reply("x"), read_timeout_s=0.5)
-    assert (made.text, made.retries >= 1, chat.slept[0]) == ("x", True, 1.125)
+    assert (made.text, made.retries >= 1, fake_time.slept[0]) == ("x", True, 1.125)
 
 
 # --- models that are gone ---------------------------------------------------------------------------------------------
@@ -289,9 +260,11 @@ def test_when_every_model_is_gone_it_is_unavailable_and_looks_again_next_time(
     ],
     ids=["401", "wrong address", "no money left"],
 )
-def test_what_only_the_operator_can_mend_is_unavailable_at_once(chat: Chat, failure: Step, last_error: str) -> None:
+def test_what_only_the_operator_can_mend_is_unavailable_at_once(
+    chat: Chat, failure: Step, last_error: str, fake_time: FakeTime
+) -> None:
     chat.fail(failure, kind=LlmUnavailable, fallback_models=("next",))
-    assert (len(chat.requests), chat.slept, chat.model.last_error) == (1, [], last_error)
+    assert (len(chat.requests), fake_time.slept, chat.model.last_error) == (1, [], last_error)
 
 
 @pytest.mark.parametrize("status", [304, 307])
@@ -310,10 +283,10 @@ def test_nothing_is_sent_where_a_server_points_to(
     assert "secret" not in trace(caught.value)
 
 
-def test_a_refused_request_fails_at_once(chat: Chat) -> None:
+def test_a_refused_request_fails_at_once(chat: Chat, fake_time: FakeTime) -> None:
     failed = chat.fail(error(413), kind=LlmUnavailable)
 
-    assert (len(chat.requests), chat.slept) == (1, [])
+    assert (len(chat.requests), fake_time.slept) == (1, [])
     assert SERVER_ERROR_TEXT not in trace(failed)
     assert isinstance(failed.__cause__, LlmFailed)
     assert str(failed.__cause__.__cause__) == "status 413, type some_error"
@@ -376,9 +349,9 @@ def test_a_strict_model_s_refusal_asks_no_other(chat: Chat) -> None:
     ],
     ids=["garbage", "bad gzip", "gzip bomb"],
 )
-def test_an_unreadable_completion_fails_at_once(chat: Chat, unreadable: Step) -> None:
+def test_an_unreadable_completion_fails_at_once(chat: Chat, unreadable: Step, fake_time: FakeTime) -> None:
     failed = chat.fail(unreadable, kind=LlmUnavailable)
-    assert (len(chat.requests), chat.slept) == (1, [])
+    assert (len(chat.requests), fake_time.slept) == (1, [])
     assert str(failed).startswith("Unreadable completion: ")
     assert chat.model.last_error == str(failed)
 

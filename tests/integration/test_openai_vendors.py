@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from fakes_chat import Connect, connecting
-from fakes_llm import Exchange, LlmServer, Step, completion, drip, error, html, json_body, model_not_found, raw, reply
+from fakes_chat import Chat, connecting
+from fakes_llm import Exchange, Step, completion, drip, error, html, json_body, model_not_found, raw, reply
 
 from rag.errors import LlmUnavailable
-from rag.values.chat import Deadline, Message, Usage
+from rag.values.chat import Message, Usage
 
 MESSAGES = (Message("user", "What needs a permit?"),)
 TEXT = "Every import needs a permit."
@@ -18,13 +18,9 @@ USAGE = {"prompt_tokens": 12, "completion_tokens": 5, "total_tokens": 17}
 
 
 @pytest.fixture
-def chat_of() -> Iterator[Connect]:
+def chat() -> Iterator[Chat]:
     with connecting({"retries": 1}) as connect:
-        yield connect
-
-
-def within_a_minute() -> Deadline:
-    return Deadline.after(60.0, time.monotonic)
+        yield Chat(connect, time.monotonic, MESSAGES)
 
 
 def delta(
@@ -145,13 +141,10 @@ def bytewise(body: bytes) -> Step:
     [*map(stream, VENDORS.values()), *map(bytewise, FORMS.values()), stream(FORMS["CR LF"])],
     ids=[*VENDORS, *FORMS, "CR LF at once"],
 )
-def test_a_stream_is_read_as_its_vendor_means_it(chat_of: Connect, step: Step) -> None:
-    heard: list[str] = []
-    with LlmServer([step]) as server:
-        made = chat_of(server).complete(MESSAGES, deadline=within_a_minute(), on_text=heard.append)
-        assert len(server.requests) == 1
-
-    assert "".join(heard) == made.text == TEXT
+def test_a_stream_is_read_as_its_vendor_means_it(chat: Chat, step: Step) -> None:
+    made = chat.stream(step)
+    assert len(chat.requests) == 1
+    assert "".join(chat.heard) == made.text == TEXT
     assert (made.finish_reason, made.usage, made.model) == ("stop", Usage(12, 5, 17), "m")
 
 
@@ -165,10 +158,8 @@ def test_a_stream_is_read_as_its_vendor_means_it(chat_of: Connect, step: Step) -
     ],
     ids=["named error", "OpenRouter's error", "comments alone", "a torn event"],
 )  # fmt: skip
-def test_a_stream_that_its_vendor_ends_is_asked_for_again(chat_of: Connect, body: bytes) -> None:
-    with LlmServer([stream(body), stream(PLAIN)]) as server:
-        made = chat_of(server).complete(MESSAGES, deadline=within_a_minute(), on_text=lambda text: None)
-
+def test_a_stream_that_its_vendor_ends_is_asked_for_again(chat: Chat, body: bytes) -> None:
+    made = chat.stream(stream(body), stream(PLAIN))
     assert (made.text, made.retries) == (TEXT, 1)
 
 
@@ -192,32 +183,23 @@ NO_COMPLETION = {
 
 @pytest.mark.parametrize(("step", "streamed"), NO_COMPLETION.values(), ids=NO_COMPLETION)
 def test_what_yields_no_completion_falls_back_to_the_next_model_and_is_unavailable_then(
-    chat_of: Connect, step: Step, streamed: bool
+    chat: Chat, step: Step, streamed: bool
 ) -> None:
-    heard: list[str] = []
-    on_text = heard.append if streamed else None
-
     def only_second(exchange: Exchange) -> None:
         (reply(TEXT) if exchange.request.json["model"] == "second" else step)(exchange)
 
-    with LlmServer([only_second]) as server:
-        chat = chat_of(server, fallback_models=("second",))
-        made = chat.complete(MESSAGES, deadline=within_a_minute(), on_text=on_text)
-        assert [request.json["model"] for request in server.requests] == ["first", "second"]
-        assert (made.text, made.calls, made.retries, chat.model) == (TEXT, 2, 0, "first")
-    with LlmServer([step]) as server:
-        chat = chat_of(server, fallback_models=("second",))
-        with pytest.raises(LlmUnavailable) as caught:
-            chat.complete(MESSAGES, deadline=within_a_minute(), on_text=on_text)
-        assert [request.json["model"] for request in server.requests] == ["first", "second"]
-    assert (caught.value.code, chat.last_error) == ("llm_unavailable", str(caught.value))
-    assert caught.value.spent.calls == 2
+    asked: dict[str, Any] = {"fallback_models": ("second",), "on_text": chat.heard.append if streamed else None}
+    made = chat.ask(only_second, **asked)
+    assert chat.models == ["first", "second"]
+    assert (made.text, made.calls, made.retries, chat.model.model) == (TEXT, 2, 0, "first")
+
+    failed = chat.fail(step, kind=LlmUnavailable, **asked)
+    assert chat.models == ["first", "second"]
+    assert (failed.code, chat.model.last_error, failed.spent.calls) == ("llm_unavailable", str(failed), 2)
 
 
 @pytest.mark.parametrize("gone", [error(422), model_not_found("first")], ids=["refused", "not there"])
-def test_a_retry_asks_the_model_that_was_fallen_back_to(chat_of: Connect, gone: Step) -> None:
-    with LlmServer([gone, error(503), reply(TEXT)]) as server:
-        made = chat_of(server, fallback_models=("second",)).complete(MESSAGES, deadline=within_a_minute())
-        assert [request.json["model"] for request in server.requests] == ["first", "second", "second"]
-
+def test_a_retry_asks_the_model_that_was_fallen_back_to(chat: Chat, gone: Step) -> None:
+    made = chat.ask(gone, error(503), reply(TEXT), fallback_models=("second",))
+    assert chat.models == ["first", "second", "second"]
     assert (made.text, made.calls, made.retries) == (TEXT, 3, 1)
