@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 from functional.harness import DECLINE, Api, starting
-from real_model import SAMPLES
+from real_model import SAMPLES, few_background_questions
 
 from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
@@ -32,7 +32,8 @@ def desk(tmp_path_factory: pytest.TempPathFactory, embedder: MiniLM) -> Iterator
     for name, text in DOCUMENTS.items():
         (folder / f"{name}.md").write_text(text, encoding="utf-8")
     target = tmp_path_factory.mktemp("index") / "index"
-    ingest(read([folder]).documents, target=target, embedder=embedder)
+    with few_background_questions():
+        ingest(read([folder]).documents, target=target, embedder=embedder)
     with starting(target) as start:
         yield start()
 

@@ -12,24 +12,14 @@ from rag.version import VERSION
 from ragctl.cli import app
 
 
-def test_the_whole_of_it(api: Api) -> None:
+def test_its_headers_and_the_index(api: Api) -> None:
     reply = api.health()
-    body = reply.json
-    assert reply.status == 200
-    assert reply.headers["content-type"] == "application/json"
+    assert (reply.status, reply.headers["content-type"]) == (200, "application/json")
     assert reply.headers["x-content-type-options"] == "nosniff"
-    assert set(body) == {"status", "version", "profile", "index", "llm", "store"}
-    assert (body["status"], body["version"], body["profile"]) == ("ok", VERSION, "waypoint")
-    assert body["llm"] == {"engine": "extractive", "model": "extractive", "lastError": None}
-    assert body["store"] is None
-    index = body["index"]
-    assert set(index) == {"documents", "chunks", "embeddingModel", "builtAt", "version", "manifest"}
-    assert index["documents"] == len(list((REPOSITORY / "samples" / "waypoint").rglob("*.md")))
-    assert index["chunks"] > index["documents"]
-    assert index["embeddingModel"] == "all-MiniLM-L6-v2"
+    index = reply.json["index"]
+    assert index["documents"] == len(list((REPOSITORY / "samples" / "waypoint").rglob("*.md"))) < index["chunks"]
     assert datetime.fromisoformat(index["builtAt"]).utcoffset() == timedelta(0)
     assert len(index["version"]) >= 8
-    assert index["manifest"] is True
 
 
 def test_it_names_the_configured_model_and_calls_nobody(with_llm: Start) -> None:

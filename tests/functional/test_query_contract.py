@@ -81,39 +81,13 @@ def test_the_published_paths_are_the_routes(api: Api) -> None:
     assert published == {(route.method, re.sub("<(.*)>", r"{\1}", route.path)) for route in api.app.ROUTES}
 
 
-def test_an_answer_says_who_wrote_it_from_what(answer: Reply) -> None:
-    body = answer.json
-    metadata = body["metadata"]
-    assert body["refused"] is False
-    assert body["routing"] is None
-    assert metadata["query"] == IN_SCOPE
-    assert metadata["profile"] == "waypoint"
-    assert metadata["model"] == "extractive"
-    assert metadata["usage"] is None
-    assert metadata["cached"] is False
-    assert metadata["degraded"] is False
-    assert metadata["skipped"] == []
-    assert 1 <= metadata["chunksRetrieved"] <= 10
-    assert metadata["chunksUsed"] == len(body["citations"])
-    assert metadata["latencyMs"] == metadata["timings"]["totalMs"]
-    assert metadata["timings"]["totalMs"] >= metadata["timings"]["retrievalMs"] + metadata["timings"]["generationMs"]
-
-
-def test_citations_stand_where_they_say_and_name_the_expected_document(answer: Reply) -> None:
-    body = answer.json
+def test_what_an_answer_names_is_there_each_thing_once(answer: Reply) -> None:
+    body, metadata = answer.json, answer.json["metadata"]
     for citation in body["citations"]:
-        start = citation["position"]
-        assert body["answer"][start : start + len(citation["raw"])] == citation["raw"]
-        assert citation["matched"] is True
-        assert citation["id"] is None
+        assert body["answer"][citation["position"] :].startswith(citation["raw"])
         assert all(url.startswith("http") for url in citation["sourceUrls"])
-        assert 0.15 <= citation["score"] <= 1
     assert "SG-REG-001" in {citation["docId"] for citation in body["citations"]}
     assert len({citation["title"].casefold() for citation in body["citations"]}) == len(body["citations"])
-
-
-def test_sources_and_related_documents_are_each_there_once(answer: Reply) -> None:
-    body = answer.json
     urls = [source["url"] for source in body["sources"]]
     assert len(urls) == len(set(urls))
     assert set(urls) == {url for citation in body["citations"] for url in citation["sourceUrls"]}
@@ -121,6 +95,9 @@ def test_sources_and_related_documents_are_each_there_once(answer: Reply) -> Non
     assert len(related) == len(body["relatedDocs"])
     assert set(related.values()) <= {"regulatory", "carrier", "reference", "internal"}
     assert {citation["docId"] for citation in body["citations"]} <= set(related)
+    assert metadata["chunksUsed"] == len(body["citations"]) <= metadata["chunksRetrieved"] <= 10
+    timings = metadata["timings"]
+    assert metadata["latencyMs"] == timings["totalMs"] >= timings["retrievalMs"] + timings["generationMs"]
 
 
 def test_a_decline_is_a_200_with_nothing_in_it(decline: Reply) -> None:

@@ -26,7 +26,7 @@ OTHER = "Which permits does a carrier need for strategic goods?"
 
 @pytest.fixture(scope="module")
 def documents() -> tuple[Document, ...]:
-    return tuple(read([REPOSITORY / "samples" / "waypoint"]).documents[:6])
+    return tuple(read([REPOSITORY / "samples" / "waypoint"]).documents[:3])
 
 
 @pytest.fixture(scope="module")
@@ -45,11 +45,11 @@ def test_answers_are_those_of_an_index_in_a_folder(
     with few_background_questions():
         ingest(documents, target=tmp_path / "index", embedder=model())
     question = documents[0].title
-    folder = start(INDEX_URI=str(tmp_path / "index")).ask(question, debug=False).json
+    folder = start(INDEX_URI=str(tmp_path / "index")).ask(question).json
     served = start(INDEX_URI=server.uri)
-    answer = served.ask(question, debug=False).json
-    for name in ("answer", "citations", "sources", "confidence", "refused"):
-        assert answer.get(name) == folder.get(name), name
+    answer = served.ask(question).json
+    same = ("answer", "citations", "sources", "confidence", "refused")
+    assert {name: answer[name] for name in same} == {name: folder[name] for name in same}
     state = served.health()
     assert state.status == 200
     assert state.json["index"]["documents"] == len(documents)

@@ -1,9 +1,12 @@
 """What a model says, statement by statement: held against the sources, and put to a model as a judge."""
 
+import re
+
 import pytest
 import real_model
 from fakes_llm import USAGE, LlmServer, Step, drip, error, hang, reply
-from functional.harness import DECLINE, IN_SCOPE, QUOTED, SAID, Json, Reply, Start
+from functional.gacounts_service import of_llm
+from functional.harness import DECLINE, IN_SCOPE, QUOTED, SAID, Json, Reply, Start, starting
 from functional.test_streams import Stream, asked, events, streamed
 
 from knowledge.embedding import MiniLM
@@ -220,3 +223,32 @@ def test_the_verdicts_of_a_stream_and_its_answer_are_those_of_the_judge(with_llm
     assert shown == words
     assert found == [one["support"] for one in answer["metadata"]["statements"]] == ["unsupported", "supported"]
     assert answer["answer"] == f"{COPIED} {NOT_FOUND} {REWORDED}"
+
+
+# --- two editions of one page, which differ
+
+
+HOLIDAYS = re.compile(r"^\[(\d)\] Holidays and leave \((.*)\)$", re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("days", "level", "told"), [("27", "High", "1 source cited"), ("25", "Medium", "a newer edition differs")]
+)
+def test_a_statement_of_the_older_edition_is_medium_and_says_so(
+    tmp_path_factory: pytest.TempPathFactory, days: str, level: str, told: str
+) -> None:
+    def write(request: Json) -> str:
+        """Copy the sentence with so many days and cite the passage that has it."""
+        context: str = request["messages"][0]["content"]
+        assert HOLIDAYS.findall(context)[:2] == [("1", "2026-01-05"), ("2", "2025-01-07")]
+        sentence = re.search(rf"Full-time staff have {days} working days of holiday a year", context)
+        assert sentence is not None
+        return f"{sentence[0]} [{HOLIDAYS.findall(context[: sentence.start()])[-1][0]}]."
+
+    index = real_model.sample_index("house", tmp_path_factory)
+    with LlmServer(answer=write) as server, starting(index) as start:
+        body = start(RAG_PROFILE="house", **of_llm(server.url)).ask("How many days of holiday do I get?").json
+    assert body["answer"] == f"Full-time staff have {days} working days of holiday a year [1]."
+    assert body["confidence"]["level"] == level
+    assert body["confidence"]["reason"].endswith(told)
+    assert level == "High" or body["confidence"]["score"] == 74.0

@@ -37,26 +37,6 @@ def deltas(text: str) -> str:
     return "".join(data["text"] for name, data in events(text) if name == "delta")
 
 
-def without_statements(nodes: list[Any]) -> list[Any]:
-    """Nodes as they were before the check: its statements are their children, its notes are gone."""
-    found: list[Any] = []
-    for node in nodes:
-        if isinstance(node, str):
-            flat: list[Any] = [node]
-        elif node["tag"] == "statement":
-            own = node["children"]
-            noted = own and isinstance(own[-1], dict) and own[-1]["tag"] == "note"
-            flat = without_statements(own[:-2] if noted else own)
-        else:
-            flat = [{**node, "children": without_statements(node["children"])}]
-        for one in flat:
-            if found and isinstance(found[-1], str) and isinstance(one, str):
-                found[-1] += one
-            else:
-                found.append(one)
-    return found
-
-
 def words_of(nodes: list[Any]) -> str:
     """What a reader sees of nodes, a citation as its number."""
     return "".join(
@@ -165,32 +145,17 @@ def test_without_a_stream_the_same_events_are_one_body(with_llm: Start) -> None:
     assert answer["answer"] == same["answer"]
 
 
-@pytest.mark.parametrize(
-    "written",
-    [
-        "You need:\n\n- the packing list\n- bill\n\n| Paper | Who |\n|:--|--|\n| list | we `do` |\n",
-        "## Papers\n\n1. **Whales**, as [this](https://evil.example) says\n2. sing\n\nAll \\[nine\\].",
-        "Three papers [Certificates of Origin > x] and [No such page], *yes*.",
-        "Run it:\n\n```\n[not] a *mark*\n```\n\nThat is all.",
-    ],
-    ids=["table", "list", "marks", "code"],
-)
-def test_what_was_shown_is_what_the_answer_says(with_llm: Start, written: str) -> None:
-    """The text, and the nodes of each block; what the check says of the last statement comes behind the text."""
+def test_what_was_shown_is_what_the_answer_says(with_llm: Start) -> None:
+    """The text, and the nodes of each block; that the check adds something behind it is another test."""
+    written = "## Papers\n\nThree [Certificates of Origin > x] and [No such page], *yes*.\n\n| Paper |\n|--|\n| `x` |\n"
     api = with_llm(drip(*re.findall(r"\S+\s*", written)), UNSUPPORTED="keep", LLM_WEAK="text")
-    told = events(api.call(asked(IN_SCOPE, rendered=True)).text)
-    plain = events(api.call(asked(IN_SCOPE)).text)
+    told, plain = (events(api.call(asked(IN_SCOPE, **more)).text) for more in ({"rendered": True}, {}))
     answer = told[-1][1]
-    shown = "".join(data["text"] for name, data in told if name == "delta")
-    assert shown == answer["answer"]
-    blocks: dict[int, Any] = {}
-    for name, data in told:
-        if name == "patch":
-            blocks[data["block"]] = data["nodes"]
-    assert list(blocks) == list(range(len(blocks)))
-    assert [node for place in blocks for node in blocks[place]] == without_statements(answer["rendered"])
-    assert "patch" not in {name for name, _ in plain}
-    assert [one for one in told if one[0] == "delta"] == [one for one in plain if one[0] == "delta"]
+    assert "".join(data["text"] for name, data in told if name == "delta") == answer["answer"]
+    blocks = {data["block"]: data["nodes"] for name, data in told if name == "patch"}
+    assert list(blocks) == list(range(3))
+    assert [words_of(nodes) for nodes in blocks.values()] == [words_of([node]) for node in answer["rendered"]]
+    assert [one for one in told if one[0] != "patch"][:-1] == plain[:-1]
 
 
 def test_quotes_that_stand_in_place_of_what_was_shown_come_with_the_answer(with_llm: Start) -> None:
