@@ -34,27 +34,21 @@ def flags(path: Path) -> int:
     return int.from_bytes(head[4:], "little")
 
 
-def test_bytecode_takes_the_place_of_sources_and_is_imported(tmp_path: Path) -> None:
-    root = tree(tmp_path, {"pkg/__init__.py": "", "pkg/answer.py": "VALUE = 42\n", "single.py": "import pkg.answer\n"})
+def test_bytecode_takes_the_place_of_sources_and_its_traces_show_the_place_in_the_layer(tmp_path: Path) -> None:
+    answer = "VALUE = 42\ndef fail():\n    raise ValueError('x')\n"
+    root = tree(tmp_path, {"pkg/__init__.py": "", "pkg/answer.py": answer, "single.py": "import pkg.answer\n"})
     assert compile_in_place_of_sources(root) == 3
     assert files(root) == {"pkg/__init__.pyc", "pkg/answer.pyc", "single.pyc"}
-    code = "import json, single, pkg.answer as m; print(json.dumps([m.VALUE, m.__file__]))"
-    assert run(root, code) == [42, str(root / "pkg" / "answer.pyc")]
+    code = "import json, single, pkg.answer as m; print(json.dumps([m.VALUE, m.__file__, m.fail.__code__.co_filename]))"
+    assert run(root, code) == [42, str(root / "pkg" / "answer.pyc"), "pkg/answer.py"]
     assert {flags(path) for path in root.rglob("*.pyc")} == {UNCHECKED_HASH}
 
 
 def test_what_does_not_compile_keeps_its_source(tmp_path: Path) -> None:
-    root = tree(tmp_path, {"good.py": "x = 1\n", "template.py": BROKEN})
-    (root / "latin.py").write_bytes("# coding: utf-8\nx = 'é'\n".encode("latin-1"))
+    latin = "# coding: utf-8\nx = 'é'\n".encode("latin-1")
+    root = tree(tmp_path, {"good.py": "x = 1\n", "template.py": BROKEN, "latin.py": latin})
     assert compile_in_place_of_sources(root) == 1
     assert files(root) == {"good.pyc", "template.py", "latin.py"}
-
-
-def test_traces_show_the_place_in_the_layer(tmp_path: Path) -> None:
-    root = tree(tmp_path, {"inner/module.py": "def fail():\n    raise ValueError('x')\n"})
-    compile_in_place_of_sources(root)
-    code = "import json, inner.module as m; print(json.dumps(m.fail.__code__.co_filename))"
-    assert run(root, code) == "inner/module.py"
 
 
 def test_our_own_sources_stay_and_their_bytecode_is_used_unchecked(tmp_path: Path) -> None:
@@ -79,8 +73,7 @@ def test_bytecode_of_another_python_is_never_put_in_place_of_sources(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(chroma, "PYTHON_VERSION", "3.9")
-    (tmp_path / "python").mkdir()
-    (tmp_path / "python" / "built_before.pyc").touch()
+    tree(tmp_path, {"python/built_before.pyc": ""})
     assert program.main(["chroma", "--arch", "arm64", "--out", str(tmp_path)]) == 1
     assert "compiled by Python 3.9" in capsys.readouterr().err
     assert (tmp_path / "python" / "built_before.pyc").exists()

@@ -57,14 +57,11 @@ def test_the_event_carries_the_request_as_api_gateway_would() -> None:
     assert (context["identity"]["sourceIp"], context["identity"]["userAgent"]) == ("127.0.0.9", "curl/8")
 
 
-def test_what_is_absent_is_null_as_in_api_gateways_events() -> None:
+def test_what_is_absent_is_null_as_in_api_gateways_events_and_a_path_is_utf8() -> None:
     made = event(REQUEST_METHOD="GET", PATH_INFO="")
     assert (made["path"], made["body"], made["isBase64Encoded"]) == ("/", None, False)
     assert (made["queryStringParameters"], made["multiValueQueryStringParameters"]) == (None, None)
-
-
-def test_a_path_is_utf8_that_wsgi_dressed_up_as_latin_1() -> None:
-    assert event(PATH_INFO="/caf\xc3\xa9")["path"] == "/café"
+    assert event(PATH_INFO="/caf\xc3\xa9")["path"] == "/café", "which WSGI dresses up as Latin-1"
 
 
 @given(st.binary(min_size=1))
