@@ -8,23 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knowledge.engines.metadata import FIELDS, merge_types, to_chunk, to_metadata, with_stated_date
+from knowledge.engines.metadata import FIELDS, TEXT_FIELDS, merge_types, to_chunk, to_metadata, with_stated_date
 from knowledge.model.values import Chunk
 
 TEXT = st.text(max_size=10)
 URL = st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=10).map(lambda rest: f"https://{rest}")
-TEXTS = (
-    "text",
-    "section",
-    "doc_id",
-    "category",
-    "source_org",
-    "source_type",
-    "jurisdiction",
-    "last_updated",
-    "path",
-    "url",
-)
 CHUNKS = st.builds(
     Chunk,
     number=st.integers(1, 10**6),
@@ -40,7 +28,7 @@ CHUNKS = st.builds(
         | st.floats(allow_nan=False, allow_infinity=False)
         | TEXT.filter(bool),
     ),
-    **dict.fromkeys(TEXTS, TEXT),
+    **dict.fromkeys({"text", *TEXT_FIELDS} - {"title"}, TEXT),
 )
 
 
