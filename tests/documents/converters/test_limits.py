@@ -1,7 +1,7 @@
 """Small workbooks that would unpack to much: each is refused with a sentence, before more of it is read."""
 
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from zipfile import ZIP_DEFLATED, ZipExtFile, ZipFile
 
 import pytest
@@ -43,7 +43,7 @@ def shared(count: int) -> str:
     return f"<row>{'<c t="s"><v>0</v></c>' * count}</row>"
 
 
-CASES = {
+CASES: dict[str, tuple[Callable[[], bytes], str, int]] = {
     "long shared string in many cells": (
         lambda: workbook(shared(10) * 1_000, strings=LONG),
         "holds more than 32 MiB of text: split it",
