@@ -62,13 +62,10 @@ def test_what_completions_used_adds_up_whether_they_came_or_not() -> None:
 def test_an_error_that_ends_the_request_takes_along_what_was_used(error: Exception) -> None:
     this = ledger()
     this.complete(lambda: ASKED)
+    assert used_before(ZeroDivisionError()) == LlmUse()
     with pytest.raises(type(error)), this.report_errors():
         raise error
     assert used_before(error) == LlmUse(calls=2, retries=1, prompt_tokens=12, completion_tokens=5, denied=1)
-
-
-def test_an_error_of_no_request_used_nothing() -> None:
-    assert used_before(StoreUnavailable("down")) == LlmUse()
 
 
 def test_a_deadline_falls_to_zero() -> None:

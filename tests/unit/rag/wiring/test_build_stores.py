@@ -33,10 +33,6 @@ def stores() -> Iterator[Make]:
         yield make
 
 
-def test_without_a_name_there_are_none() -> None:
-    assert build_stores(load(Settings, {})) is None
-
-
 def test_a_path_is_a_file_that_is_made_on_first_use(stores: Make, tmp_path: Path) -> None:
     path = tmp_path / "deeper" / "s.sqlite"
     made = stores(STORE_PATH=str(path))
@@ -58,9 +54,10 @@ def test_a_file_that_others_may_read_is_refused_at_the_start(stores: Make, tmp_p
     assert stores(STORE_PATH=str(path)).memory.recall(SESSION, limit=5) == ()
 
 
-def test_a_table_comes_before_a_path(stores: Make, tmp_path: Path) -> None:
+def test_a_table_comes_before_a_path_and_without_either_there_are_no_stores(stores: Make, tmp_path: Path) -> None:
     made = stores(TABLE_NAME="rag", STORE_PATH=str(tmp_path / "s.sqlite"))
     assert isinstance(made.table, DynamoDbTable)
+    assert build_stores(load(Settings, {})) is None
 
 
 def test_renewing_forgets_what_this_process_cached_drops_the_connection_and_loses_nothing(

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from fakes import FakeClock
 from fakes_stores import InMemoryAnswerCache
-from store_contract import KEY, OTHER_KEY, START, AnswerCacheContract, make_answer
+from store_contract import KEY, START, AnswerCacheContract, make_answer
 
 from rag.adapters.stores import cache as cache_module
 from rag.adapters.stores.cache import MAX_ENTRIES, MAX_ENTRY_CHARS, LayeredCache
@@ -120,20 +120,13 @@ def test_what_is_evicted_while_it_is_read_does_not_come_back(layered: LayeredCac
     assert layer(layered) is None
 
 
-def test_with_the_shared_layer_down_this_process_still_has_its_own(layered: LayeredCache, l2: BrokenCache) -> None:
+def test_with_the_shared_layer_down_this_process_still_has_its_own_and_evicts_it(
+    layered: LayeredCache, l2: BrokenCache
+) -> None:
     l2.down = True
     with pytest.raises(StoreUnavailable):
         layered.put(KEY, make_answer(), ttl_s=60)
     assert layer(layered) == "l1"
-    with pytest.raises(StoreUnavailable):
-        layered.get(OTHER_KEY)
-
-
-def test_an_eviction_that_the_shared_layer_missed_is_told_and_holds_here(
-    layered: LayeredCache, l2: BrokenCache
-) -> None:
-    layered.put(KEY, make_answer(), ttl_s=60)
-    l2.down = True
     with pytest.raises(StoreUnavailable):
         layered.evict(KEY)
     with pytest.raises(StoreUnavailable):  # not from this process's layer
