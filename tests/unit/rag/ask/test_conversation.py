@@ -29,8 +29,6 @@ from rag.values.chat import Completion, LlmUse, Usage
 from rag.values.question import Question, SearchQuery, Turn
 
 TURNS = (("How do I report?", "Open the form."), ("And later?", "Edit it.\nThen save."))
-
-
 NEWEST = "User: And later?\nAssistant: Edit it.\nThen save.\n\n"
 
 
@@ -105,11 +103,11 @@ DECLINE = "I don't have specific information about that. Please rephrase your qu
 GERMAN = "Bis wann muss ich melden?"
 
 
-def reframe(chat: FakeChat, *, budget_s: float = 5.0, decline: str = DECLINE) -> Reframe:
+def reframe(chat: FakeChat, *, budget_s: float = 5.0) -> Reframe:
     return Reframe(
         chat=chat,
         template="Language: {language}\nHistory:\n{history}\nQuestion: {question}",
-        decline=decline,
+        decline=DECLINE,
         budget_s=budget_s,
         history_chars=4000,
         language_unlike=lambda text: "English" if "muss" in text else "",
@@ -146,11 +144,6 @@ def test_the_model_sees_the_history_and_the_question_as_they_are() -> None:
     )
 
 
-@pytest.mark.parametrize("text", [f'  "{MEANT}" \n', f"\u201c{MEANT}\u201d"])
-def test_quotes_around_the_line_are_taken_off(text: str) -> None:
-    assert reframe(FakeChat(text))(QUERY, HISTORY, make_ledger()).text == MEANT
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -168,16 +161,22 @@ def test_what_is_no_rewriting_changes_nothing(text: str) -> None:
     assert reframe(FakeChat(text))(QUERY, HISTORY, make_ledger()) is QUERY
 
 
+LONGEST = f"deadline {'x' * (MAX_REWRITING_CHARS - 9)}"
+
+
 @pytest.mark.parametrize(
-    "text",
+    ("said", "text"),
     [
-        "What must I do by the deadline?",
-        "How long does signing in take?",
-        f"deadline {'x' * (MAX_REWRITING_CHARS - 9)}",
+        (f'  "{MEANT}" \n', MEANT),
+        (f"\u201c{MEANT}\u201d", MEANT),
+        ("How long does signing in take?", "How long does signing in take?"),
+        ("What deadline \ud800?", "What deadline \ufffd?"),
+        (LONGEST, LONGEST),
     ],
+    ids=["in quotes", "in typographic quotes", "a word of the answer before", "a lone surrogate", "the longest"],
 )
-def test_one_word_of_the_question_or_of_the_conversation_is_enough(text: str) -> None:
-    assert reframe(FakeChat(text))(QUERY, HISTORY, make_ledger()).text == text
+def test_a_line_with_a_word_of_the_conversation_is_the_rewriting(said: str, text: str) -> None:
+    assert reframe(FakeChat(said))(QUERY, HISTORY, make_ledger()).text == text
 
 
 def test_the_call_is_counted_whatever_came_of_it() -> None:
@@ -185,10 +184,6 @@ def test_the_call_is_counted_whatever_came_of_it() -> None:
     chat = FakeChat(Completion(text="", model="m", usage=Usage(12, 5, 17), calls=2, retries=1))
     reframe(chat)(QUERY, HISTORY, this)
     assert this.llm == LlmUse(calls=2, retries=1, prompt_tokens=12, completion_tokens=5)
-
-
-def test_a_lone_surrogate_from_the_model_is_replaced() -> None:
-    assert reframe(FakeChat("What deadline \ud800?"))(QUERY, HISTORY, make_ledger()).text == "What deadline \ufffd?"
 
 
 @pytest.mark.parametrize(("budget_s", "left_s", "expected"), [(5.0, 27.0, 5.0), (5.0, 2.0, 2.0)])
@@ -207,8 +202,8 @@ def conversation(chat: FakeChat | None = None, *, turns: int = 5) -> Conversatio
     numbers = count(1)
     return Conversation(
         memory=InMemoryMemory(),
-        reframe=reframe(chat, decline="I don't know.") if chat else None,
-        decline="I don't know.",
+        reframe=reframe(chat) if chat else None,
+        decline=DECLINE,
         turns=turns,
         new_session=lambda: f"new-{next(numbers)}",
         now=FakeClock(1e9),
@@ -266,7 +261,7 @@ def test_a_question_is_rewritten_in_the_light_of_its_own_session_only() -> None:
     assert (elsewhere.events, len(chat.asked)) == ([], 1)
 
 
-@pytest.mark.parametrize(("said", "skipped"), [("I don't know that.", []), (LlmUnavailable("down"), ["reframe"])])
+@pytest.mark.parametrize(("said", "skipped"), [(DECLINE, []), (LlmUnavailable("down"), ["reframe"])])
 def test_without_a_rewriting_the_turns_and_the_history_are_there_all_the_same(
     said: str | Exception, skipped: list[str]
 ) -> None:
@@ -280,7 +275,7 @@ def test_without_a_rewriting_the_turns_and_the_history_are_there_all_the_same(
 
 def test_a_decline_says_nothing_of_the_topic() -> None:
     this = conversation()
-    remember(this, "I don't know. Please ask a specialist.")
+    remember(this, DECLINE)
     query, _ = resolve(this, FOLLOW_UP, make_ledger())
     assert [view.text for view in query.views] == [f"{FOLLOW_UP} {TOPIC}"]
 
@@ -307,7 +302,7 @@ def test_what_is_asked_again_is_searched_for_as_it_was() -> None:
     first, second = (Turn(question=text, answer="So.", at=0.0) for text in (TOPIC, FOLLOW_UP))
     query = SearchQuery(text="Say that again", top_k=8)
     histories = [first], [first, second], [first, replace(second, question=MEANT)]
-    alone, leaning, rewritten = (repeat_query(query, turns, "I don't know.") for turns in histories)
+    alone, leaning, rewritten = (repeat_query(query, turns, DECLINE) for turns in histories)
     found = [(one.text, len(one.views)) for one in (alone, leaning, rewritten)]
     assert found == [(TOPIC, 0), (FOLLOW_UP, 2), (MEANT, 0)]
     assert leaning.trail[0] == f"looked up again: {FOLLOW_UP}"
