@@ -5,6 +5,7 @@ import time
 
 import pytest
 from attacks.reading import leads, nodes_lead
+from faults.drawing import by_night
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -96,7 +97,7 @@ _LINES = ["\n", "\n\n", "    ", "\n```\n", "\n~~~\n", "\n- ", "\n2. ", "\n> ", "
 MESS = st.lists(st.sampled_from([*(piece.replace("¬", " ") for piece in _TAGS.split(" ")), *_LINES]), max_size=25)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=by_night(150, 2000), deadline=None)
 @given(MESS.map("".join))
 def test_nothing_of_scripts_and_no_tag_remains_whatever_is_mixed(text: str) -> None:
     tree = RestrictLinks(())(parse_markdown(normalise_text(text)))
