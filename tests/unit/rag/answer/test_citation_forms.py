@@ -314,7 +314,9 @@ def fees(text: str, number: int, section: str) -> Hit:
 CARGO = fees("A cargo bike costs 22 euros per day. A deposit of 150 euros is needed for a cargo bike.", 11, "Cargo")
 CITY = fees("A city bike costs 9 euros per day and 45 euros per week.", 10, "City")
 LATE = fees("A bike that comes back late costs 5 euros for every hour that has begun.", 12, "Late")
-KIDS = make_hit("Children under 12 years must wear a helmet.", number=20, title="Helmets", url=HELMETS, section="Age")
+KIDS = make_hit(
+    "Children under 12 years must wear a helmet.", number=20, title="Helmets", url=f"{HELMETS}#age", section="Age"
+)
 RENTAL = (CARGO, CITY, LATE, KIDS)
 
 
@@ -327,8 +329,10 @@ RENTAL = (CARGO, CITY, LATE, KIDS)
         (f"{KIDS.chunk.text} (Source: {HELMETS}) {LATE.chunk.text} (Source: {FEES})", [20, 12]),
         # Where one sentence names its source, the others draw on none.
         (f"{LATE.chunk.text} (Source: {FEES}) {KIDS.chunk.text}", [12]),
+        (f"So (Source: {HELMETS}#age).", [20]),
         # Nothing to tell by: the best ranked.
         (f"(Source: {FEES})", [11]),
+        ("So (Source: rental fees).", [11]),
         # No marks at all.
         (f"{LATE.chunk.text} {CITY.chunk.text} {KIDS.chunk.text}", [12, 10, 20]),
     ],
