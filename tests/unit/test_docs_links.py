@@ -18,18 +18,16 @@ PAGES = sorted([*ROOT.glob("*.md"), *(page for folder in FOLDERS for page in fol
 READER = MarkdownIt("gfm-like", {"linkify": False})
 
 
-def tokens(page: Path) -> Iterator[Token]:
-    for block in READER.parse(page.read_text(encoding="utf-8")):
-        yield block
-        yield from block.children or ()
+@cache
+def blocks(page: Path) -> list[Token]:
+    return READER.parse(page.read_text(encoding="utf-8"))
 
 
 @cache
 def anchors(page: Path) -> frozenset[str]:
     """The addresses of ``page``'s headings, as GitHub makes them."""
     found: list[str] = []
-    parsed = READER.parse(page.read_text(encoding="utf-8"))
-    for heading, inline in pairwise(parsed):
+    for heading, inline in pairwise(blocks(page)):
         if heading.type == "heading_open":
             text = "".join(part.content for part in inline.children or ())
             slug = re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-")
@@ -40,7 +38,7 @@ def anchors(page: Path) -> frozenset[str]:
 
 def links(page: Path) -> Iterator[tuple[Path, str]]:
     """The file and the anchor (or "") of every link and picture of ``page`` that stays in the repository."""
-    for token in tokens(page):
+    for token in (token for block in blocks(page) for token in (block, *(block.children or ()))):
         address = urlsplit(str(token.attrs.get("href") or token.attrs.get("src") or ""))
         if not address.scheme and (address.path or address.fragment):
             yield (page.parent / unquote(address.path)).resolve() if address.path else page, address.fragment

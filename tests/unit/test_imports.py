@@ -91,11 +91,13 @@ def imported(parts: Iterator[ast.AST]) -> frozenset[str]:
 
 
 def nodes(node: ast.AST, *, typing: bool) -> Iterator[ast.AST]:
-    yield node
+    """The statements in ``node``, in which all imports stand."""
     if isinstance(node, ast.If) and not typing and ast.unparse(node.test) == "TYPE_CHECKING":
         return
     for child in ast.iter_child_nodes(node):
-        yield from nodes(child, typing=typing)
+        if isinstance(child, ast.stmt | ast.excepthandler | ast.match_case):
+            yield child
+            yield from nodes(child, typing=typing)
 
 
 def room(name: str) -> str:
