@@ -62,9 +62,7 @@ def test_the_number_of_modules_stays_within_the_budget(started: dict[str, str | 
     assert len(started) <= MAX_MODULES
 
 
-def test_what_is_imported_is_the_layer_compiled_with_stand_ins_for_what_was_pruned(
-    started: dict[str, str | None],
-) -> None:
+def test_what_is_imported_is_compiled_with_stand_ins_for_what_was_pruned(started: dict[str, str | None]) -> None:
     assert {"app", "knowledge.open.index", "chromadb", "onnxruntime", "tokenizers"} <= started.keys()
     assert "snapshot_restore_py" in started
     for name in ("overrides", "jsonschema"):

@@ -101,7 +101,7 @@ def sent(replies: list[Reply]) -> set[tuple[Any, ...]]:
     }
 
 
-def test_every_alarm_watches_a_metric_that_is_sent(alarms: dict[str, Any], replies: list[Reply]) -> None:
+def test_every_alarm_watches_a_metric_that_is_sent(alarms: Any, replies: list[Reply]) -> None:
     keys = {name: key(watched(alarm)) for name, alarm in alarms.items()}
 
     assert set(keys.values()) - sent(replies) == FROM_AWS
@@ -115,14 +115,12 @@ def test_every_alarm_watches_a_metric_that_is_sent(alarms: dict[str, Any], repli
     }
 
 
-def test_alarms_only_with_a_topic_which_hears_when_it_is_over_too(deploy: Any, alarms: dict[str, Any]) -> None:
+def test_alarms_only_with_a_topic_which_hears_when_it_is_over_too(deploy: Any, alarms: Any) -> None:
     assert not alarms_of(deploy(NoTrafficHours=72))
     assert {(*alarm["AlarmActions"], *alarm["OKActions"]) for alarm in alarms.values()} == {(TOPIC, TOPIC)}
 
 
-def test_silence_is_an_alarm_only_where_somebody_asked_for_it_and_the_others_are_in_the_costs(
-    deploy: Any, alarms: dict[str, Any]
-) -> None:
+def test_silence_is_an_alarm_for_who_asks_and_the_others_are_in_the_costs(deploy: Any, alarms: Any) -> None:
     usual = alarms_of(deploy(AlarmTopicArn=TOPIC))
     assert USAGE["month"]["alarms"] == len(usual)
     assert alarms.keys() - usual.keys() == {"NoTrafficAlarm"}
@@ -146,7 +144,7 @@ def test_slow_is_four_fifths_of_the_deadline(properties: Any, deadline: str, sec
     assert (total["MetricStat"]["Stat"], total["ReturnData"], share.get("ReturnData", True)) == ("p95", False, True)
 
 
-def test_every_alarm_and_query_has_its_paragraph(deploy: Any, alarms: dict[str, Any]) -> None:
+def test_every_alarm_and_query_has_its_paragraph(deploy: Any, alarms: Any) -> None:
     queries = of_type(deploy()["Resources"], "AWS::Logs::QueryDefinition").values()
     listed = OPERATIONS.partition("## Saved queries")[2].partition("## ")[0]
     headings = set(re.findall(r"^### (\w+)$", OPERATIONS, re.MULTILINE))
@@ -164,7 +162,7 @@ def test_the_budget_is_a_stack_of_its_own_that_its_region_takes(tmp_path: Path) 
     assert given == set(re.findall(r"!Ref (\w+)", (ROOT / template).read_text(encoding="utf-8")))
 
 
-def test_the_table_of_another_stack_is_one_that_sam_would_read(raw: dict[str, Any]) -> None:
+def test_the_table_of_another_stack_is_one_that_sam_would_read(raw: Any) -> None:
     block = OPERATIONS.partition("## Several stacks")[2].partition("    [")[2].partition("\n\n")[0]
     table = tomllib.loads(textwrap.dedent("    [" + block))["prod"]["deploy"]["parameters"]
     ours = tomllib.loads((ROOT / "samconfig.toml").read_text(encoding="utf-8"))["default"]

@@ -40,9 +40,7 @@ def policy(effect: str) -> dict[str, Any]:
         (KEY, {"x-api-key": "", "Authorization": f"Bearer {KEY}"}),
     ],
 )
-def test_the_key_of_either_header_is_what_the_usage_plan_counts(
-    authorize: Any, key: str, headers: dict[str, str]
-) -> None:
+def test_the_key_of_either_header_is_what_the_plan_counts(authorize: Any, key: str, headers: dict[str, str]) -> None:
     told = {"principalId": "caller", "policyDocument": policy("Allow"), "usageIdentifierKey": key}
     assert authorize(headers) == told
 

@@ -32,7 +32,7 @@ def resources(raw: Template) -> dict[str, Any]:
 
 
 @pytest.fixture
-def container(resources: dict[str, Any]) -> dict[str, Any]:
+def container(resources: Any) -> dict[str, Any]:
     [told] = resources["Task"]["ContainerDefinitions"]
     return dict(told)
 
@@ -44,7 +44,7 @@ def compose() -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def service(compose: dict[str, Any]) -> dict[str, Any]:
+def service(compose: Any) -> dict[str, Any]:
     """The compose file's service."""
     [told] = compose["services"].values()
     return dict(told)
@@ -57,14 +57,14 @@ def test_it_lints_as_it_is_and_under_all_conditions(raw: Template, tmp_path: Pat
     assert lint([TEMPLATE, *under_all_conditions(raw, CHOICES)], tmp_path) == ""
 
 
-def test_two_tasks_never_have_the_files_at_once(resources: dict[str, Any]) -> None:
+def test_two_tasks_never_have_the_files_at_once(resources: Any) -> None:
     service = resources["Service"]
     assert (service["DesiredCount"], service["AvailabilityZoneRebalancing"]) == (1, "DISABLED")
     deployment = service["DeploymentConfiguration"]
     assert (deployment["MaximumPercent"], deployment["MinimumHealthyPercent"]) == (100, 0)
 
 
-def test_the_server_is_reached_on_its_port_by_the_client_group_alone(resources: dict[str, Any]) -> None:
+def test_the_server_is_reached_on_its_port_by_the_client_group_alone(resources: Any) -> None:
     assert resources["Service"]["NetworkConfiguration"]["AwsvpcConfiguration"]["AssignPublicIp"] == "DISABLED"
     let_in = {
         (rule["GroupId"], rule["FromPort"], rule["ToPort"], rule["SourceSecurityGroupId"])
@@ -79,7 +79,7 @@ def test_the_server_is_reached_on_its_port_by_the_client_group_alone(resources: 
     assert open_groups == {"EndpointGroup"}, "the other groups have the two rules above alone"
 
 
-def test_the_files_are_the_tasks_alone_encrypted_and_kept(raw: Template, resources: dict[str, Any]) -> None:
+def test_the_files_are_the_tasks_alone_encrypted_and_kept(raw: Template, resources: Any) -> None:
     files = resources["Files"]
     assert files["Encrypted"] is True
     assert files["BackupPolicy"] == {"Status": "ENABLED"}
@@ -97,7 +97,7 @@ def test_the_files_are_the_tasks_alone_encrypted_and_kept(raw: Template, resourc
     assert mounted["AuthorizationConfig"] == {"AccessPointId": "DataFolder", "IAM": "ENABLED"}
 
 
-def test_the_roles_may_fetch_one_image_and_write_one_log(raw: Template, resources: dict[str, Any]) -> None:
+def test_the_roles_may_fetch_one_image_and_write_one_log(raw: Template, resources: Any) -> None:
     assert "Policies" not in resources["TaskRole"]
     repository = "arn:aws:ecr:eu-central-1:123456789012:repository/chroma"
     assert rights(resources["ExecutionRole"]) == {
@@ -135,9 +135,7 @@ def test_its_output_is_an_address_that_the_other_template_takes(raw: Template) -
     assert outputs["ClientSecurityGroup"]["Value"] == "ClientGroup.GroupId"
 
 
-def test_server_and_client_are_of_one_version(
-    raw: Template, container: dict[str, Any], service: dict[str, Any]
-) -> None:
+def test_server_and_client_are_of_one_version(raw: Template, container: Any, service: Any) -> None:
     lock = (ROOT / "requirements" / "chroma.txt").read_text(encoding="utf-8")
     [version] = re.findall(r"^chromadb==([\d.]+)", lock, re.MULTILINE)
     assert service["image"] == f"chromadb/chroma:{version}"
@@ -151,9 +149,7 @@ def test_server_and_client_are_of_one_version(
 
 @pytest.mark.parametrize("place", ["stack", "compose"])
 @pytest.mark.parametrize(("status", "code"), [(200, 0), (503, 1)])
-def test_the_health_check_asks_the_heartbeat(
-    place: str, status: int, code: int, container: dict[str, Any], service: dict[str, Any]
-) -> None:
+def test_the_health_check_asks_the_heartbeat(place: str, status: int, code: int, container: Any, service: Any) -> None:
     told = container["HealthCheck"]["Command"] if place == "stack" else service["healthcheck"]["test"]
     kind, *command = [part.replace("$$", "$") for part in told]  # compose reads $$ as $
     assert kind == "CMD"
@@ -172,7 +168,7 @@ SERVICE_FIELDS = {"image", "ports", "volumes", "restart", "stop_grace_period", "
 DURATION = re.compile(r"(\d+(us|ms|s|m|h))+")
 
 
-def test_the_compose_file_is_one_as_the_specification_has_it(compose: dict[str, Any], service: dict[str, Any]) -> None:
+def test_the_compose_file_is_one_as_the_specification_has_it(compose: Any, service: Any) -> None:
     assert set(compose) == {"name", "services", "volumes"}
     assert re.fullmatch(r"[a-z0-9][a-z0-9_-]*", compose["name"])
     assert set(service) <= SERVICE_FIELDS
@@ -187,9 +183,7 @@ def test_the_compose_file_is_one_as_the_specification_has_it(compose: dict[str, 
     assert re.findall(r"\$+", " ".join(check["test"])) == ["$$"]
 
 
-def test_the_laptops_server_is_for_that_laptop_and_keeps_its_data(
-    compose: dict[str, Any], service: dict[str, Any]
-) -> None:
+def test_the_laptops_server_is_for_that_laptop_and_keeps_its_data(compose: Any, service: Any) -> None:
     assert service["ports"] == ["127.0.0.1:8000:8000"]
     [(volume, path)] = [each.split(":") for each in service["volumes"]]
     assert path == "/data"

@@ -10,6 +10,8 @@ from cloudformation import of_type
 
 pytestmark = pytest.mark.build
 
+type Rows = list[dict[str, Any]]
+
 NAMESPACE = "RagService/stack"
 """Each stack has its own: two with one profile would add up otherwise."""
 
@@ -39,13 +41,13 @@ PLATFORM_LINES: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture(scope="module")
-def widgets(properties: Any) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(properties("Dashboard")["DashboardBody"])["widgets"]
+def widgets(properties: Any) -> Rows:
+    found: Rows = json.loads(properties("Dashboard")["DashboardBody"])["widgets"]
     return found
 
 
 @pytest.fixture(scope="module")
-def shown(widgets: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def shown(widgets: Rows) -> Rows:
     """Every metric on the dashboard: namespace, name, dimensions, statistic."""
     found = []
     for widget in (widget["properties"] for widget in widgets):
@@ -60,7 +62,7 @@ def shown(widgets: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def sent(program: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def sent(program: Any) -> dict[str, dict[str, Any]]:
     """The code's own metrics by name; every one has one set of dimensions."""
     by_name = {metric["name"]: metric for metric in program["metrics"]}
     for metric in program["metrics"]:
@@ -80,9 +82,7 @@ def test_one_stack_name_in_two_regions_makes_two_dashboards(properties: Any) -> 
     assert properties("Dashboard")["DashboardName"] == "stack-eu-central-1"
 
 
-def test_all_metrics_of_the_code_are_shown(
-    shown: list[dict[str, Any]], widgets: list[dict[str, Any]], sent: dict[str, Any]
-) -> None:
+def test_all_metrics_of_the_code_are_shown(shown: Rows, widgets: Rows, sent: Any) -> None:
     names = {metric["name"] for metric in shown if metric["namespace"] == NAMESPACE}
     names |= searches(widgets).keys()
     assert {"RetrievalMs", "GenerationMs", "CitationMs", "TotalMs", "NoResults", "LlmCalls", "Errors"} <= sent.keys()
@@ -90,9 +90,7 @@ def test_all_metrics_of_the_code_are_shown(
     assert sent.keys() <= names
 
 
-def test_metrics_shown_have_the_codes_names_and_dimensions(
-    shown: list[dict[str, Any]], sent: dict[str, Any], filtered: dict[str, Any]
-) -> None:
+def test_metrics_shown_have_the_codes_names_and_dimensions(shown: Rows, sent: Any, filtered: Any) -> None:
     ours = [metric for metric in shown if metric["namespace"] == NAMESPACE and metric["name"] not in filtered]
     for metric in ours:
         code = sent[metric["name"]]
@@ -101,9 +99,7 @@ def test_metrics_shown_have_the_codes_names_and_dimensions(
 
 
 @pytest.mark.parametrize(("name", "dimension"), SEARCHED.items())
-def test_searches_are_by_the_dimensions_of_the_code(
-    widgets: list[dict[str, Any]], sent: dict[str, Any], name: str, dimension: str
-) -> None:
+def test_searches_are_by_the_dimensions_of_the_code(widgets: Rows, sent: Any, name: str, dimension: str) -> None:
     expression = searches(widgets)[name]["expression"]
     schema = re.search(r"\{(.*?)\}", expression)
     assert schema
@@ -118,16 +114,14 @@ def test_searches_are_by_the_dimensions_of_the_code(
     assert expression.endswith("', 'Sum', 300)")
 
 
-def test_metrics_of_aws_have_the_names_and_dimensions_of_aws(shown: list[dict[str, Any]]) -> None:
+def test_metrics_of_aws_have_the_names_and_dimensions_of_aws(shown: Rows) -> None:
     theirs = [one for one in shown if one["namespace"].startswith("AWS/") and one["name"] != LATENCY]
     assert {metric["name"] for metric in theirs} == FROM_AWS.keys()
     for metric in theirs:
         assert (metric["namespace"], metric["dimensions"]) == FROM_AWS[metric["name"]]
 
 
-def test_latency_of_the_table_is_shown_for_every_call_that_the_code_makes(
-    shown: list[dict[str, Any]], program: dict[str, Any]
-) -> None:
+def test_latency_of_the_table_is_shown_for_every_call_that_the_code_makes(shown: Rows, program: Any) -> None:
     latencies = [metric for metric in shown if metric["name"] == LATENCY]
     operations = [metric["dimensions"]["Operation"] for metric in latencies]
 
@@ -140,7 +134,7 @@ def test_latency_of_the_table_is_shown_for_every_call_that_the_code_makes(
         assert metric["dimensions"].keys() == {"TableName", "Operation"}
 
 
-def test_the_function_sends_to_the_namespace_of_its_stack(properties: Any, program: dict[str, Any]) -> None:
+def test_the_function_sends_to_the_namespace_of_its_stack(properties: Any, program: Any) -> None:
     variables = properties("QueryFunction")["Environment"]["Variables"]
     assert variables["POWERTOOLS_METRICS_NAMESPACE"] == NAMESPACE
     assert {metric["namespace"] for metric in program["metrics"]} == {NAMESPACE}
@@ -148,7 +142,7 @@ def test_the_function_sends_to_the_namespace_of_its_stack(properties: Any, progr
 
 @pytest.mark.parametrize(("name", "line"), PLATFORM_LINES.items())
 def test_restores_and_inits_are_read_from_lambda_s_lines_and_told_apart(
-    shown: list[dict[str, Any]], filtered: dict[str, Any], properties: Any, name: str, line: dict[str, Any]
+    shown: Rows, filtered: Any, properties: Any, name: str, line: dict[str, Any]
 ) -> None:
     assert [other for other, item in filtered.items() if matched(item["FilterPattern"], line)] == [name]
     [change] = filtered[name]["MetricTransformations"]
@@ -160,9 +154,7 @@ def test_restores_and_inits_are_read_from_lambda_s_lines_and_told_apart(
     assert all((metric["namespace"], metric["dimensions"]) == (NAMESPACE, {}) for metric in uses)
 
 
-def test_requests_that_waited_for_a_restore_or_an_init_are_counted_and_snapshots_are_not(
-    shown: list[dict[str, Any]], filtered: dict[str, Any]
-) -> None:
+def test_requests_that_waited_for_a_restore_or_init_are_counted_and_snapshots_not(shown: Rows, filtered: Any) -> None:
     # Nobody waits for the init that a snapshot is taken of, and Lambda does not say how often it writes of it.
     counted = {metric["name"] for metric in shown if metric["name"] in filtered and metric["stat"] == "SampleCount"}
     assert counted == {"RestoreMs", "InitMs"}
@@ -200,7 +192,7 @@ def test_widgets_tile_the_page(properties: Any, store: str) -> None:
     assert len(cells) == 24 * (max(y for _, y in cells) + 1), "there are holes"
 
 
-def searches(widgets: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+def searches(widgets: Rows) -> dict[str, dict[str, Any]]:
     """The options of the rows that search for metrics, by the metric's name."""
     rows = [row[0] for widget in widgets for row in widget["properties"]["metrics"] if isinstance(row[0], dict)]
     named = [(re.search(r'MetricName="(\w+)"', options["expression"]), options) for options in rows]

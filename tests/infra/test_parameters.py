@@ -73,7 +73,7 @@ def environment(stack: dict[str, Any]) -> dict[str, str]:
 
 
 @pytest.fixture
-def parameters(raw: dict[str, Any]) -> Any:
+def parameters(raw: Any) -> Any:
     """The template's parameters by name."""
     return raw["Parameters"]
 
@@ -81,11 +81,11 @@ def parameters(raw: dict[str, Any]) -> Any:
 # --- names
 
 
-def test_template_sets_only_variables_that_the_program_reads(deploy: Any, program: dict[str, Any]) -> None:
+def test_template_sets_only_variables_that_the_program_reads(deploy: Any, program: Any) -> None:
     assert environment(deploy()).keys() - NOT_THE_PROGRAMS <= set(program["environment"])
 
 
-def test_parameters_reach_the_variables_of_the_same_name(deploy: Any, parameters: dict[str, Any]) -> None:
+def test_parameters_reach_the_variables_of_the_same_name(deploy: Any, parameters: Any) -> None:
     settings = environment(deploy()).keys()
     same = {name for name in parameters if variable(name) in settings}
 
@@ -95,12 +95,12 @@ def test_parameters_reach_the_variables_of_the_same_name(deploy: Any, parameters
     assert told.keys() - {variable(name) for name in same} == {*NOT_THE_PROGRAMS, "RAG_PROFILE", "TABLE_NAME"}
 
 
-def test_every_profile_can_be_deployed_and_the_default_is_the_programs(parameters: dict[str, Any]) -> None:
+def test_every_profile_can_be_deployed_and_the_default_is_the_programs(parameters: Any) -> None:
     assert all(accepts(parameters["Profile"], name) for name in (*PROFILES, "a_fifth_one"))
     assert parameters["Profile"]["Default"] == DEFAULT_PROFILE
 
 
-def test_every_parameter_has_a_default_that_fits_and_a_place_in_the_console(raw: dict[str, Any]) -> None:
+def test_every_parameter_has_a_default_that_fits_and_a_place_in_the_console(raw: Any) -> None:
     groups = raw["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"]
     shown = [name for group in groups for name in group["Parameters"]]
     assert sorted(shown) == sorted(raw["Parameters"])
@@ -113,9 +113,7 @@ def test_every_parameter_has_a_default_that_fits_and_a_place_in_the_console(raw:
 # --- effect
 
 
-def test_every_setting_has_an_effect_in_the_profiles_that_it_names_and_in_no_other(
-    deploy: Any, parameters: dict[str, Any]
-) -> None:
+def test_every_setting_has_an_effect_in_the_profiles_that_it_names_and_no_other(deploy: Any, parameters: Any) -> None:
     def felt(profile: str, **given: str) -> list[EnvironmentSettings]:
         told = environment(deploy(**{**EFS, "Profile": profile, **given}))
         return [load(model, told) for model in models(profile)]
@@ -145,7 +143,7 @@ def test_descriptions_that_name_profiles_are_understood() -> None:
 # --- bounds
 
 
-def test_numbers_and_choices_are_accepted_exactly_where_the_program_accepts_them(parameters: dict[str, Any]) -> None:
+def test_numbers_and_choices_are_accepted_exactly_where_the_program_accepts_them(parameters: Any) -> None:
     wrong = []
     compared = set()
     for name, value, profiles, exact in candidates(parameters):

@@ -31,7 +31,7 @@ def test_it_lints_as_it_is_and_under_all_conditions(raw: Template, tmp_path: Pat
     assert lint([TEMPLATE, *under_all_conditions(raw, ACCOUNT)], tmp_path) == ""
 
 
-def test_one_build_at_a_time_and_refused_events_are_not_tried_again(raw: Template, resources: dict[str, Any]) -> None:
+def test_one_build_at_a_time_and_refused_events_are_not_tried_again(raw: Template, resources: Any) -> None:
     project = resources["Project"]
     assert project["ConcurrentBuildLimit"] == 1
     documents, ended = resources["WhenDocumentsChange"], resources["WhenABuildEnds"]
@@ -48,7 +48,7 @@ def test_one_build_at_a_time_and_refused_events_are_not_tried_again(raw: Templat
     assert project["TimeoutInMinutes"] > MAX_ROUNDS * raw["Parameters"]["RefreshMinutes"]["MaxValue"]
 
 
-def test_the_build_may_publish_to_that_stack_and_little_else(resources: dict[str, Any]) -> None:
+def test_the_build_may_publish_to_that_stack_and_little_else(resources: Any) -> None:
     allowed = statements(resources["BuildRole"])
     wide = {action for line in allowed if line["Resource"] == "*" for action in line["Action"]}
     described = {f"ec2:Describe{what}" for what in ("SecurityGroups", "Subnets", "Vpcs")}

@@ -85,7 +85,7 @@ def methods_of(template: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]
     }
 
 
-def test_every_route_of_the_handler_is_deployed_and_no_other(deploy: Any, program: dict[str, Any]) -> None:
+def test_every_route_of_the_handler_is_deployed_and_no_other(deploy: Any, program: Any) -> None:
     deployed = methods_of(deploy())
     assert sorted([*route] for route in deployed if route[0] != "OPTIONS") == program["routes"]
     # Which pages of others may ask the function says (tests/functional/test_cors.py).
@@ -283,9 +283,7 @@ def test_index_on_efs_may_have_room_to_be_copied_to(properties: Any) -> None:
         ("https://api.trychroma.com/t/d?version=a&token=b", False),
     ],
 )
-def test_address_of_a_server_names_tenant_and_database_and_holds_no_key(
-    raw: dict[str, Any], uri: str, fits: bool
-) -> None:
+def test_address_of_a_server_names_tenant_and_database_and_holds_no_key(raw: Any, uri: str, fits: bool) -> None:
     assert bool(re.fullmatch(raw["Parameters"]["IndexUri"]["AllowedPattern"], uri)) is fits
 
 
@@ -301,21 +299,19 @@ def test_address_of_a_server_names_tenant_and_database_and_holds_no_key(
         ({"IndexUri": CHROMA, "IndexSecurityGroup": "sg-01234567"}, "IndexSecurityGroup needs VpcId"),
     ],
 )
-def test_what_does_not_go_with_a_server_is_refused(
-    raw: dict[str, Any], parameters: dict[str, str], about: str | None
-) -> None:
+def test_what_does_not_go_with_a_server_is_refused(raw: Any, parameters: dict[str, str], about: str | None) -> None:
     refusals = Stack(raw, parameters).refusals()
     assert [text.startswith(about or "") for text in refusals] == [True] * bool(about)
 
 
-def test_function_waits_for_the_mount_targets(deploy: Any, raw: dict[str, Any]) -> None:
+def test_function_waits_for_the_mount_targets(deploy: Any, raw: Any) -> None:
     assert waits_for(raw["Resources"], "QueryFunction") >= {"MountTargetA", "MountTargetB"}
     # Written out where there is something to wait for, and nothing where there is not
     assert deploy(**EFS)["Resources"]["QueryRole"]["Metadata"] == {"After": ["MountTargetA", "MountTargetB"]}
     assert deploy()["Resources"]["QueryRole"]["Metadata"] == {"After": []}
 
 
-def test_access_logs_wait_for_the_account_s_role(deploy: Any, raw: dict[str, Any]) -> None:
+def test_access_logs_wait_for_the_account_s_role(deploy: Any, raw: Any) -> None:
     assert "ApiLogsAccount" in waits_for(raw["Resources"], "ApiprodStage")
     assert deploy(AccessLogs="setup")["Resources"]["ApiLogGroup"]["Metadata"] == {"After": ["ApiLogsAccount"]}
     # A setting of the account and region is nobody's by accident.
@@ -356,9 +352,7 @@ def test_the_index_is_mounted_with_tls_and_an_access_point_and_written_by_who_ha
 # --- the table
 
 
-def test_table_has_the_keys_and_the_expiry_of_the_code_and_can_be_restored(
-    deploy: Any, program: dict[str, Any]
-) -> None:
+def test_table_has_the_keys_and_the_expiry_of_the_code_and_can_be_restored(deploy: Any, program: Any) -> None:
     resource = deploy()["Resources"]["Table"]
     table, written = resource["Properties"], program["table_item"]
     keys = [(key["AttributeName"], key["KeyType"]) for key in table["KeySchema"]]
@@ -399,7 +393,7 @@ def test_function_knows_the_table_there_is(deploy: Any, store: str, name: str) -
     ids=["nothing", "traces", "network", "efs"],
 )
 def test_role_may_log_and_do_what_was_chosen_and_no_more(
-    properties: Any, program: dict[str, Any], parameters: dict[str, str], chosen: set[tuple[str, str]]
+    properties: Any, program: Any, parameters: dict[str, str], chosen: set[tuple[str, str]]
 ) -> None:
     given = {"Tracing": "PassThrough", **parameters}
     role = properties("QueryRole", **given)
@@ -517,10 +511,8 @@ def test_tracing_is_on_or_off_everywhere(properties: Any, tracing: str, traced: 
 # --- a service that nobody asks
 
 
-def test_schedule_calls_the_alias_twice_in_the_fortnight_after_which_a_snapshot_is_gone_unless_it_is_off(
-    deploy: Any, program: dict[str, Any]
-) -> None:
-    resources = deploy()["Resources"]
+def test_schedule_calls_the_alias_twice_while_a_snapshot_lives_unless_it_is_off(deploy: Any, program: Any) -> None:
+    resources = deploy()["Resources"]  # a snapshot that is not asked is gone after a fortnight
     [rule] = of_type(resources, "AWS::Events::Rule").values()
     permission = resources["KeepReadyPermission"]["Properties"]
 
@@ -562,7 +554,7 @@ def encryption(bucket: dict[str, Any]) -> Any:
     return rule["ServerSideEncryptionByDefault"]
 
 
-def test_cfn_lint_finds_nothing(raw: dict[str, Any], tmp_path: Path) -> None:
+def test_cfn_lint_finds_nothing(raw: Any, tmp_path: Path) -> None:
     # `make lint` has the source; this is what SAM makes of it. There Revision has done its work (W2001: not used);
     # W1030 the source ignores itself. eu-north-1 is a region where CloudFormation has fewer types.
     assert lint([raw], tmp_path, regions=["eu-central-1", "eu-north-1"]) == ""

@@ -168,9 +168,7 @@ def deployment_id(template: Template) -> str:
     return str(stage["DeploymentId"]["Ref"])
 
 
-def test_a_changed_definition_is_deployed_to_the_stage_and_an_unchanged_stack_is_unchanged(
-    transform: Any, raw: Template
-) -> None:
+def test_a_changed_definition_is_deployed_and_an_unchanged_stack_is_unchanged(transform: Any, raw: Template) -> None:
     again, streaming, other = transform({}, {"parameters": {"Streaming": "on"}}, {"parameters": {"LogLevel": "DEBUG"}})
 
     assert again == raw

@@ -46,9 +46,7 @@ def test_it_is_installed_once_and_anew_when_a_lock_file_changes(tmp_path: Path, 
     assert list(folder.iterdir()) == [second.task], "what the lock files say no more is not kept"
 
 
-def test_what_was_interrupted_is_installed_again_and_what_is_older_removed(
-    tmp_path: Path, locks: tuple[Path, Path]
-) -> None:
+def test_what_was_interrupted_is_installed_again_and_the_old_removed(tmp_path: Path, locks: tuple[Path, Path]) -> None:
     install, folder = Installer(broken=True), tmp_path / "bench"
     write_files(folder, {"bare/bare.py": "of before the lock files were looked at"})
     with pytest.raises(RuntimeError):

@@ -179,9 +179,7 @@ def test_a_reply_is_cut_at_a_blank_and_read_without_its_table() -> None:
         ("anything", " ", False),
     ],
 )
-def test_a_reply_holds_whole_words_and_numbers_in_any_case_spacing_and_markup(
-    reply: str, gold: str, holds: bool
-) -> None:
+def test_a_reply_holds_whole_words_and_numbers_in_any_case_and_markup(reply: str, gold: str, holds: bool) -> None:
     assert contains(reply, gold) is holds
 
 

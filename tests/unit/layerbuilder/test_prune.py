@@ -11,6 +11,8 @@ from layerbuilder import __main__ as program
 from layerbuilder import sizes
 from layerbuilder.chroma import LIST, PruneError, prune, tree_bytes
 
+type Captured = pytest.CaptureFixture[str]
+
 WHY = "Nothing imports it at run time."
 
 
@@ -142,7 +144,7 @@ def test_a_package_weighs_what_its_code_libraries_metadata_and_links_weigh(build
     assert sizes.weigh(build / "QueryFunction") == {"app.py": 400_000, "rag": 1_000_000}
 
 
-def test_the_table_lists_the_heaviest_first_and_sums_up(build: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table_lists_the_heaviest_first_and_sums_up(build: Path, capsys: Captured) -> None:
     assert table(build) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[-2:] == ["", "Room left: 162.1 MB, about 16,200 more chunks of 1,200 characters"]
@@ -188,7 +190,7 @@ def test_room_is_told_in_chunks_rounded_down(free: int, said: str) -> None:
 
 @pytest.mark.parametrize(("spare", "code"), [(0, 0), (-1, 1)])
 def test_the_gate_closes_one_byte_above_the_limit(
-    build: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], spare: int, code: int
+    build: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured, spare: int, code: int
 ) -> None:
     monkeypatch.setattr(sizes, "LIMIT_BYTES", 100_000_000 + spare)
     assert table(build) == code
@@ -199,7 +201,7 @@ def test_the_gate_closes_one_byte_above_the_limit(
 
 
 def test_another_architecture_s_layer_is_weighed_in_place_of_the_built_one(
-    build: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    build: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
     other = layer(tmp_path / "arm64", {"python/numpy/core.so": 200_000_000})
     monkeypatch.setattr(sizes, "LIMIT_BYTES", 205_000_000)

@@ -56,9 +56,7 @@ def embed(session: onnxruntime.InferenceSession, batch: list[list[int]]) -> NDAr
     return vectors
 
 
-def test_the_unquantised_graph_agrees_with_torch_alone_and_padded(
-    fp32: onnxruntime.InferenceSession, tokenizer: Tokenizer
-) -> None:
+def test_the_graph_agrees_with_torch_alone_and_padded(fp32: onnxruntime.InferenceSession, tokenizer: Tokenizer) -> None:
     batch = [tokenizer.encode(row["text"]).ids for row in ROWS]
     expected = np.array([row["vector"] for row in ROWS])
     expected /= np.linalg.norm(expected, axis=1, keepdims=True)

@@ -15,6 +15,9 @@ from ragctl import cli, console
 from ragctl.console import CommandFailed, ErrorMessage, describe_error
 from ragctl.options import wants_trace
 
+type Captured = pytest.CaptureFixture[str]
+type Patch = pytest.MonkeyPatch
+
 WRONG = [
     *(["nonsense"], ["ask"], ["ask", "a", "--profile", "nobody"], ["ask", "a", "--index", " "], ["show", "chunk7"]),
     *(["ingest", "--index", "nowhere"], ["search"], ["search", ""], ["search", "a", "--k", "0"]),
@@ -24,14 +27,14 @@ WRONG = [
 
 
 @pytest.fixture(autouse=True)
-def _settings_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+def _settings_of_this_machine(monkeypatch: Patch) -> None:
     for name in ("INDEX_URI", "RAG_PROFILE", "RAGCTL_TRACE"):
         monkeypatch.setenv(name, "")
 
 
 @pytest.mark.parametrize("arguments", WRONG, ids=" ".join)
 def test_bad_usage_is_one_sentence_on_stderr_and_with_json_an_object_on_stdout(
-    arguments: list[str], capsys: pytest.CaptureFixture[str]
+    arguments: list[str], capsys: Captured
 ) -> None:
     assert cli.run(arguments) == 2
     out, err = capsys.readouterr()
@@ -44,9 +47,7 @@ def test_bad_usage_is_one_sentence_on_stderr_and_with_json_an_object_on_stdout(
     assert "\n" not in error["error"]
 
 
-def test_a_profile_that_there_is_not_makes_no_index(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_profile_that_there_is_not_makes_no_index(tmp_path: Path, monkeypatch: Patch, capsys: Captured) -> None:
     monkeypatch.setenv("RAG_PROFILE", "nosuch")
     (tmp_path / "page.md").write_text("# Fees\n\nFive dollars.\n", encoding="utf-8")
     assert cli.run(["ingest", str(tmp_path / "page.md"), "--index", str(tmp_path / "index")]) == 1
@@ -55,16 +56,12 @@ def test_a_profile_that_there_is_not_makes_no_index(
 
 
 @pytest.mark.parametrize(("arguments", "status", "shown"), [([], 2, "ingest"), (["ask", "--help"], 0, "--profile")])
-def test_help_is_shown_also_without_a_command(
-    arguments: list[str], status: int, shown: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_help_is_shown_also_without_a_command(arguments: list[str], status: int, shown: str, capsys: Captured) -> None:
     assert cli.run(arguments) == status
     assert shown in "".join(capsys.readouterr())
 
 
-def test_an_unexpected_failure_is_a_sentence_too(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_unexpected_failure_is_a_sentence_too(monkeypatch: Patch, capsys: Captured) -> None:
     def explode(**_: object) -> None:
         raise KeyError("surprise")
 
@@ -73,7 +70,7 @@ def test_an_unexpected_failure_is_a_sentence_too(
     assert capsys.readouterr().err == "Error: Unexpected KeyError: 'surprise'\n"
 
 
-def test_a_trace_is_for_those_who_ask(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_trace_is_for_those_who_ask(monkeypatch: Patch) -> None:
     assert not wants_trace()
     monkeypatch.setenv("RAGCTL_TRACE", "1")
     assert wants_trace()
@@ -88,7 +85,7 @@ def test_help_loads_nothing_heavy() -> None:
 
 @pytest.mark.parametrize(("arguments", "instead"), [(["rm", "a"], "--exclude"), (["calibrate"], "--dry-run")])
 def test_what_is_not_done_to_an_index_on_a_server_says_what_is(
-    arguments: list[str], instead: str, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], instead: str, capsys: Captured
 ) -> None:
     assert cli.run([*arguments, "--index", "chroma://127.0.0.1:1/tenant/database", "--json"]) == 1
     told = json.loads(capsys.readouterr().out)
@@ -117,7 +114,7 @@ def test_every_expected_error_has_a_sentence_a_code_and_an_exit_status(error: Ex
 # On a terminal
 
 
-def test_a_bar_is_there_before_anything_is_known_and_then_tells_the_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bar_is_there_before_anything_is_known_and_then_tells_the_rate(monkeypatch: Patch) -> None:
     terminal = Console(file=io.StringIO(), force_terminal=True, width=100)
     monkeypatch.setattr(console, "_console", lambda *, error: terminal)
 
@@ -131,7 +128,7 @@ def test_a_bar_is_there_before_anything_is_known_and_then_tells_the_rate(monkeyp
     assert [part for part in ("Reading", "0/?", "3/3", "/s") if part not in shown] == []
 
 
-def test_a_log_gets_a_line_every_half_minute(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_log_gets_a_line_every_half_minute(capsys: Captured) -> None:
     seconds = iter([0.0, 1.0, 30.0, 30.0, 59.0, 61.0, 61.0])
     with console.progress("Reading", clock=lambda: next(seconds)) as on_progress:
         for done in range(1, 5):

@@ -30,9 +30,7 @@ def test_packages_are_compared_with_their_pins(tmp_path: Path) -> None:
     assert f"typer is {installed} instead of ==0.0.1; no-such-package is missing. Run: " in str(failed.value)
 
 
-def test_an_installed_package_is_compared_with_what_it_depends_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_installed_package_is_compared_with_its_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     needs = {"serverless-rag": [f"rich=={version('rich')}", "typer==0.0.1"]}
     monkeypatch.setattr("ragctl.doctor.metadata.requires", needs.get)
     with pytest.raises(CheckFailed, match=r"^typer is \S+ instead of ==0\.0\.1\. Install serverless-rag anew"):

@@ -18,9 +18,7 @@ from ragctl.reading_cache import ReadingCache, TracedReading
 from ragctl.sources import PageSites, find_sites, readers
 
 
-def test_the_same_folder_written_otherwise_has_the_options_of_last_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_same_folder_written_otherwise_keeps_its_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """``ragctl serve --source`` need not name it as the first ingest did."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "docs").mkdir()
