@@ -158,35 +158,24 @@ def finished(server: Server, job: str) -> Any:
     raise AssertionError("the ingest never ended")
 
 
-def test_it_ingests_what_it_was_started_with_and_answers_from_it(tmp_path: Path) -> None:
+def test_without_an_index_it_ingests_what_it_was_started_with_and_answers_and_sigterm_ends_it_too(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "docs.md").write_text("# Import Permits\n\nImporting plants needs a permit.\n")
-    source = str(tmp_path / "docs.md")
-    with serving(tmp_path / "index", "--source", source) as server:
-        before = server.ask(QUESTION)[0]
+    with serving(tmp_path / "index", "--source", str(tmp_path / "docs.md")) as server:
+        before, told = server.ask(QUESTION)
         begun, job = server.request("POST", "/v1/ingest")
         state = finished(server, job["id"])
         after = server.ask(QUESTION)[0]
         wrong_method = server.request("DELETE", "/v1/ingest")
+        ended, _, err = server.end(signal.SIGTERM)
 
     assert (before, begun, job["state"], after) == (503, 202, "running", 200)
+    assert told == {"error": "No index is loaded. Run: ragctl ingest PATH", "code": "index_not_ready"}
     assert (state["state"], state["summary"]["documents"]) == ("done", 1)
     assert str(tmp_path) not in json.dumps(state)
     assert (wrong_method[0], wrong_method[1]["code"]) == (405, "method_not_allowed")
-
-
-def test_without_an_index_it_serves_503_until_there_is_one_and_sigterm_ends_it_too(tmp_path: Path) -> None:
-    with serving(tmp_path / "later") as server:
-        before = server.ask(QUESTION)
-        (tmp_path / "docs.md").write_text("# Import Permits\n\nImporting plants needs a permit.\n")
-        ingest(read([tmp_path / "docs.md"]).documents, target=tmp_path / "later", embedder=real_model.model())
-        after = server.ask(QUESTION)
-        ended, _, err = server.end(signal.SIGTERM)
-
-    assert (before[0], before[1]["code"]) == (503, "index_not_ready")
-    assert before[1]["error"] == "No index is loaded. Run: ragctl ingest PATH"
-    assert after[0] == 200
-    assert ended == 0
-    assert err.endswith("Stopped.\n")
+    assert (ended, err.endswith("Stopped.\n")) == (0, True)
 
 
 SLOW = 20

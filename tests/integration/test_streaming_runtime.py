@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import IO, Any, Self
@@ -29,43 +28,58 @@ HEAD = {"Content-Type": "text/event-stream"}
 PRELUDE = b'{"statusCode": 200, "headers": {"Content-Type": "text/event-stream"}}' + b"\0" * 8
 
 
-@dataclass
 class Recorded:
-    """One request. ``chunks`` are a chunked body's, ``trailers`` what followed them; they grow while it comes.
-
-    ``wire`` is every byte of it, as it came.
-    """
-
-    line: str
-    headers: dict[str, str]
-    body: bytes = b""
-    chunks: list[bytes] = field(default_factory=list)
-    trailers: dict[str, str] = field(default_factory=dict)
-    wire: bytearray = field(default_factory=bytearray)
-    arrived: threading.Condition = field(default_factory=threading.Condition)
-
-    def wait_for_chunks(self, count: int) -> None:
-        """Wait until so many chunks are there."""
-        with self.arrived:
-            assert self.arrived.wait_for(lambda: len(self.chunks) >= count, TIMEOUT_S)
-
-
-class _Tee:
-    """Reads from a connection and keeps what was read."""
+    """One request as it is read: ``wire`` is every byte of it, ``chunks`` are a chunked body's; they grow meanwhile."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
-        self.kept = bytearray()
+        self._arrived = threading.Condition()
+        self.wire = bytearray()
+        self.line = self._readline().decode().strip()
+        self.headers = self._fields() if self.line else {}
+        self.body = b""
+        self.chunks: list[bytes] = []
+        self.trailers: dict[str, str] = {}
 
-    def readline(self) -> bytes:
+    @property
+    def path(self) -> str:
+        return self.line.split()[1]
+
+    def wait_for_chunks(self, count: int) -> None:
+        """Wait until so many chunks are there."""
+        with self._arrived:
+            assert self._arrived.wait_for(lambda: len(self.chunks) >= count, TIMEOUT_S)
+
+    def read_body(self) -> None:
+        """Read what follows the headers."""
+        if self.headers.get("transfer-encoding") != "chunked":
+            self.body = self._read(int(self.headers.get("content-length", 0)))
+            return
+        while size := int(self._readline().strip() or b"0", 16):  # nothing at all: the connection broke off
+            chunk = self._read(size)
+            assert self._read(2) == b"\r\n"
+            with self._arrived:
+                self.chunks.append(chunk)
+                self._arrived.notify_all()
+        self.trailers = self._fields()
+
+    def _readline(self) -> bytes:
         line = self._stream.readline()
-        self.kept += line
+        self.wire += line
         return line
 
-    def read(self, size: int) -> bytes:
+    def _read(self, size: int) -> bytes:
         data = self._stream.read(size)
-        self.kept += data
+        self.wire += data
         return data
+
+    def _fields(self) -> dict[str, str]:
+        """Header lines up to the empty one; names in lower case, repeated ones joined."""
+        found: dict[str, str] = {}
+        while line := self._readline().decode().rstrip("\r\n"):
+            name, _, value = line.partition(":")
+            found[name.lower()] = ", ".join(filter(None, (found.get(name.lower()), value.strip())))
+        return found
 
 
 class RuntimeApiDouble:
@@ -95,14 +109,12 @@ class RuntimeApiDouble:
     def request(self, ending: str) -> Recorded:
         """The first request whose path ends so; waits for it."""
 
-        def found() -> Recorded | None:
-            return next((one for one in self.requests if one.line.split()[1].endswith(ending)), None)
+        def found() -> list[Recorded]:
+            return [one for one in self.requests if one.path.endswith(ending)]
 
         with self._changed:
-            assert self._changed.wait_for(lambda: found() is not None, TIMEOUT_S), self.requests
-        recorded = found()
-        assert recorded is not None
-        return recorded
+            assert self._changed.wait_for(found, TIMEOUT_S), self.requests
+        return found()[0]
 
     def _serve(self) -> None:
         while True:
@@ -112,54 +124,30 @@ class RuntimeApiDouble:
                 return
             self.connections += 1
             with connection, connection.makefile("rb") as stream:
-                while (line := (tee := _Tee(stream)).readline()) and self._one(line.decode().strip(), tee, connection):
+                while (recorded := Recorded(stream)).line and self._one(recorded, connection):
                     pass
 
-    def _one(self, line: str, stream: _Tee, connection: socket.socket) -> bool:
-        recorded = Recorded(line, _fields(stream), wire=stream.kept)
+    def _one(self, recorded: Recorded, connection: socket.socket) -> bool:
         with self._changed:
             self.requests.append(recorded)
             self._changed.notify_all()
-        if recorded.headers.get("transfer-encoding") == "chunked":
-            self._read_chunks(recorded, stream)
-        else:
-            recorded.body = stream.read(int(recorded.headers.get("content-length", 0)))
-        if line.split()[1].endswith("/invocation/next"):
-            if not self._events:
-                connection.shutdown(socket.SHUT_RDWR)
-                return False
-            number = sum(one.line.split()[1].endswith("/invocation/next") for one in self.requests)
-            deadline = str(int(1000 * time.time()) + 30_000)
-            headers = {
-                "Lambda-Runtime-Aws-Request-Id": f"request-{number}",
-                "Lambda-Runtime-Deadline-Ms": deadline,
-                "Lambda-Runtime-Invoked-Function-Arn": "arn:aws:lambda:eu-central-1:000000000000:function:query:live",
-                "Lambda-Runtime-Trace-Id": "Root=1-2-3",
-                **self._headers,
-            }
-            _answer(connection, 200, json.dumps(self._events.pop(0)).encode(), headers)
-        else:
+        recorded.read_body()
+        if not recorded.path.endswith("/invocation/next"):
             _answer(connection, 202, b'{"status":"OK"}', {})
+            return True
+        if not self._events:
+            connection.shutdown(socket.SHUT_RDWR)
+            return False
+        number = sum(one.path.endswith("/invocation/next") for one in self.requests)
+        headers = {
+            "Lambda-Runtime-Aws-Request-Id": f"request-{number}",
+            "Lambda-Runtime-Deadline-Ms": str(int(1000 * time.time()) + 30_000),
+            "Lambda-Runtime-Invoked-Function-Arn": "arn:aws:lambda:eu-central-1:000000000000:function:query:live",
+            "Lambda-Runtime-Trace-Id": "Root=1-2-3",
+            **self._headers,
+        }
+        _answer(connection, 200, json.dumps(self._events.pop(0)).encode(), headers)
         return True
-
-    def _read_chunks(self, recorded: Recorded, stream: _Tee) -> None:
-        while size := int(stream.readline().strip() or b"0", 16):  # nothing at all: the connection broke off
-            chunk = stream.read(size)
-            assert stream.read(2) == b"\r\n"
-            with recorded.arrived:
-                recorded.chunks.append(chunk)
-                recorded.arrived.notify_all()
-        recorded.trailers = _fields(stream)
-
-
-def _fields(stream: _Tee) -> dict[str, str]:
-    """Header lines up to the empty one; names in lower case, repeated ones joined."""
-    found: dict[str, str] = {}
-    while line := stream.readline().decode().rstrip("\r\n"):
-        name, _, value = line.partition(":")
-        known = found.get(name.lower())
-        found[name.lower()] = f"{known}, {value.strip()}" if known else value.strip()
-    return found
 
 
 def _answer(connection: socket.socket, status: int, body: bytes, headers: Mapping[str, str]) -> None:
@@ -289,7 +277,7 @@ def test_a_header_that_http_cannot_carry_is_an_error_before_anything_is_sent(
     other = answered(returned, GATEWAY)
     for one in (double, other):
         assert json.loads(one.request("request-1/error").body)["errorType"] == "ValueError"
-        assert not [asked for asked in one.requests if asked.line.endswith("/response HTTP/1.1")]
+        assert not [asked for asked in one.requests if asked.path.endswith("/response")]
 
 
 def test_events_come_one_after_the_other_on_one_connection(handled: Callable[..., str]) -> None:
@@ -364,7 +352,7 @@ def test_the_hooks_run_around_the_snapshot(
     monkeypatch.setitem(sys.modules, "snapshot_restore_py", registry)
     monkeypatch.setenv("AWS_LAMBDA_INITIALIZATION_TYPE", "snap-start")
     double = answered(handled(lambda event, context: {"statusCode": 200, "body": "x"}), GATEWAY)
-    asked = [one.line.split()[1].rpartition("runtime/")[2] for one in double.requests]
+    asked = [one.path.rpartition("runtime/")[2] for one in double.requests]
     if broken == "before":
         assert (order, asked, double.ended) == (["b2"], ["init/error"], 1)
     elif broken == "after":
