@@ -147,12 +147,8 @@ def template(url: str, key_id: str, table_name: str) -> str:
         "QueryLogGroup": {"Ref": "QueryLogGroup"},
         "TableName": {"Ref": "Table"},
     }
-    return json.dumps(
-        {
-            "Resources": {name: {"Type": kind, "Properties": given} for name, (kind, given) in resources.items()},
-            "Outputs": {name: {"Value": value} for name, value in outputs.items()},
-        }
-    )
+    typed = {name: {"Type": kind, "Properties": given} for name, (kind, given) in resources.items()}
+    return json.dumps({"Resources": typed, "Outputs": {name: {"Value": value} for name, value in outputs.items()}})
 
 
 @cache
@@ -235,14 +231,10 @@ class Account:
         """What CloudWatch makes of lines in its embedded metric format."""
         for line in lines:
             for directive in line["_aws"]["CloudWatchMetrics"]:
-                names = directive["Dimensions"][0]
-                dimensions = [{"Name": name, "Value": line[name]} for name in names]
+                dimensions = [{"Name": name, "Value": line[name]} for name in directive["Dimensions"][0]]
+                told = {one["Name"]: line[one["Name"]] for one in directive["Metrics"]}
                 data = [
-                    {"MetricName": metric["Name"], "Dimensions": dimensions, "Values": _values(line[metric["Name"]])}
-                    for metric in directive["Metrics"]
+                    {"MetricName": name, "Dimensions": dimensions, "Values": value if type(value) is list else [value]}
+                    for name, value in told.items()
                 ]
                 self.client("cloudwatch").put_metric_data(Namespace=directive["Namespace"], MetricData=data)
-
-
-def _values(value: float | list[float]) -> list[float]:
-    return value if isinstance(value, list) else [value]

@@ -69,11 +69,7 @@ def an_hour_ahead(table: EmptyTable, request: BaseHTTPRequestHandler, body: byte
         return
     told = {"__type": "com.amazon.coral.service#InvalidSignatureException", "message": f"{EXPIRED}: {signed}"}
     refusal = json.dumps(told).encode()
-    request.send_response_only(400)
-    request.send_header("Date", format_datetime(clock, usegmt=True))
-    request.send_header("Content-Type", "application/x-amz-json-1.0")
-    request.send_header("Content-Length", str(len(refusal)))
-    request.end_headers()
+    _head(request, len(refusal), status=400, at=clock)
     request.wfile.write(refusal)
 
 
@@ -121,8 +117,9 @@ def empty_table(manner: Manner, *, tls: ssl.SSLContext | None = None) -> Iterato
         server.server_close()
 
 
-def _head(request: BaseHTTPRequestHandler, length: int) -> None:
-    request.send_response(200)
+def _head(request: BaseHTTPRequestHandler, length: int, *, status: int = 200, at: datetime | None = None) -> None:
+    request.send_response_only(status)
+    request.send_header("Date", format_datetime(at or datetime.now(UTC), usegmt=True))
     request.send_header("Content-Type", "application/x-amz-json-1.0")
     request.send_header("Content-Length", str(length))
     request.end_headers()

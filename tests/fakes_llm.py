@@ -49,9 +49,17 @@ class Exchange:
     handler: BaseHTTPRequestHandler
     closing: threading.Event
 
-    def send(self, status: int, body: bytes, headers: Mapping[str, str], *, length: int | None = None) -> None:
+    def send(
+        self,
+        status: int,
+        body: bytes,
+        headers: Mapping[str, str],
+        *,
+        length: int | None = None,
+        reason: str | None = None,
+    ) -> None:
         """Send a response; ``length`` claims another length than the body's."""
-        self.handler.send_response(status)
+        self.handler.send_response(status, reason)
         for name, value in {"Content-Length": str(len(body) if length is None else length), **headers}.items():
             self.handler.send_header(name, value)
         self.handler.end_headers()
@@ -158,14 +166,9 @@ def echo(status: int, *, code: str = "told_code", kind: str = "told_type") -> St
         request = exchange.request
         said = f"{request.headers.get('authorization')} {request.body.decode()}"
         body = {"error": {"message": said, "type": kind, "param": said, "code": code, "inner": request.json}}
-        exchange.handler.send_response(status, said.encode("ascii", "replace").decode().replace("\n", " "))
-        data = json.dumps(body).encode()
-        where = "http://127.0.0.1:9/v1?" + quote(said)[:2000]
-        sent = {"Content-Length": str(len(data)), "Location": where, "X-Request-Id": quote(said)[:2000]}
-        for name, value in sent.items():
-            exchange.handler.send_header(name, value)
-        exchange.handler.end_headers()
-        exchange.handler.wfile.write(data)
+        sent = {"Location": "http://127.0.0.1:9/v1?" + quote(said)[:2000], "X-Request-Id": quote(said)[:2000]}
+        reason = said.encode("ascii", "replace").decode().replace("\n", " ")
+        exchange.send(status, json.dumps(body).encode(), sent, reason=reason)
 
     return step
 
@@ -339,21 +342,22 @@ class LlmServer:
         self._http.hang_up_all()
         self._http.server_close()
 
-    def handle(self, handler: BaseHTTPRequestHandler, method: str) -> None:
+    def handle(self, handler: BaseHTTPRequestHandler) -> None:
         """Record the request and play the next step."""
+        method, path = handler.command, handler.path
         body = handler.rfile.read(int(handler.headers.get("Content-Length") or 0))
         try:
             data = json.loads(body)
         except ValueError:
             data = {}
         headers = {name.lower(): value for name, value in handler.headers.items()}
-        request = Recorded(method=method, path=handler.path, headers=headers, body=body, json=data)
+        request = Recorded(method=method, path=path, headers=headers, body=body, json=data)
         exchange = Exchange(request, handler, self._closing)
-        if method == "GET" and handler.path == "/v1/models":
+        if (method, path) == ("GET", "/v1/models"):
             json_body({"object": "list", "data": [{"id": MODEL, "object": "model"}]})(exchange)
-        elif method == "POST" and handler.path == "/v1/chat/completions":
+        elif (method, path) == ("POST", "/v1/chat/completions"):
             self._next_step(request)(exchange)
-        elif method == "POST" and handler.path == "/v1/embeddings":
+        elif (method, path) == ("POST", "/v1/embeddings"):
             with self._lock:
                 self.embed_requests.append(request)
                 step = self._embed.pop(0) if self._embed else embeddings()
@@ -418,17 +422,14 @@ def _handler(server: LlmServer) -> type[BaseHTTPRequestHandler]:
         wbufsize = 0
         disable_nagle_algorithm = True  # else head and body are 40 ms apart
 
-        def do_GET(self) -> None:
-            self._play("GET")
-
         def do_POST(self) -> None:
-            self._play("POST")
-
-        def _play(self, method: str) -> None:
             try:
-                server.handle(self, method)
+                server.handle(self)
             except OSError:
                 self.close_connection = True  # the client has gone, as some tests want
+
+        def do_GET(self) -> None:
+            self.do_POST()
 
         def log_message(self, format: str, *args: Any) -> None:
             return

@@ -107,13 +107,7 @@ def start(*arguments: str, **variables: str) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={
-            **clean,
-            "RAG_PROFILE": "waypoint",
-            "STORE_WAIT_S": "60",
-            "STORE_PATH": "none",
-            **variables,
-        },  # as in functional/harness.py
+        env={**clean, "RAG_PROFILE": "waypoint", "STORE_WAIT_S": "60", "STORE_PATH": "none", **variables},
         start_new_session=True,
     )
 

@@ -34,14 +34,8 @@ from rag.wiring.rehearsal import rehearse
 from smoke.stack import Patience
 
 STACK = "published"
-PARAMETERS = {
-    "IndexKey": "",
-    "IndexUri": "",
-    "Profile": "house",
-    "EmbedModel": "",
-    "IndexSource": "layer",
-    "Revision": "",
-}
+EMPTY = dict.fromkeys(("IndexKey", "IndexUri", "EmbedModel", "Revision"), "")
+PARAMETERS = {**EMPTY, "Profile": "house", "IndexSource": "layer"}
 UNDER_WAY = 2
 """So many times the status is asked for before the update is over."""
 
@@ -53,7 +47,8 @@ def small_template(url: str, key_id: str) -> str:
         "Content": {"S3Bucket": {"Ref": "IndexBucket"}, "S3Key": {"Ref": "IndexKey"}},
         "CompatibleRuntimes": ["python3.13"],
     }
-    bucket = {"VersioningConfiguration": {"Status": "Enabled"}}
+    bucket = {"Type": "AWS::S3::Bucket", "Properties": {"VersioningConfiguration": {"Status": "Enabled"}}}
+    made = {"Type": "AWS::Lambda::LayerVersion", "Condition": "IsPublished", "Properties": layer}
     outputs = {
         "ApiUrl": url,
         "ApiKeyId": key_id,
@@ -64,14 +59,7 @@ def small_template(url: str, key_id: str) -> str:
     body = {
         "Parameters": {name: {"Type": "String", "Default": value} for name, value in PARAMETERS.items()},
         "Conditions": {"IsPublished": {"Fn::Not": [{"Fn::Equals": [{"Ref": "IndexKey"}, ""]}]}},
-        "Resources": {
-            "IndexBucket": {"Type": "AWS::S3::Bucket", "Properties": bucket},
-            "PublishedIndexLayer": {
-                "Type": "AWS::Lambda::LayerVersion",
-                "Condition": "IsPublished",
-                "Properties": layer,
-            },
-        },
+        "Resources": {"IndexBucket": bucket, "PublishedIndexLayer": made},
         "Outputs": {name: {"Value": value} for name, value in outputs.items()},
     }
     return json.dumps(body)
@@ -100,9 +88,9 @@ class Formation:
     def update_stack(self, **asked: Any) -> Json:
         """moto's update, and then what CloudFormation does with the function."""
         self.updates.append(asked)
-        former = {one["ParameterKey"]: one["ParameterValue"] for one in self._parameters()}
+        former = self._parameters()
         told: Json = self.real.update_stack(**asked)
-        now = {one["ParameterKey"]: one["ParameterValue"] for one in self._parameters()}
+        now = self._parameters()
         token = asked["ClientRequestToken"]
         for kind in ("LayerVersion", "Function"):
             self._event(token, kind, "UPDATE_IN_PROGRESS")
@@ -110,20 +98,16 @@ class Formation:
             if not now["IndexUri"]:  # what is on a server is not rehearsed before the snapshot
                 self.rehearse(self.unpacked(now["IndexKey"]))
         except Exception as error:  # noqa: BLE001 - whatever a hook raises makes the version fail
-            said = (
-                f"Resource handler returned message: Error: Runtime exited before the snapshot ({type(error).__name__})"
-            )
-            self._event(token, "Version", "CREATE_FAILED", said)
+            said = f"Error: Runtime exited before the snapshot ({type(error).__name__})"
+            self._event(token, "Version", "CREATE_FAILED", f"Resource handler returned message: {said}")
             self._event(token, "Function", "UPDATE_FAILED", "Resource update cancelled")
             kept = [{"ParameterKey": name, "ParameterValue": value} for name, value in former.items()]
             self.real.update_stack(StackName=asked["StackName"], UsePreviousTemplate=True, Parameters=kept)
-            self.status = ["UPDATE_IN_PROGRESS"] * UNDER_WAY + [
-                "UPDATE_ROLLBACK_IN_PROGRESS",
-                "UPDATE_ROLLBACK_COMPLETE",
-            ]
+            ends = ["UPDATE_ROLLBACK_IN_PROGRESS", "UPDATE_ROLLBACK_COMPLETE"]
         else:
             self._event(token, "Version", "CREATE_IN_PROGRESS")
-            self.status = ["UPDATE_IN_PROGRESS"] * UNDER_WAY + ["UPDATE_COMPLETE"]
+            ends = ["UPDATE_COMPLETE"]
+        self.status = ["UPDATE_IN_PROGRESS"] * UNDER_WAY + ends
         return told
 
     def get_paginator(self, _: str) -> Any:
@@ -140,15 +124,16 @@ class Formation:
 
     def answering(self) -> Mapping[str, Any]:
         """What GET /api/health shows of the version that the stack names."""
-        now = {one["ParameterKey"]: one["ParameterValue"] for one in self._parameters()}
+        now = self._parameters()
         if uri := now["IndexUri"]:
             return {"status": "ok", "index": {"version": ServerAddress.parse(uri).version}}
         key = now["IndexKey"]
         manifest = read_manifest(self.unpacked(key)) if key else None
         return {"status": "ok", "index": {"version": manifest.version if manifest else "built"}}
 
-    def _parameters(self) -> Iterator[Json]:
-        yield from self.real.describe_stacks()["Stacks"][0]["Parameters"]
+    def _parameters(self) -> dict[str, str]:
+        told = self.real.describe_stacks()["Stacks"][0]["Parameters"]
+        return {one["ParameterKey"]: one["ParameterValue"] for one in told}
 
     def _event(self, token: str, kind: str, status: str, reason: str = "") -> None:
         event = {"ClientRequestToken": token, "ResourceType": f"AWS::Lambda::{kind}", "ResourceStatus": status}

@@ -70,9 +70,8 @@ def reply(body: Mapping[str, object] | Callable[[dict[str, Any]], Mapping[str, o
 
 def conflict() -> Wsgi:
     """A step: another transaction has an item of this one."""
-    return refuse(
-        "TransactionCanceledException", CancellationReasons=[{"Code": "None"}, {"Code": "TransactionConflict"}]
-    )
+    reasons = [{"Code": "None"}, {"Code": "TransactionConflict"}]
+    return refuse("TransactionCanceledException", CancellationReasons=reasons)
 
 
 def silence(released: threading.Event) -> Wsgi:
@@ -109,10 +108,7 @@ def create_table(endpoint_url: str) -> str:
         TableName=name,
         BillingMode="PAY_PER_REQUEST",
         KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
-        AttributeDefinitions=[
-            {"AttributeName": "pk", "AttributeType": "S"},
-            {"AttributeName": "sk", "AttributeType": "S"},
-        ],
+        AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in ("pk", "sk")],
     )
     return name
 

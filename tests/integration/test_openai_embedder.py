@@ -127,6 +127,7 @@ def test_batches_keep_order_and_bounds(lengths: list[int]) -> None:
 
 def test_batches_are_as_full_as_they_may_be() -> None:
     assert [len(batch) for batch in batches(["x" * (BATCH_CHARS // 4)] * 9)] == [4, 4, 1]
+    assert [len(batch) for batch in batches(["x" * (BATCH_CHARS + 1), "x"])] == [1, 1]
 
 
 def test_dimensions_that_nobody_said_are_found_out_once(connect: Connect) -> None:
