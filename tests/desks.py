@@ -48,3 +48,8 @@ def foreign(
             ],
         )  # fmt: skip
     return place
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    """All files below ``folder``, to see that none changes."""
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}

@@ -10,7 +10,7 @@ import chromadb
 import numpy as np
 import pytest
 from chromadb.utils.embedding_functions import DefaultEmbeddingFunction
-from desks import BYTE_A_NUMBER, desk, desks, foreign
+from desks import BYTE_A_NUMBER, contents, desk, desks, foreign
 from fakes_embedding import HashingEmbedder
 
 from knowledge.build.ingest import ingest
@@ -28,10 +28,6 @@ def opened(folder: Path, **options: Any) -> EmbeddedIndex:
 
 def ask(index: EmbeddedIndex, text: str, **options: Any) -> Candidates:
     return index.candidates(text, EMBEDDER.embed([text])[0], **options)
-
-
-def contents(folder: Path) -> dict[Path, bytes]:
-    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 @pytest.mark.parametrize(

@@ -214,18 +214,3 @@ def test_other_conditions_hold_as_well(shelf: tuple[EmbeddedIndex, list[Any]], s
     assert found(index, filters) == [
         n for n in places(values, sign, 5.25) if n >= 3 and (n != 4 or "title" not in index.fields)
     ]
-
-
-@pytest.mark.parametrize("sign", ["$eq", "$lt"])
-def test_both_sides_of_a_hybrid_search_take_the_same_chunks(shelf: tuple[EmbeddedIndex, list[Any]], sign: str) -> None:
-    index, values = shelf
-    for bound in (5.3, 5.5, -6.25, 0.1, -0.1):
-        filters = {"price": bound if sign == "$eq" else {sign: bound}}
-        question = Question(text=TEXT, filters=filters)
-        query = RequestFilter(lambda: index.fields)(SearchQuery(text=TEXT, top_k=50), question)
-
-        candidates = index.candidates(TEXT, EMBEDDER.embed([TEXT])[0], k=50, where=query.where)
-
-        chunks = index.fetch(candidates.numbers.tolist())
-        assert sorted(place(chunk.extra) for chunk in chunks) == places(values, sign, bound), bound
-        assert (candidates.bm25.values > 0).all(), bound

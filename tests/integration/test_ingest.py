@@ -25,7 +25,7 @@ from knowledge.build.summary import Summary
 from knowledge.cut import chunking
 from knowledge.embedding import MiniLM
 from knowledge.engines.collection import Collection
-from knowledge.model.errors import IndexLocked, IndexMismatch, RemovalsRefused, SourceUnreadable
+from knowledge.model.errors import IndexMismatch, RemovalsRefused, SourceUnreadable
 from knowledge.model.manifest import Manifest
 from knowledge.model.values import Document, Embedder, Scalar, TextEncoding, View
 from knowledge.open.index import open_index
@@ -240,24 +240,6 @@ def test_a_failing_embedder_leaves_the_old_index_and_no_litter(tmp_path: Path) -
         run(tmp_path, [document("new", "x")], Failing())
 
     assert snapshot(tmp_path) == before
-
-
-def test_a_second_writer_is_told_and_a_dead_one_holds_nothing(tmp_path: Path) -> None:
-    code = (
-        "import sys, time, filelock; lock = filelock.FileLock(sys.argv[1]); lock.acquire()\n"
-        "print('held', flush=True); time.sleep(600)"
-    )
-    holder = subprocess.Popen([sys.executable, "-c", code, str(tmp_path / LOCK_NAME)], stdout=subprocess.PIPE)
-    try:
-        assert holder.stdout is not None
-        holder.stdout.readline()
-        with pytest.raises(IndexLocked, match=tmp_path.name):
-            run(tmp_path, DOCUMENTS)
-    finally:
-        holder.kill()
-        holder.communicate()
-
-    assert run(tmp_path, DOCUMENTS).added == 3
 
 
 def test_a_chroma_folder_made_elsewhere_is_not_written_to(tmp_path: Path) -> None:

@@ -230,7 +230,8 @@ def test_the_power_fails_at_any_moment(tmp_path: Path) -> None:
 
 
 ROUNDS = 1
-WRITERS = (2, 4, 8)
+WRITERS = by_night([(2, True), (4, False), (8, True)], [(n, there) for n in (2, 4, 8) for there in (False, True)])
+"""How many begin at once, and whether the folder holds an index then or is not there yet."""
 
 
 def trouble_after_writers(target: Path, generations: list[int], said: list[dict[str, Any]]) -> str:
@@ -255,19 +256,17 @@ def trouble_after_writers(target: Path, generations: list[int], said: list[dict[
 
 
 def test_writers_at_the_same_time_leave_one_whole_index(tmp_path: Path) -> None:
-    bad, refused, cases = [], 0, 0
-    for number in range(times(ROUNDS)):
-        for count in WRITERS:
-            for there in (False, True):  # a folder that is not there yet, and one that holds an index
-                target, generations = tmp_path / f"{number}-{count}-{there}", list(range(2, 2 + count))
-                if there:
-                    written(target, 1)
-                said = words_of_writers(target, generations)
-                refused += any(one["code"] for one in said)
-                cases += 1
-                if wrong := trouble_after_writers(target, generations, said):
-                    bad.append((count, there, wrong))
+    bad, refused = [], 0
+    plans = WRITERS * times(ROUNDS)
+    for number, (count, there) in enumerate(plans):
+        target, generations = tmp_path / str(number), list(range(2, 2 + count))
+        if there:
+            written(target, 1)
+        said = words_of_writers(target, generations)
+        refused += any(one["code"] for one in said)
+        if wrong := trouble_after_writers(target, generations, said):
+            bad.append((count, there, wrong))
 
-    tally("writers", cases=cases, failures=len(bad))
+    tally("writers", cases=len(plans), failures=len(bad))
     assert not bad
     assert refused, "no two writers met"
