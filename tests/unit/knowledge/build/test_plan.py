@@ -51,6 +51,13 @@ def test_numbers_start_at_one_in_the_order_of_the_documents() -> None:
     assert [(source.doc_id, source.chunks) for source in made.sources] == [("a", 2), ("0", 0), ("b", 1)]
 
 
+def test_of_equal_texts_in_a_document_each_keeps_its_number() -> None:
+    before = as_previous(planned([document("a", "x", "x", "y")]))
+
+    assert numbers_of(planned([document("a", "x", "x", "x", "y")], before)) == {"x": [1, 2, 4], "y": [3]}
+    assert numbers_of(planned([document("a", "x", "y")], before)) == {"x": [1], "y": [3]}
+
+
 SETS = st.dictionaries(st.sampled_from("abc"), st.lists(st.sampled_from(["p", "q", "r", "s"]), max_size=5), max_size=3)
 
 
