@@ -46,14 +46,19 @@ def test_include_and_exclude_are_gitignore_patterns_for_all_but_what_is_named_it
     assert paths(read([tmp_path / "in"], selection=linked)) == ["a.md", "link/a.md", "link/old/b.md"]
 
 
-def test_what_programs_build_is_left_out_and_a_folder_that_only_has_such_a_name_is_read(tmp_path: Path) -> None:
+def test_what_programs_build_and_templates_are_left_out_and_folders_that_only_have_such_names_are_read(
+    tmp_path: Path,
+) -> None:
     write(tmp_path, "node_modules/x/README.md", "site/index.md", "public/notice.md", "venv/lib/y.md", "venv/pyvenv.cfg")
-    (tmp_path / "mkdocs.yml").write_text("site_name: Handbook", encoding="utf-8")
+    write(tmp_path, "mkdocs.yml", "_includes/a.md", "layouts/own.md", "blog/layouts/b.md", "blog/hugo.toml")
+    write(tmp_path, "modules/ROOT/partials/c.md", "modules/ROOT/pages/d.md", "modules/partials/own.md")
 
     reading = read([tmp_path])
 
-    assert paths(reading) == ["public/notice.md"]
-    assert reading.skipped["build output"] == 3
+    assert set(paths(reading)) == {
+        *("public/notice.md", "layouts/own.md", "modules/ROOT/pages/d.md", "modules/partials/own.md"),
+    }
+    assert reading.skipped == {"build output": 3, "templates": 3, ".yml": 1, ".toml": 1}
 
 
 def test_files_that_nobody_can_read_are_counted_by_suffix(tmp_path: Path) -> None:
