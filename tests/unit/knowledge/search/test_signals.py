@@ -112,6 +112,7 @@ def test_labels_take_the_place_of_the_measured_bar_and_give_the_odds(
         {"labels": [1]},
         {"labels": {"slope": -1}},
         {"bar": "high"},
+        {"bar": math.inf},
         {"doubt": None},
         {"signals": {}},
         {"signals": {BEST_COSINE: {"mean": 0.2}}},
