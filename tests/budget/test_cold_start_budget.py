@@ -35,11 +35,7 @@ print(json.dumps({
 }))
 """
 
-SETTINGS = {
-    "no LLM": {},
-    "a key": {"LLM_API_KEY": "sk-never-used"},
-    "a secret": {"LLM_SECRET_NAME": "rag/llm-key"},
-}
+SETTINGS = {"no LLM": {}, "a key": {"LLM_API_KEY": "sk-never-used"}, "a secret": {"LLM_SECRET_NAME": "rag/llm-key"}}
 
 
 @pytest.fixture(scope="module", params=SETTINGS)

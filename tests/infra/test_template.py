@@ -384,12 +384,7 @@ def test_function_knows_the_table_there_is(deploy: Any, store: str, name: str) -
 
 @pytest.mark.parametrize(
     ("parameters", "chosen"),
-    [
-        ({}, set()),
-        ({"Tracing": "Active"}, TRACES),
-        (NETWORK, NETWORK_ACTIONS),
-        (EFS, EFS_ACTIONS | NETWORK_ACTIONS),
-    ],
+    [({}, set()), ({"Tracing": "Active"}, TRACES), (NETWORK, NETWORK_ACTIONS), (EFS, EFS_ACTIONS | NETWORK_ACTIONS)],
     ids=["nothing", "traces", "network", "efs"],
 )
 def test_role_may_log_and_do_what_was_chosen_and_no_more(

@@ -29,21 +29,12 @@ def told(question: str, answer: str = "", **more: Any) -> RunResult:
             "statements": [{"support": word, "citations": ["[x]"]} for word in more.get("says", ())],
         },
     }
-    return RunResult(
-        question=question,
-        reply=reply,
-        found=more.get("found", ()),
-        cited=more.get("cited", ()),
-        llm=more.get("llm", {}),
-    )
-
-
-def labelled(question: str, **labels: Any) -> LabelledQuestion:
-    return LabelledQuestion(question=question, **labels)
+    places = {name: more.get(name, ()) for name in ("found", "cited")}
+    return RunResult(question=question, reply=reply, llm=more.get("llm", {}), **places)
 
 
 def one(labels: dict[str, Any], result: RunResult) -> JudgedQuestion:
-    return judge([labelled(result.question, **labels)], [result], usd)[0]
+    return judge([LabelledQuestion(question=result.question, **labels)], [result], usd)[0]
 
 
 def figures(judged: list[JudgedQuestion]) -> dict[str, Figure]:

@@ -56,10 +56,7 @@ def failure(error: Exception) -> tuple[str, str] | None:
 
 
 def refresh(
-    bucket: Bucket,
-    reports: Reports,
-    slept: list[float] | None = None,
-    publish: Callable[[], dict[str, Any]] = told,
+    bucket: Bucket, reports: Reports, slept: list[float] | None = None, publish: Callable[[], dict[str, Any]] = told
 ) -> Refresh:
     pauses = [] if slept is None else slept
     return Refresh(

@@ -132,8 +132,7 @@ def test_a_job_that_dies_is_not_running(tmp_path: Path, gate: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "allowed"),
-    [("DELETE", "/v1/ingest/", "POST"), ("POST", "/v1/ingest/abcdefghijklmnop", "GET")],
+    ("method", "path", "allowed"), [("DELETE", "/v1/ingest/", "POST"), ("POST", "/v1/ingest/abcdefghijklmnop", "GET")]
 )
 def test_another_method_is_405(tmp_path: Path, method: str, path: str, allowed: str) -> None:
     handler = with_ingest(lambda event, context: None, jobs(tmp_path, "x"))

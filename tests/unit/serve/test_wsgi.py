@@ -156,8 +156,7 @@ def test_the_own_page_programs_and_links_are_let_in(method: str, headers: dict[s
 
 
 @pytest.mark.parametrize(
-    ("host", "status"),
-    [("localhost:3000", 200), ("127.0.0.1", 200), ("[::1]:3000", 200), ("evil.example:3000", 403)],
+    ("host", "status"), [("localhost:3000", 200), ("127.0.0.1", 200), ("[::1]:3000", 200), ("evil.example:3000", 403)]
 )
 def test_a_local_server_answers_to_the_names_of_its_machine_alone(host: str, status: int) -> None:
     function = Function()
