@@ -225,10 +225,10 @@ def lint(
     return done.stdout + done.stderr if done.returncode or done.stdout else ""
 
 
-def sam_python(script: str, *arguments: object, **options: Any) -> Any:
-    """Run a script of tests/infra by the SAM CLI's Python, and return the JSON that it prints."""
+def ask_sam(*arguments: object, **options: Any) -> Any:
+    """Run tests/infra/in_sam.py by the SAM CLI's Python, and return the JSON that it prints."""
     assert SAM_PROGRAMS.exists(), "The SAM CLI is missing in .venv-sam; `make test` installs it"
-    command = [str(part) for part in (SAM_PROGRAMS / "python", HERE / "infra" / script, *arguments)]
+    command = [str(part) for part in (SAM_PROGRAMS / "python", HERE / "infra" / "in_sam.py", *arguments)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, **options)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cloudformation import Stack, Template, sam_python
+from cloudformation import Stack, Template, ask_sam
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -28,7 +28,7 @@ def transform() -> Transform:
     def run(*variants: Mapping[str, Mapping[str, Any]]) -> list[Template]:
         full = [{"parameters": {}, "sources": {}, **variant} for variant in variants]
         told = json.dumps({"template": str(TEMPLATE), "variants": full})
-        templates: list[Template] = sam_python("sam_transform.py", input=told)
+        templates: list[Template] = ask_sam("transform", input=told)
         return templates
 
     return run

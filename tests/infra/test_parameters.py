@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 import pytest
-from cloudformation import EFS, sam_python
+from cloudformation import EFS, ask_sam
 from pydantic.fields import FieldInfo
 
 from rag.config.fields import EnvironmentSettings, variable_names
@@ -196,6 +196,6 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_no_local_command_names_a_table_to_call_with_the_developers_credentials() -> None:
     # Without Store=none the SAM CLI says TABLE_NAME=Table, the logical id, and hands on the credentials that it finds.
     env = {"PATH": os.environ["PATH"], "AWS_DEFAULT_REGION": "eu-central-1", "SAM_CLI_TELEMETRY": "0"}
-    told = sam_python("sam_local.py", ROOT, ROOT / "infra" / "template.yaml", env=env)
+    told = ask_sam("environment", ROOT, ROOT / "infra" / "template.yaml", env=env)
     named = {command: (variables["TABLE_NAME"], variables["INDEX_URI"]) for command, variables in told.items()}
     assert named == dict.fromkeys(("invoke", "start-api", "start-lambda"), ("", "/opt/index"))

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cloudformation import BOUNDARY, EFS, KEY, NETWORK, TOPIC, Stack, Template, lint, sam_python
+from cloudformation import BOUNDARY, EFS, KEY, NETWORK, TOPIC, Stack, Template, ask_sam, lint
 from faults.drawing import NIGHTLY, by_night, rng
 
 pytestmark = [pytest.mark.build, pytest.mark.sampled]
@@ -54,7 +54,7 @@ def others(parameter: dict[str, Any], default: object) -> list[str]:
 def create_only(raw: Template) -> dict[str, list[str]]:
     """By resource type, the properties whose change makes CloudFormation replace the resource."""
     kinds = {item["Type"] for item in raw["Resources"].values()}
-    found: dict[str, list[str]] = sam_python("create_only.py", *sorted(kinds))
+    found: dict[str, list[str]] = ask_sam("create_only", *sorted(kinds))
     assert found["AWS::IAM::Role"] == ["Path", "RoleName"]
     return found
 
