@@ -84,19 +84,25 @@ def test_a_decline_says_what_came_closest() -> None:
     assert decided(SearchResult(())) == Decline("nothing was found")
 
 
+IN_ENGLISH = "The documents are in English, and your question is not. Please ask in English."
+
+
 @pytest.mark.parametrize(
     ("score", "foreign", "language", "reply"),
     [
-        (0.1, True, "English", "The documents are in English, and your question is not. Please ask in English."),
+        (0.1, True, "English", IN_ENGLISH),
         (0.1, True, "", "The question is in another language than the documents. Please ask in theirs."),
         (0.1, False, "English", ""),
+        (0.2, True, "English", IN_ENGLISH),
+        (0.2, False, "English", None),
         (0.9, True, "English", None),
     ],
+    ids=["declined", "unknown language", "same language", "doubtful", "doubtful in the same", "answered"],
 )
 def test_a_decline_tells_the_documents_language_where_the_question_has_another(
     score: float, foreign: bool, language: str, reply: str | None
 ) -> None:
-    evidence = replace(make_evidence(score, bar=0.3), foreign=foreign, language=language)
+    evidence = replace(make_evidence(score, bar=0.3), doubt=0.2, foreign=foreign, language=language)
     decision = decided(SearchResult((FAR,), evidence))
     assert isinstance(decision, Proceed) is (reply is None)
     if isinstance(decision, Decline):
