@@ -86,6 +86,7 @@ def test_site_reads_its_http_links_over_https_and_no_other_port() -> None:
         ("https://x.example/guide/", "x.example/guide/index.html"),
         ("https://x.example/guide/install.htm", "x.example/guide/install.htm"),
         ("https://x.example/v1.2", "x.example/v1.2.html"),
+        ("https://x.example/a?p=1", "x.example/a-791a7b3a.html"),  # one name a query
         ("https://x.example:81/%2e%2e/%2e%2e/a%00b", "x.example_81/__/__/a_b.html"),
     ],
 )
