@@ -13,6 +13,7 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
+from subprocess import CompletedProcess, run
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 from unittest import mock
@@ -204,6 +205,24 @@ def starting(index: Path) -> Iterator[Start]:
         yield start
         for api in started:
             api.close()
+
+
+def run_apart(
+    script: str, *arguments: str, env: Mapping[str, str] | None = None, cwd: Path | None = None
+) -> CompletedProcess[str]:
+    """Run Python in a process of its own: cold as on Lambda, without settings of this machine."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(SETTINGS)}
+    done = run(
+        [sys.executable, "-c", script, *arguments],
+        env={**clean, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **(env or {})},
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr
+    return done
 
 
 def forget() -> None:

@@ -147,13 +147,15 @@ def test_the_model_s_ranking_is_the_order_and_nonsense_keeps_it(
     assert (counted(answer, "Reranked"), answer.json["metadata"]["skipped"]) == (step == -1, [])
 
 
-def test_the_re_ranking_has_a_model_of_its_own_and_counts_beside_the_answer(serve: Serve) -> None:
+def test_the_re_ranking_has_a_model_of_its_own_and_a_cached_answer_costs_no_call(serve: Serve) -> None:
     api, server = serve(RERANK_MODEL="small-one", GEN_MODEL="large-one")
-    answer = api.ask(MEALS)
+    first, second = api.ask(MEALS), api.ask(MEALS.upper().rstrip("?"))
     assert [request.json["model"] for request in server.requests] == ["small-one", "large-one"]
     assert kinds(server) == ["rerank", "answer"]
-    assert used(answer) == (2, 0, 24, 10)
-    assert answer.json["metadata"]["usage"] == {"promptTokens": 12, "completionTokens": 5, "totalTokens": 17}
+    assert (used(first), used(second)) == ((2, 0, 24, 10), (0, 0, 0, 0))
+    assert first.json["metadata"]["usage"] == {"promptTokens": 12, "completionTokens": 5, "totalTokens": 17}
+    assert (cached(first), cached(second), second.json["metadata"]["usage"]) == (False, True, None)
+    assert second.json["answer"] == first.json["answer"]
 
 
 def test_a_re_ranking_that_fails_is_skipped_and_counts_with_its_retries(serve: Serve) -> None:
@@ -190,15 +192,6 @@ def test_html_becomes_markdown_and_its_link_a_citation(serve: Serve) -> None:
 
 
 # --- the cache
-
-
-def test_a_cached_answer_costs_no_call(serve: Serve) -> None:
-    api, server = serve()
-    first, second = api.ask(MEALS), api.ask(MEALS.upper().rstrip("?"))
-    assert (cached(first), cached(second), len(server.requests)) == (False, True, 2)  # the order and the answer
-    assert second.json["answer"] == first.json["answer"]
-    assert (counted(first, "LlmCalls"), counted(second, "LlmCalls")) == (2, 0)
-    assert second.json["metadata"]["usage"] is None
 
 
 @pytest.mark.parametrize(

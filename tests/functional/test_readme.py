@@ -1,15 +1,12 @@
 """README.md shows what the program prints and replies on its sample knowledge base."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from functional.golden import differences
-from functional.harness import SETTINGS, Api
+from functional.harness import Api, run_apart
 
 README_PATH = Path(__file__).resolve().parents[2] / "README.md"
 README = README_PATH.read_text(encoding="utf-8")
@@ -21,20 +18,16 @@ RAGCTL = "from ragctl.cli import main; main()"
 @pytest.mark.slow
 @pytest.mark.parametrize(("question", "shown"), ASKED, ids=["answered", "declined"])
 def test_ragctl_ask_prints_what_is_shown(waypoint_index: Path, question: str, shown: str) -> None:
-    env = {name: value for name, value in os.environ.items() if not name.startswith(SETTINGS)}
-    command = [sys.executable, "-c", RAGCTL, "ask", question, "--profile", "waypoint", "--index", str(waypoint_index)]
-    said = subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout
+    said = run_apart(RAGCTL, "ask", question, "--profile", "waypoint", "--index", str(waypoint_index)).stdout
     assert list(differences(_steady(said), _steady(shown))) == []
 
 
 @pytest.mark.slow
 def test_ragctl_evaluate_prints_the_lines_that_are_shown(waypoint_index: Path, tmp_path: Path) -> None:
     """Figures aside, which move a little with the processor, and so does which answer is the worst."""
-    env = {name: value for name, value in os.environ.items() if not name.startswith(SETTINGS)}
     questions = README_PATH.parent / MEASURED.split()[-1]
-    command = [sys.executable, "-c", RAGCTL, *MEASURED.split()[1:-1], str(questions)]
-    command += ["--profile", "waypoint", "--index", str(waypoint_index)]
-    said = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    command = [*MEASURED.split()[1:-1], str(questions), "--profile", "waypoint", "--index", str(waypoint_index)]
+    said = run_apart(RAGCTL, *command, cwd=tmp_path).stdout
     printed = _lines(said.replace(str(waypoint_index), ".index/waypoint"))
     table, _, _ = MEASURE.partition("Look at these first\n 1.")
     assert table != MEASURE

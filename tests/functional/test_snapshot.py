@@ -1,10 +1,8 @@
 """SnapStart, simulated: the runtime's own runner calls the hooks that the function has registered."""
 
 import json
-import os
 import platform
 import random
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -19,7 +17,7 @@ import snapshot_restore_py
 from awslambdaric.lambda_runtime_hooks_runner import run_after_restore, run_before_snapshot
 from fakes import forget_secrets
 from fakes_llm import LlmServer, error, reply
-from functional.harness import IN_SCOPE, REMOTE, REPOSITORY, SETTINGS, Start, post, starting
+from functional.harness import IN_SCOPE, REMOTE, Start, post, run_apart, starting
 from moto import mock_aws
 
 from knowledge.model.errors import IndexMismatch, IndexUnavailable
@@ -100,25 +98,9 @@ print(json.dumps(told))
 def test_before_the_snapshot_libraries_are_imported_and_nobody_is_called(
     waypoint_index: Path, settings: dict[str, str], imported: set[str]
 ) -> None:
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(SETTINGS)}
-    done = subprocess.run(
-        [sys.executable, "-c", BEFORE],
-        env={
-            **clean,
-            "INDEX_URI": str(waypoint_index),
-            "AWS_DEFAULT_REGION": "eu-central-1",
-            "AWS_ACCESS_KEY_ID": "k",
-            "AWS_SECRET_ACCESS_KEY": "s",
-            "LAMBDA_TASK_ROOT": "/var/task",
-            **settings,
-        },
-        cwd=REPOSITORY,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=600,
-    )
-    assert done.returncode == 0, done.stderr
+    keys = {"AWS_DEFAULT_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "k", "AWS_SECRET_ACCESS_KEY": "s"}
+    on_lambda = {"INDEX_URI": str(waypoint_index), "LAMBDA_TASK_ROOT": "/var/task"}
+    done = run_apart(BEFORE, env={**keys, **on_lambda, **settings})
     told = json.loads(done.stdout.splitlines()[-1])
     assert set(told["init"]) == {"tenacity"}, "init itself does not wait for the LLM's client"
     assert set(told["before"]) == imported

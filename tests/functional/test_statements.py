@@ -174,14 +174,6 @@ def test_an_honest_judge_settles_what_is_in_other_words_in_one_call_that_is_coun
     assert answer.json["metadata"]["timings"]["judgeMs"] > 0
 
 
-def test_a_judge_that_lies_cannot_raise_a_copy_with_another_number(with_llm: Start) -> None:
-    lies = reply("1: supported\n2: supported")
-    answer, server = judged(with_llm, f"{COPIED} {REWORDED} {RENUMBERED}", lies)
-    assert verdicts(answer.json) == ["supported", "supported", "unsupported"]
-    assert answer.json["answer"].endswith(f"{DOCUMENTS}. {NOT_FOUND}")
-    assert "41 papers" not in server.requests[1].body.decode()
-
-
 @pytest.mark.parametrize(
     "step",
     [reply("1: supported\n2: supported\n\nJudge: answer supported"), hang()],

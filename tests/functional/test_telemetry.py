@@ -1,12 +1,8 @@
 """Logs and metrics: what is counted, how it is told apart, and what must never be written down."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from fakes_llm import LlmServer, Step, error, model_not_found, only_models, reply
@@ -20,6 +16,7 @@ from functional.harness import (
     Reply,
     Start,
     post,
+    run_apart,
 )
 
 MARKER = "XQZZY-4711"
@@ -181,21 +178,6 @@ def test_no_word_of_question_or_answer_is_logged(with_llm: Start) -> None:
     assert API_KEY not in api.output
 
 
-def run_apart(script: str, **env: str) -> subprocess.CompletedProcess[str]:
-    """Run Python in a process of its own, as Lambda does: cold, with its own stdout and stderr."""
-    clean = {
-        name: value for name, value in os.environ.items() if not name.startswith(("LLM_", "OPENAI_", "POWERTOOLS_"))
-    }
-    return subprocess.run(
-        [sys.executable, "-c", script],
-        env={**clean, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **env},
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=600,
-    )
-
-
 @pytest.mark.slow
 def test_at_debug_no_library_writes_what_was_asked(waypoint_index: Path) -> None:
     """As Lambda's runtime starts the function with LogLevel=DEBUG: every logger at DEBUG, a handler at the root."""
@@ -221,15 +203,18 @@ print(json.dumps({{"replies": replies, "level": telemetry.logger.log_level, "tab
     with LlmServer([reply(f"Yes, {MARKER}.")]) as server:
         done = run_apart(
             script,
-            AWS_LAMBDA_LOG_FORMAT="JSON",
-            AWS_LAMBDA_LOG_LEVEL="DEBUG",
-            AWS_DEFAULT_REGION="eu-central-1",
-            INDEX_URI=str(waypoint_index),
-            LLM_BASE_URL=server.url,
-            LLM_SECRET_NAME="key",
-            TABLE_NAME="table",
+            env={
+                "AWS_LAMBDA_LOG_FORMAT": "JSON",
+                "AWS_LAMBDA_LOG_LEVEL": "DEBUG",
+                "AWS_DEFAULT_REGION": "eu-central-1",
+                "INDEX_URI": str(waypoint_index),
+                "RAG_PROFILE": "waypoint",
+                "LLM_BASE_URL": server.url,
+                "LLM_SECRET_NAME": "key",
+                "TABLE_NAME": "table",
+            },
         )
-    lines: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines() if line]
+    lines: list[Json] = [json.loads(line) for line in done.stdout.splitlines() if line]
     assert lines[-1] == {"replies": [200, 200], "level": 10, "table": True}
     assert (MARKER in done.stdout, API_KEY in done.stdout, "commercial invoice" in done.stdout) == (False,) * 3
     assert [line["message"] for line in lines if line.get("level") == "INFO"] == ["answered", "answered"]
@@ -252,14 +237,17 @@ print(json.dumps({{"replies": replies}}))
     with LlmServer([error(500), only_models("openai/gpt-oss-20b"), reply("Yes."), error(400)]) as server:
         done = run_apart(
             script,
-            INDEX_URI=str(waypoint_index),
-            LLM_BASE_URL=server.url,
-            LLM_API_KEY=API_KEY,
-            LLM_BACKOFF_BASE_S="0.001",
-            LLM_FALLBACK_MODELS="openai/gpt-oss-20b",
+            env={
+                "INDEX_URI": str(waypoint_index),
+                "RAG_PROFILE": "waypoint",
+                "LLM_BASE_URL": server.url,
+                "LLM_API_KEY": API_KEY,
+                "LLM_BACKOFF_BASE_S": "0.001",
+                "LLM_FALLBACK_MODELS": "openai/gpt-oss-20b",
+            },
         )
     assert done.stderr == ""
-    lines: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines() if line]
+    lines: list[Json] = [json.loads(line) for line in done.stdout.splitlines() if line]
     assert lines[-1] == {"replies": [200, 200, 503, 200, 400]}
     logs = [line for line in lines[:-1] if "_aws" not in line]
     assert [line["level"] for line in logs] == ["WARNING", "WARNING", "INFO", "WARNING", "ERROR", "INFO", "INFO"]
