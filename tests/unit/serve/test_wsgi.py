@@ -3,6 +3,7 @@
 import io
 import json
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -28,14 +29,6 @@ class Function:
         return self.result
 
 
-@dataclass
-class Got:
-    status: str
-    headers: dict[str, str]
-    body: bytes
-    log: str
-
-
 def request(
     function: Function,
     local: bool = False,
@@ -45,7 +38,8 @@ def request(
     method: str = "POST",
     path: str = "/api/query",
     **headers: str,
-) -> Got:
+) -> SimpleNamespace:
+    """One request through the gateway: its status, headers, body and log."""
     log = io.StringIO()
     asked = {
         "REQUEST_METHOD": method,
@@ -59,7 +53,7 @@ def request(
     got: list[Any] = []
     gateway = Gateway(function, clock=lambda: 100.0, local=local)
     chunks = gateway(asked, lambda status, headers: got.extend((status, dict(headers))))  # type: ignore[arg-type, return-value]
-    return Got(got[0], got[1], b"".join(chunks), log.getvalue())
+    return SimpleNamespace(status=got[0], headers=got[1], body=b"".join(chunks), log=log.getvalue())
 
 
 def test_a_request_is_one_call_of_the_handler_and_one_line_in_the_log() -> None:
