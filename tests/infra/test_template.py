@@ -3,7 +3,6 @@
 import json
 import re
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,35 +32,15 @@ def samconfig() -> dict[str, Any]:
     return found
 
 
-def references(node: Any) -> Iterator[str]:
-    """Every name that ``node`` refers to; conditions as ``if:<name>``."""
-    if isinstance(node, list):
-        for item in node:
-            yield from references(item)
-    elif isinstance(node, dict):
-        for name, item in node.items():
-            if name in ("Ref", "Condition") and isinstance(item, str):
-                yield item if name == "Ref" else f"if:{item}"
-            elif name == "Fn::Sub":
-                yield from re.findall(r"\$\{([^!}]+)\}", item if isinstance(item, str) else item[0])
-                yield from references(item[1:])
-            elif name == "Fn::GetAtt":
-                yield item[0]
-            elif name == "Fn::If":
-                yield f"if:{item[0]}"
-                yield from references(item[1:])
-            else:
-                yield from references(item)
-
-
 def waits_for(resources: dict[str, Any], name: str) -> set[str]:
     """The resources that CloudFormation makes before that one."""
     found: set[str] = set()
     todo = [name]
     while todo:
         resource = resources[todo.pop()]
-        parts = [resource.get(part) for part in ("Properties", "Metadata")]
-        named = {each.split(".")[0] for part in parts for each in references(part)} & resources.keys()
+        text = json.dumps([resource.get(part) for part in ("Properties", "Metadata")])
+        pairs = re.findall(r'"Ref": "(\w+)"|"Fn::GetAtt": \["(\w+)"|\$\{(\w+)', text)
+        named = {each for pair in pairs for each in pair} & resources.keys()
         todo += named - found
         found |= named
     return found
