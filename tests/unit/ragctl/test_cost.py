@@ -57,27 +57,17 @@ USAGE: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize(
-    ("profile", "function"),
-    [
-        # 150 s x 2 GB x .0001, + 10 restores of 2 GB x .001 and of 1 s x 2 GB x .0001, + .001 for the requests
-        (None, 0.030 + 0.020 + 0.002 + 0.001),
-        # 200 ms of processor, 1,800 ms of waiting
-        ("gacounts", 0.400 + 0.020 + 0.002 + 0.001),
-    ],
-)
-def test_the_function_is_paid_by_memory_and_time(profile: str | None, function: float) -> None:
-    assert per_thousand(PRICES, USAGE, profile)["function"] == pytest.approx(function)
-
-
-def test_the_other_items_by_hand() -> None:
-    with_llm = per_thousand(PRICES, USAGE, "gacounts")
+def test_a_thousand_questions_by_hand() -> None:
+    without, with_llm = per_thousand(PRICES, USAGE), per_thousand(PRICES, USAGE, "gacounts")
+    # 150 s x 2 GB x .0001, + 10 restores of 2 GB x .001 and of 1 s x 2 GB x .0001, + .001 for the requests
+    assert without["function"] == pytest.approx(0.030 + 0.020 + 0.002 + 0.001)
+    # 200 ms of processor, 1,800 ms of waiting
+    assert with_llm["function"] == pytest.approx(0.400 + 0.020 + 0.002 + 0.001)
     assert with_llm["API"] == pytest.approx(0.003 + 1000 * 0.5 * 2 / 1024)
     assert with_llm["table"] == pytest.approx(0.020 + 0.005)
     assert with_llm["logs"] == pytest.approx(1000 / 1024 * 1.5)
     # .002 + .001 for the large model, half of .0001 + .0001 for the small one
-    assert with_llm["LLM"] == pytest.approx(3.1)
-    assert per_thousand(PRICES, USAGE)["LLM"] == 0
+    assert (without["LLM"], with_llm["LLM"]) == (0, pytest.approx(3.1))
 
 
 def test_a_month_in_which_nobody_asks_by_hand() -> None:
@@ -104,19 +94,16 @@ def test_every_default_model_has_a_price_and_every_price_says_of_what_when_and_w
         assert price["page"].startswith("https://")
 
 
-def test_no_fewer_metrics_are_counted_than_each_question_sends() -> None:
+def test_usage_is_of_the_templates_defaults_and_of_no_fewer_metrics_than_each_question_sends() -> None:
     always = ("NoResults", "UnsupportedStatements", "LlmCalls", "LlmRetries", "PromptTokens", "CompletionTokens")
     assert usage()["month"]["metrics"] >= len(telemetry.TIMINGS) + len(always)
+    parameters = read_template(Path(__file__).resolve().parents[3] / "infra" / "template.yaml")["Parameters"]
+    defaults = [parameters[name]["Default"] for name in ("MemorySize", "Architecture", "Store", "LogRetentionDays")]
+    assert defaults == [usage()["function"]["memoryMb"], "x86_64", "dynamodb", 30]
 
 
 def test_the_page_is_what_the_stated_prices_say() -> None:
     assert "docs/cost.md" not in outdated()
-
-
-def test_the_table_is_of_the_templates_defaults() -> None:
-    parameters = read_template(Path(__file__).resolve().parents[3] / "infra" / "template.yaml")["Parameters"]
-    defaults = [parameters[name]["Default"] for name in ("MemorySize", "Architecture", "Store", "LogRetentionDays")]
-    assert defaults == [usage()["function"]["memoryMb"], "x86_64", "dynamodb", 30]
 
 
 def test_the_table_follows_the_prices(monkeypatch: pytest.MonkeyPatch) -> None:
