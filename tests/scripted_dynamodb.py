@@ -101,9 +101,9 @@ def scripted_server() -> Iterator[ScriptedServer]:
         server.server_close()
 
 
-def create_table(endpoint_url: str) -> str:
-    """A table as the template makes it, under a name of its own."""
-    name = f"table-{uuid.uuid4()}"
+def create_table(endpoint_url: str | None, name: str = "") -> str:
+    """A table as the template makes it, under a name of its own if it has none; None is for moto's AWS."""
+    name = name or f"table-{uuid.uuid4()}"
     boto3.client("dynamodb", region_name=REGION, endpoint_url=endpoint_url).create_table(
         TableName=name,
         BillingMode="PAY_PER_REQUEST",

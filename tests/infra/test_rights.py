@@ -20,6 +20,7 @@ from faults.tally import tally
 from functional.gacounts_service import COLORS, MEALS, gacounts, model
 from functional.harness import starting
 from moto import mock_aws
+from scripted_dynamodb import REGION, create_table
 
 from rag.adapters import secrets
 from rag.adapters.embedding.embedders import remote_embedder
@@ -30,7 +31,6 @@ pytestmark = pytest.mark.slow
 type Right = tuple[str, str]
 """An action, and the ARN that it is for."""
 
-REGION = "eu-central-1"
 TABLE = f"arn:aws:dynamodb:{REGION}:123456789012:table/rag"
 SECRETS = {"LlmSecretName": "rag/llm", "EmbedSecretName": "rag/embedder"}
 PARTS = {"Put": "PutItem", "Delete": "DeleteItem", "Update": "UpdateItem", "ConditionCheck": "ConditionCheckItem"}
@@ -70,12 +70,7 @@ def called(monkeypatch: pytest.MonkeyPatch) -> Iterator[set[Right]]:
     with mock_aws():
         manager = boto3.client("secretsmanager")
         arns |= {name: manager.create_secret(Name=name, SecretString="sk-1")["ARN"] for name in SECRETS.values()}
-        boto3.client("dynamodb").create_table(
-            TableName="rag",
-            BillingMode="PAY_PER_REQUEST",
-            KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
-            AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in ("pk", "sk")],
-        )
+        create_table(None, "rag")
         monkeypatch.setattr(BaseClient, "_make_api_call", noted)
         yield seen
     forget_secrets()
