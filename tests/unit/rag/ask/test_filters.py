@@ -98,6 +98,7 @@ def test_an_earlier_where_and_trail_stay() -> None:
             " jurisdiction, last_updated, odd, path, public, region, section, source_org, source_type, source_urls,"
             " title, url, weight, year",
         ),
+        ({"weight": "7"}, "filters.weight has a value of the wrong type; the field holds numbers"),
         ({"region": 7}, "filters.region has a value of the wrong type; the field holds text"),
         ({"year": 2024.5}, "filters.year has a value of the wrong type; the field holds whole numbers"),
         ({"year": True}, "filters.year has a value of the wrong type; the field holds whole numbers"),
@@ -122,7 +123,7 @@ def test_what_is_not_accepted_is_named(filters: Mapping[str, object], told: str)
 
 
 def test_an_index_that_does_not_know_its_fields_takes_any() -> None:
-    assert where({"f" * 64: 7.5}, {}) == {"f" * 64: {"$eq": 7.5}}
+    assert where({"f0" * 32: 7.5}, {}) == {"f0" * 32: {"$eq": 7.5}}
 
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5)
