@@ -216,22 +216,12 @@ def test_without_questions_it_tells_the_bar_and_what_labels_would_give(
     assert (index / "manifest.json").read_bytes() == there
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        ('{"question": "a?", "expected": "b"}\n{"question": 3}\n', ":2 is no question"),
-        ("\n", "holds no question"),
-        ('{"question": "a?"}\n', "None of the questions is labelled"),
-    ],
-)
-def test_a_damaged_file_of_questions_is_named(run: Run, index: Path, tmp_path: Path, content: str, said: str) -> None:
-    wrong = tmp_path / "wrong.jsonl"
-    wrong.write_text(content, encoding="utf-8")
-
-    status, out, _ = run("calibrate", "--questions", wrong, "--index", index, "--json")
-
-    assert (status, json.loads(out)["code"]) == (1, "source_unreadable")
-    assert said in json.loads(out)["error"]
+def test_a_file_without_questions_or_labels_is_named(run: Run, index: Path, tmp_path: Path) -> None:
+    for content, said in (("\n", "holds no question"), ('{"question": "a?"}\n', "None of the questions is labelled")):
+        (tmp_path / "wrong.jsonl").write_text(content, encoding="utf-8")
+        status, out, _ = run("calibrate", "--questions", tmp_path / "wrong.jsonl", "--index", index, "--json")
+        assert (status, json.loads(out)["code"]) == (1, "source_unreadable")
+        assert said in json.loads(out)["error"]
 
 
 def test_an_interrupted_write_leaves_the_old_manifest(

@@ -5,7 +5,6 @@ The cost is counted, not timed: bundles parsed and connections opened.
 
 import copy
 import ssl
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -83,16 +82,6 @@ def test_a_certificate_that_is_not_the_table_s_is_refused(trusted: Path, fault: 
         with pytest.raises(StoreOutOfReach):
             made.memory.recall("s" * 22, limit=5)
         assert table.calls == []
-
-
-def test_a_renewed_table_keeps_its_client() -> None:
-    made = before_a_snapshot("http://127.0.0.1:9")
-    assert isinstance(made.table, DynamoDbTable)
-    assert "boto3" in sys.modules
-    client = made.table._client
-    before = client.client()
-    made.renew()
-    assert client.client() is before
 
 
 # Processes whose clocks differ by an hour

@@ -4,11 +4,13 @@ import errno
 import json
 import os
 import shutil
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from command_line import Run, run_fresh
+from desks import desks
 from fakes_embedding import HashingEmbedder
 from made_files import write_files
 from manifests import BRACKETS, damages, read_body, write_body
@@ -17,57 +19,43 @@ from shop import PAGES
 from knowledge.build.ingest import ingest, remove
 from knowledge.model.errors import IndexDamaged, IndexMismatch, SourceUnreadable
 from knowledge.model.manifest import Provenance, loads
-from knowledge.model.values import Document
 from knowledge.open.index import open_index
 
 EMBEDDER = HashingEmbedder()
 MADE = Provenance(profile="clockify", base_url="https://shop.example/", paths=("docs",), options={"exclude": ["*.tmp"]})
 
 
-def documents(count: int = 4) -> list[Document]:
-    return [
-        Document(
-            doc_id=f"d{n}", title=f"Page {n}", text=f"Text number{n} of the shop.", digest=str(n),
-            path=f"{'drafts/' if n > 1 else ''}d{n}.md", url=f"https://shop.example/{n}", dated=20160200 + n,
-            source_urls=("https://shop.example/a,b",), extra={"year": 2000 + n, "rate": 1.0, "internal": True},
-        )
-        for n in range(count)
-    ]  # fmt: skip
-
-
 def chunks(folder: Path) -> dict[int, str]:
-    index = open_index(folder, embedder=EMBEDDER)
-    held = {chunk.number: chunk.text for chunk in index.iter_chunks()}
-    index.close()
-    return held
+    with closing(open_index(folder, embedder=EMBEDDER)) as index:
+        return {chunk.number: chunk.text for chunk in index.iter_chunks()}
 
 
 # What it was made of
 
 
 def test_what_it_was_made_of_is_kept_and_changes_nothing_else(tmp_path: Path) -> None:
-    ingest(documents(), target=tmp_path, embedder=EMBEDDER)
+    ingest(desks(4), target=tmp_path, embedder=EMBEDDER)
     before = read_body(tmp_path)
 
-    summary = ingest(documents(), target=tmp_path, embedder=EMBEDDER, provenance=MADE)
+    summary = ingest(desks(4), target=tmp_path, embedder=EMBEDDER, provenance=MADE)
 
     after = read_body(tmp_path)
     assert (summary.embedded, summary.unchanged) == (0, 4)
     assert {key for key in before if before[key] != after[key]} == {"made", "checksum"}
     assert loads((tmp_path / "manifest.json").read_bytes()).made == MADE
     written = (tmp_path / "manifest.json").stat().st_mtime_ns
-    ingest(documents(), target=tmp_path, embedder=EMBEDDER, provenance=MADE)
+    ingest(desks(4), target=tmp_path, embedder=EMBEDDER, provenance=MADE)
     assert (tmp_path / "manifest.json").stat().st_mtime_ns == written
 
 
 def test_an_index_of_another_format_is_refused_and_built_anew(tmp_path: Path) -> None:
-    ingest(documents(), target=tmp_path, embedder=EMBEDDER)
+    ingest(desks(4), target=tmp_path, embedder=EMBEDDER)
     before = read_body(tmp_path)
     write_body(tmp_path, before | {"format": 2})
     with pytest.raises(IndexMismatch, match="Run: ragctl ingest PATH"):
         open_index(tmp_path, embedder=EMBEDDER)
 
-    assert ingest(documents(), target=tmp_path, embedder=EMBEDDER).embedded == 4
+    assert ingest(desks(4), target=tmp_path, embedder=EMBEDDER).embedded == 4
 
     assert (tmp_path / before["data"]).is_dir()  # for readers that opened it before the switch
     assert min(chunks(tmp_path)) == before["next_number"]
@@ -77,8 +65,8 @@ def test_an_index_of_another_format_is_refused_and_built_anew(tmp_path: Path) ->
 
 
 def test_no_damaged_manifest_opens_and_an_ingest_repairs_each(tmp_path: Path) -> None:
-    ingest(documents(), target=tmp_path, embedder=EMBEDDER, provenance=MADE)
-    ingest(documents(3), target=tmp_path, embedder=EMBEDDER, provenance=MADE)  # number 4 was in use
+    ingest(desks(4), target=tmp_path, embedder=EMBEDDER, provenance=MADE)
+    ingest(desks(3), target=tmp_path, embedder=EMBEDDER, provenance=MADE)  # number 4 was in use
     whole = (tmp_path / "manifest.json").read_bytes()
     for at, (name, text) in enumerate(damages(whole)):
         if at % 50 and not name.startswith(("nested", "a value", "UTF-16", "BOM", "twice")):
@@ -87,7 +75,7 @@ def test_no_damaged_manifest_opens_and_an_ingest_repairs_each(tmp_path: Path) ->
         with pytest.raises((IndexDamaged, IndexMismatch), match="Run: ragctl ingest PATH"):
             pytest.fail(f"{name}: it has {open_index(tmp_path, embedder=EMBEDDER, warm=False).chunks} chunks")
         copy = shutil.copytree(tmp_path, tmp_path.with_name("repaired"))
-        ingest(documents(3), target=copy, embedder=EMBEDDER)
+        ingest(desks(3), target=copy, embedder=EMBEDDER)
         numbers = [number for number, _ in sorted(chunks(copy).items())]
         readable = b'"next_number": 5,' in text
         assert numbers == ([5, 6, 7] if readable else [1, 2, 3]), name
@@ -112,7 +100,7 @@ def test_a_file_system_that_cannot_flush_a_folder_loses_no_ingest(
     monkeypatch.setattr(os, "replace", noted)
     monkeypatch.setattr(os, "fsync", refusing)
 
-    assert ingest(documents(), target=tmp_path, embedder=EMBEDDER).added == 4
+    assert ingest(desks(4), target=tmp_path, embedder=EMBEDDER).added == 4
     assert (switched, len(chunks(tmp_path))) == ([True], 4)
 
 
@@ -121,10 +109,10 @@ def test_a_file_system_that_cannot_flush_a_folder_loses_no_ingest(
 
 def test_removing_is_what_an_ingest_without_the_document_does(tmp_path: Path) -> None:
     for name in ("removed", "ingested"):
-        ingest(documents(), target=tmp_path / name, embedder=EMBEDDER, provenance=MADE)
+        ingest(desks(4), target=tmp_path / name, embedder=EMBEDDER, provenance=MADE)
 
     summary = remove(tmp_path / "removed", doc_ids={"d1", "d3"}, embedder=EMBEDDER)
-    left = [documents()[0], documents()[2]]
+    left = [desks(4)[0], desks(4)[2]]
     ingest(left, target=tmp_path / "ingested", embedder=EMBEDDER, provenance=MADE)
 
     assert (summary.documents, summary.removed, summary.unchanged, summary.embedded) == (2, 2, 2, 0)
@@ -133,12 +121,12 @@ def test_removing_is_what_an_ingest_without_the_document_does(tmp_path: Path) ->
     assert {key: ours[key] for key in same} == {key: theirs[key] for key in same}
     assert chunks(tmp_path / "removed") == chunks(tmp_path / "ingested") == {1: left[0].text, 3: left[1].text}
     assert ingest(left, target=tmp_path / "removed", embedder=EMBEDDER, provenance=MADE).unchanged == 2
-    assert ingest(documents(), target=tmp_path / "removed", embedder=EMBEDDER, provenance=MADE).added == 2
+    assert ingest(desks(4), target=tmp_path / "removed", embedder=EMBEDDER, provenance=MADE).added == 2
     assert sorted(chunks(tmp_path / "removed")) == [1, 3, 5, 6]
 
 
 def test_what_cannot_be_removed_leaves_the_index(tmp_path: Path) -> None:
-    ingest(documents(2), target=tmp_path, embedder=EMBEDDER)
+    ingest(desks(2), target=tmp_path, embedder=EMBEDDER)
     before = (tmp_path / "manifest.json").read_bytes()
 
     with pytest.raises(SourceUnreadable, match="Nothing would be left"):
