@@ -114,7 +114,7 @@ class _Silent(WSGIRequestHandler):
 
 
 @contextmanager
-def serving(front: Front) -> Iterator[str]:
+def serving(front: Callable[..., Iterable[bytes]]) -> Iterator[str]:
     """The gateway on a free port of this machine; the address of its stage."""
     server = make_server("127.0.0.1", 0, front, threaded=True, request_handler=_Silent)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)

@@ -221,13 +221,13 @@ class FakeChat(Unconnected):
         self.last_error: str | None = None
         self.asked: list[tuple[Message, ...]] = []
         self.deadlines: list[Deadline] = []
-        self._script = list(script)
+        self.script = list(script)
 
     def complete(self, messages: Sequence[Message], *, deadline: Deadline, on_text: OnText | None = None) -> Completion:
         self.asked.append(tuple(messages))
         self.deadlines.append(deadline)
-        assert self._script, f"the script has no step for call {len(self.asked)}"
-        step = self._script.pop(0)
+        assert self.script, f"the script has no step for call {len(self.asked)}"
+        step = self.script.pop(0)
         if isinstance(step, Exception):
             self.last_error = type(step).__name__
             raise step

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from unicodedata import category, normalize
 from urllib.parse import quote, unquote
 
-from fakes import Unconnected
+from fakes import FakeChat
 
 from rag.values.chat import Completion, Deadline, Message, OnText
 
@@ -54,22 +54,13 @@ ENCODINGS: Mapping[str, tuple[Callable[[str], str], Callable[[str], str]]] = {
 _ENCODED = re.compile(rf"Decode ({'|'.join(ENCODINGS)}): (.*?) :end", re.DOTALL)
 
 
-class ObedientChat(Unconnected):
+class ObedientChat(FakeChat):
     """``ChatModel`` of ``obey``."""
-
-    def __init__(self) -> None:
-        self.model = "obedient"
-        self.last_error: str | None = None
-        self.asked: list[tuple[Message, ...]] = []
 
     def complete(self, messages: Sequence[Message], *, deadline: Deadline, on_text: OnText | None = None) -> Completion:
         """What the last instruction in ``messages`` wants, word by word where somebody listens."""
-        self.asked.append(tuple(messages))
-        text = obey(message.content for message in messages)
-        if on_text:
-            for word in re.findall(r"\S+\s*", text):
-                on_text(word)
-        return Completion(text=text, model=self.model, finish_reason="stop")
+        self.script.append(obey(message.content for message in messages))
+        return super().complete(messages, deadline=deadline, on_text=on_text)
 
 
 def obey(messages: Iterable[str]) -> str:

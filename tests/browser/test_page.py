@@ -191,7 +191,7 @@ def test_the_keyboard_is_enough(page: Page, server: Server) -> None:
     )
 
 
-def test_a_failure_says_what_and_can_be_tried_again(page: Page, stand_in: StandIn) -> None:
+def test_a_failure_says_what_and_can_be_tried_again(page: Page, context: BrowserContext, stand_in: StandIn) -> None:
     stand_in.replies["/api/query"] = (503, {"error": "Pipeline error: LLM request failed", "code": "llm_unavailable"})
     ask(opened(page, stand_in), QUESTION)
     expect(last(page).locator(".card")).to_contain_text("The model does not answer just now.")
@@ -202,6 +202,9 @@ def test_a_failure_says_what_and_can_be_tried_again(page: Page, stand_in: StandI
     page.get_by_role("button", name="Ask again").click()
     expect(last(page).locator(".answer")).to_have_text("Twenty-five dollars. 1")
     expect(page.locator(".turn")).to_have_count(1)
+    context.set_offline(True)
+    ask(page, QUESTION)
+    expect(last(page).locator(".card")).to_contain_text("You are offline.")
 
 
 @pytest.mark.parametrize(
@@ -226,14 +229,6 @@ def test_events_are_read_however_they_are_written(page: Page, stand_in: StandIn)
     stand_in.stream = ["\r\n\r\n".join(events)]
     ask(opened(page, stand_in), QUESTION)
     expect(last(page).locator(".answer")).to_have_text("Twenty-five dollars. 1")
-
-
-def test_offline_it_says_so(page: Page, context: BrowserContext, stand_in: StandIn) -> None:
-    opened(page, stand_in)
-    expect(page.locator("#suggestions")).to_be_visible()
-    context.set_offline(True)
-    ask(page, QUESTION)
-    expect(last(page).locator(".card")).to_contain_text("You are offline.")
 
 
 def test_a_missing_key_is_asked_for_kept_for_the_session_and_forgotten(page: Page, stand_in: StandIn) -> None:

@@ -120,7 +120,7 @@ def test_a_chip_works_while_the_answer_comes_and_keeps_its_place(page: Page, sta
     expect(chip).to_have_attribute("aria-label", f"Source 1: {titled(0)} (says this, word for word)")
 
 
-def test_statements_look_as_the_sources_bear_them_out(page: Page, stand_in: StandIn) -> None:
+def test_statements_look_as_the_sources_bear_them_out_below_them(page: Page, stand_in: StandIn) -> None:
     stand_in.replies["/api/query"] = (200, WHOLE)
     card = ask(page, at=stand_in.address)
     line = "(one) => ['Line', 'Style'].map((name) => getComputedStyle(one)[`textDecoration${name}`]).join(' ')"
@@ -142,6 +142,14 @@ def test_statements_look_as_the_sources_bear_them_out(page: Page, stand_in: Stan
     expect(card.locator(".legend .statement")).to_have_text(
         ["not found in the sources", "in other words than the sources: please check", "without a source"]
     )
+    entries = card.locator(".sources > li")
+    expect(entries).to_have_count(2)
+    expect(entries.first.locator("button.title")).to_have_text("Booking amendments and cancellations")
+    expect(entries.first.locator(".chip")).to_have_text(["1", "2"])
+    expect(entries.first.locator("ol > li")).to_contain_text(["Changing a confirmed booking", "Asking for a change"])
+    expect(entries.last).to_contain_text("Customs tariff 2026 · internal document")
+    height = "(one) => one.getBoundingClientRect().height / parseFloat(getComputedStyle(one).lineHeight)"
+    assert round(entries.first.locator(".quote").first.evaluate(height)) == 2
 
 
 def test_a_mark_behind_its_statement_looks_as_that(page: Page, stand_in: StandIn) -> None:
@@ -165,18 +173,6 @@ def test_quotes_take_the_place_of_a_text_without_support_and_it_stays_behind_a_f
     fold.click()
     expect(card.get_by_text(LONG)).to_be_visible()
     assert page.locator("#spoken").inner_text().strip().endswith("Twenty-five dollars.")
-
-
-def test_sources_are_passages_by_document(page: Page, stand_in: StandIn) -> None:
-    stand_in.replies["/api/query"] = (200, WHOLE)
-    entries = ask(page, at=stand_in.address).locator(".sources > li")
-    expect(entries).to_have_count(2)
-    expect(entries.first.locator("button.title")).to_have_text("Booking amendments and cancellations")
-    expect(entries.first.locator(".chip")).to_have_text(["1", "2"])
-    expect(entries.first.locator("ol > li")).to_contain_text(["Changing a confirmed booking", "Asking for a change"])
-    expect(entries.last).to_contain_text("Customs tariff 2026 · internal document")
-    height = "(one) => one.getBoundingClientRect().height / parseFloat(getComputedStyle(one).lineHeight)"
-    assert round(entries.first.locator(".quote").first.evaluate(height)) == 2
 
 
 def test_a_passage_is_marked_by_what_its_chip_quotes(page: Page, stand_in: StandIn) -> None:
@@ -240,7 +236,9 @@ def test_stop_keeps_what_was_shown(page: Page, stand_in: StandIn) -> None:
     expect(page.locator(".turn").last.locator(".actions")).to_be_visible()
 
 
-def test_stop_before_the_first_words_leaves_nothing_to_keep(page: Page, stand_in: StandIn) -> None:
+def test_a_stop_before_the_first_words_and_a_new_conversation_keep_nothing_of_what_came(
+    page: Page, stand_in: StandIn
+) -> None:
     stand_in.stream = [begun(), event("sources", {"references": REFERENCES}), threading.Event()]
     card = ask(page, at=stand_in.address)
     expect(card.locator(".stage")).to_have_text("Reading 3 passages …")
@@ -248,12 +246,8 @@ def test_stop_before_the_first_words_leaves_nothing_to_keep(page: Page, stand_in
     expect(card.locator("h3")).to_have_text("Stopped")
     page.reload()
     expect(card.locator("h3")).to_have_text("Stopped")
-    expect(card.get_by_role("button", name="Ask again")).to_be_visible()
-
-
-def test_a_new_conversation_keeps_nothing_of_what_came(page: Page, stand_in: StandIn) -> None:
     stand_in.stream = [patches(4), threading.Event()]
-    card = ask(page, at=stand_in.address)
+    card.get_by_role("button", name="Ask again").click()
     expect(card.locator(".answer")).to_have_text(text(shown(4)))
     page.get_by_role("button", name="New conversation").click()
     expect(page.get_by_role("button", name="Ask", exact=True)).to_be_visible()
@@ -285,23 +279,20 @@ def test_a_stream_that_ends_too_early_keeps_its_text(
     expect(card.locator(".broke")).to_contain_text(said)
 
 
-def test_text_alone_is_shown_as_it_is_written(page: Page, stand_in: StandIn) -> None:
+def test_text_alone_is_shown_as_it_is_written_and_kept_where_no_answer_comes(page: Page, stand_in: StandIn) -> None:
+    stand_in.stream = [event("delta", {"text": "Half of"}), event("delta", {"text": "\n<b>it</b>"})]
+    card = ask(page, at=stand_in.address)
+    expect(card.locator(".broke")).to_contain_text("The connection was lost here.")
+    expect(card.locator(".answer")).to_have_text("Half of <b>it</b>")
+    page.reload()
+    expect(card.locator(".answer")).to_have_text("Half of <b>it</b>")
     go_on = threading.Event()
     stand_in.stream = [event("delta", {"text": "## One"}), event("delta", {"text": "\n<b>two</b>"}), go_on]
     stand_in.stream += [event("answer", ANSWER)]
-    card = ask(page, at=stand_in.address)
+    card = ask(page)
     expect(card.locator(".answer")).to_have_text("## One <b>two</b>")
     go_on.set()
     expect(card.locator(".answer")).to_have_text("Twenty-five dollars. 1")
-
-
-def test_text_alone_is_kept_too(page: Page, stand_in: StandIn) -> None:
-    stand_in.stream = [event("delta", {"text": "Half of"}), event("delta", {"text": " it"})]
-    card = ask(page, at=stand_in.address)
-    expect(card.locator(".broke")).to_contain_text("The connection was lost here.")
-    expect(card.locator(".answer")).to_have_text("Half of it")
-    page.reload()
-    expect(card.locator(".answer")).to_have_text("Half of it")
 
 
 def test_an_address_opens_a_passage(page: Page, stand_in: StandIn) -> None:

@@ -4,12 +4,11 @@ import asyncio
 import io
 import threading
 from collections.abc import Iterable, Iterator
-from socketserver import ThreadingMixIn
 from typing import Any
-from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 import openai
 import pytest
+from deployed import serving
 from langchain_openai import ChatOpenAI
 from mcp import Client
 
@@ -20,19 +19,6 @@ pytestmark = pytest.mark.build
 
 QUESTION = "Do I need an import permit to bring goods into Singapore?"
 ELSEWHERE = "Who won the football world cup in 2018?"
-
-
-class Threading(ThreadingMixIn, WSGIServer):
-    """A connection that is kept open does not keep others waiting."""
-
-    daemon_threads = True
-
-
-class Quiet(WSGIRequestHandler):
-    """Without a line a request."""
-
-    def log_message(self, *_: object) -> None:
-        """Nothing."""
 
 
 @pytest.fixture(scope="module")
@@ -51,10 +37,8 @@ def address() -> Iterator[str]:
             body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))  # the socket itself has no end
             return gateway({**environ, "wsgi.input": io.BytesIO(body)}, start_response)
 
-        with make_server("127.0.0.1", 0, application, Threading, Quiet) as server:
-            threading.Thread(target=server.serve_forever, daemon=True).start()
-            yield f"http://127.0.0.1:{server.server_port}"
-            server.shutdown()
+        with serving(application) as url:
+            yield url.removesuffix("/prod")
 
 
 @pytest.mark.parametrize("stream", [False, True])

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import real_model
 from evaluation.rates import public_data, report, report_score
+from fakes import Unconnected
 from faults.drawing import by_night
 from research.confidence import FAITHFUL, cross_validate, read_rated_answers, summarise_faithfulness
 from research.simulated_answers import (
@@ -134,11 +135,10 @@ def test_of_true_and_false_statements_in_own_words(
     report_score(f"own words, AUROC with judge {judge}", auroc, 1.0 if judge == "honest" else 0.58)
 
 
-class TruthfulJudge:
+class TruthfulJudge(Unconnected):
     """A judge that knows the truth of the answer that it is asked about, or calls everything supported."""
 
-    model = "judge"
-    last_error = None
+    model, last_error = "judge", None
 
     def __init__(self, *, is_lying: bool) -> None:
         self._is_lying, self._is_true = is_lying, True
@@ -151,12 +151,6 @@ class TruthfulJudge:
         """Call its one statement supported, or not."""
         word = "supported" if self._is_true or self._is_lying else "unsupported"
         return Completion(text=f"1: {word}", model=self.model)
-
-    def warm(self) -> None:
-        """Nothing to make."""
-
-    def renew(self) -> None:
-        """Nothing to renew."""
 
 
 def hold(
