@@ -4,12 +4,14 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
 
 from knowledge.model.errors import IndexDamaged, IndexMissing, KnowledgeError
-from knowledge.open.handle import RETRY_AFTER_S, IndexHandle, watch
+from knowledge.open import handle as handle_module
+from knowledge.open.handle import POLL_S, RETRY_AFTER_S, IndexHandle, watch
 from knowledge.open.index import EmbeddedIndex
 
 
@@ -221,3 +223,23 @@ def test_the_watch_sees_a_replaced_manifest_of_the_same_size(tmp_path: Path) -> 
     (tmp_path / "new").replace(tmp_path / "manifest.json")
 
     assert len({foreign, first, watch(tmp_path)(), None}) == 4
+
+
+def test_a_server_is_asked_for_its_version_once_in_a_while_and_the_last_one_counts_where_it_cannot_be(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now_s = [0.0]
+    monkeypatch.setattr(handle_module, "time", SimpleNamespace(monotonic=lambda: now_s[0]))
+    answers: list[str | IndexMissing] = ["one", "two", IndexMissing("away"), "three"]
+
+    def ask() -> str:
+        answer = answers.pop(0)
+        if isinstance(answer, IndexMissing):
+            raise answer
+        return answer
+
+    version_now = watch("chroma://host/tenant/database", ask)
+    seen = []
+    for now_s[0] in (0, POLL_S - 0.1, POLL_S, 2 * POLL_S, 3 * POLL_S - 0.1, 3 * POLL_S):
+        seen.append(version_now())
+    assert seen == ["one", "one", "two", "two", "two", "three"]
