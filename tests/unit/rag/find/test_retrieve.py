@@ -56,6 +56,7 @@ def test_hits_come_best_first_on_the_scale_and_keep_their_cosine() -> None:
     assert [hit.parts["dense"] for hit in found.hits] == [0.9, 0.6]
     assert embedder.texts == ["which permit"]
     assert index.searches[0].vector.tolist() == embedder.embed(["which permit"])[0].tolist()
+    assert index.leases == 0
 
 
 HITS = (make_hit(number=1, cosine=0.6), make_hit(number=2, cosine=0.9))
