@@ -11,15 +11,11 @@ from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
 from knowledge.read.documents import read
 
-CONDITION = "subject to the provisions of the schedule and to such conditions as the authority may impose"
 DOCUMENTS = {
     "llamas": "# Packing list for llamas\n\n- Rope and halter\n- Three blankets\n- Salt lick\n- Water bucket\n",
     "ostriches": "# Ostrich tariff\n\n| Zone | Fee |\n|---|---|\n| Zone A | 40 |\n| Zone B | 60 |\n",
     "flux": "# Flux command\n\n```\nflux restart --force --region sg\n```\n",
     "kiln": f"# Kiln operation\n\n{'so to light the kiln you open the damper and turn the gas valve and wait ' * 18}\n",
-    "heron": f"# Heron licence\n\nThe heron licence shall be granted, {f'{CONDITION}, ' * 10}for one year.\n",
-    "permits": "# Permit fees\n\nPermits cost $40. Renewals cost $25. The fee is paid when the form is lodged.\n",
-    "quetzal": "# Quetzal\n\n`quetzal push` uploads the nest to the server.\n",
     "farms": "# Farming handbook\n\nSee the [FAR] rules for the farming form. Press [Enter] to submit it.\n",
     "doors": "---\ntitle: Data Center Access\nurl: https://doors.example\n---\nThe farming form opens the door.\n",
     "macros": "# Contact of the wombat desk\n\n- {% wombat_channel %}\n- ![wombat desk](desk.png)\n",
@@ -48,12 +44,6 @@ def desk(tmp_path_factory: pytest.TempPathFactory, embedder: MiniLM) -> Iterator
         ("ostrich tariff zone B fee", "| Zone B | 60 |\n\n[Ostrich tariff]"),
         ("how do I restart flux?", "```\nflux restart --force --region sg\n```\n\n[Flux command]"),
         ("how do I light the kiln?", "so to light the kiln you open the damper"),
-        ("for how long is the heron licence granted?", "for one year. [Heron licence]"),
-        ("How much does a permit cost?", "Permits cost $40."),
-        (
-            "How do I upload a nest to the server with quetzal?",
-            "`quetzal push` uploads the nest to the server. [Quetzal]",
-        ),
     ],
 )
 def test_what_holds_the_answer_is_quoted(desk: Api, question: str, quoted: str) -> None:

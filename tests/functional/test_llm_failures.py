@@ -92,9 +92,8 @@ def test_no_time_left_means_no_call(with_llm: Start) -> None:
     assert (result.status, result.json) == (503, TOO_LATE)
 
 
-@pytest.mark.parametrize("url", ["not a url", "http://[::1"])
-def test_an_impossible_address_is_503(start: Start, url: str) -> None:
-    result = start(LLM_BASE_URL=url, LLM_BACKOFF_BASE_S="0.001").ask(IN_SCOPE)
+def test_an_impossible_address_is_503(start: Start) -> None:
+    result = start(LLM_BASE_URL="http://[::1", LLM_BACKOFF_BASE_S="0.001").ask(IN_SCOPE)
     assert (result.status, result.json) == (503, UNAVAILABLE)
 
 

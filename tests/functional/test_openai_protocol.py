@@ -32,11 +32,8 @@ def test_an_answer_is_a_completion_with_its_sources_beside_it(api: Api) -> None:
     for name in ("citations", "references", "sources", "confidence", "refused", "partial"):
         assert body[name] == plain[name]
     assert body["id"] == f"chatcmpl-{body['responseId']}"
-
-
-def test_a_decline_is_one(api: Api) -> None:
-    body = chat(api, ("user", OUT_OF_SCOPE)).json
-    assert (body["choices"][0]["message"]["content"], body["refused"]) == (DECLINE, True)
+    decline = chat(api, ("user", OUT_OF_SCOPE)).json
+    assert (decline["choices"][0]["message"]["content"], decline["refused"]) == (DECLINE, True)
 
 
 def test_the_conversation_before_is_understood(with_llm: Start) -> None:
@@ -45,14 +42,6 @@ def test_the_conversation_before_is_understood(with_llm: Start) -> None:
     rewriting = api.llm.requests[0].json["messages"][0]["content"]
     assert IN_SCOPE in rewriting
     assert "And for export?" in rewriting
-
-
-def test_without_a_model_a_follow_up_is_searched_for_with_the_turns_before(api: Api) -> None:
-    question = "What does it cost to change an ocean booking?"
-    alone = chat(api, ("user", "and how late is it free?")).json
-    after = chat(api, ("user", question), ("assistant", "SGD 50."), ("user", "and how late is it free?")).json
-    assert "72 hours" in after["choices"][0]["message"]["content"]
-    assert alone["choices"][0]["message"]["content"] != after["choices"][0]["message"]["content"]
 
 
 def test_a_stream_begins_with_the_role_and_ends_with_what_is_beside_the_text(with_llm: Start) -> None:
@@ -140,9 +129,11 @@ def test_parts_of_text_are_one_question_and_what_only_tunes_is_ignored(api: Api)
     assert (body["model"], body["refused"]) == ("waypoint", False)
 
 
-def test_a_long_conversation_is_cut_not_refused(api: Api) -> None:
+def test_a_long_conversation_is_cut_and_a_pasted_mail_is_a_question(api: Api) -> None:
     before = [(role, f"{number} " + "x" * 2000) for number in range(200) for role in ("user", "assistant")]
-    assert chat(api, *before, ("user", IN_SCOPE)).status == 200
+    mail = f"{'Good morning, we have a shipment under way. ' * 150}{IN_SCOPE}"
+    assert chat(api, *before, ("user", mail)).status == 200
+    assert (len(mail) > 6000, api.ask(mail).status) == (True, 400)
 
 
 def test_the_models_are_the_profile_and_itself_with_sources(api: Api) -> None:
@@ -151,13 +142,6 @@ def test_the_models_are_the_profile_and_itself_with_sources(api: Api) -> None:
     assert api.get("/v1/models/waypoint").json["object"] == "model"
     # As for what asks: any other name means the profile.
     assert api.get("/v1/models/gpt-4").json["id"] == "waypoint"
-
-
-def test_a_pasted_mail_is_a_question(api: Api) -> None:
-    mail = f"{'Good morning, we have a shipment under way. ' * 150}{IN_SCOPE}"
-    assert len(mail) > 6000
-    assert chat(api, ("user", mail)).status == 200
-    assert api.ask(mail).status == 400
 
 
 @pytest.mark.parametrize(
