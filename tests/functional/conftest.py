@@ -1,13 +1,13 @@
 """Fixtures of the functional tests: one real index, and the function started on it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 import real_model
 from fakes_llm import LlmServer, Step
-from functional.harness import API_KEY, FEES, REMOTE, Api, Start, starting
+from functional.harness import API_KEY, FEES, REMOTE, Api, Json, Start, starting
 
 from knowledge.embedding import MiniLM
 from ragctl import cli
@@ -72,12 +72,15 @@ def api(waypoint_index: Path) -> Iterator[Api]:
 
 @pytest.fixture
 def with_llm(start: Start) -> Iterator[Start]:
-    """Starts the function beside an LLM, its ``llm``: ``with_llm(error(500), reply("Yes."), LLM_MAX_RETRIES="0")``."""
+    """Starts the function beside an LLM, its ``llm``: ``with_llm(error(500), reply("Yes."), LLM_MAX_RETRIES="0")``.
+
+    After these steps, or without any, it says what ``answer`` returns.
+    """
     usual = {"LLM_API_KEY": API_KEY, "LLM_BACKOFF_BASE_S": "0.001", "LLM_FALLBACK_MODELS": "openai/gpt-oss-20b"}
     with ExitStack() as servers:
 
-        def start_with(*steps: Step, **env: str) -> Api:
-            server = steps[0] if isinstance(steps[0], LlmServer) else servers.enter_context(LlmServer(steps))
+        def start_with(*steps: Step, answer: Callable[[Json], str] | None = None, **env: str) -> Api:
+            server = servers.enter_context(LlmServer(steps, answer=answer))
             api = start(LLM_BASE_URL=server.url, **{**usual, **env})
             api.llm = server
             return api

@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Iterator
-from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
 import pytest
-from fakes_llm import LlmServer, Step, error, reply
+from fakes_llm import LlmServer, error, reply
 from functional.harness import OUT_OF_SCOPE, Api, Json, Start, starting
 
 DECLINE = "I don't know based on the MD."
@@ -100,17 +99,10 @@ def test_fewer_chunks_may_be_configured_or_asked_for(desk: Api, open_desk: Start
 
 
 @pytest.fixture
-def written(open_desk: Start) -> Iterator[Start]:
+def written(with_llm: Start, clockify_index: Path) -> Start:
     """Starts the help desk beside a model, its ``llm``, that answers with these steps."""
-    with ExitStack() as servers:
-
-        def start(*steps: Step, **env: str) -> Api:
-            server = servers.enter_context(LlmServer(steps))
-            api = open_desk(**{"LLM_BASE_URL": server.url, "UNSUPPORTED": "keep", "LLM_WEAK": "text", **env})
-            api.llm = server
-            return api
-
-        yield start
+    settings = {"RAG_PROFILE": "clockify", "UNSUPPORTED": "keep", "LLM_WEAK": "text"}
+    return partial(with_llm, INDEX_URI=str(clockify_index), **settings)
 
 
 def test_the_model_sees_numbers_and_headings_and_the_question_and_a_reader_ids(open_desk: Start) -> None:
@@ -164,7 +156,7 @@ def test_an_answer_without_a_valid_citation_is_escalated_whatever_it_says(writte
 
 
 def test_one_retry(written: Start) -> None:
-    api = written(error(500), LLM_BACKOFF_BASE_S="0.001")
+    api = written(error(500))
     assert api.ask(QUESTION).json["code"] == "llm_unavailable"
     assert len(api.llm.requests) == 2
 

@@ -125,14 +125,13 @@ def test_a_broken_entry_is_as_good_as_none(fresh: Start, tmp_path: Path) -> None
 
 
 def test_an_answer_that_could_not_be_checked_is_not_kept(
-    fresh: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    with_llm: Start, gacounts_index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(*_: object) -> None:
         raise SearchFailed("The index has no chunk id_1")
 
-    with LlmServer(answer=model()) as server:
-        api = fresh(**gacounts(tmp_path / "s.sqlite", **of_llm(server.url)))
-        with monkeypatch.context() as swapped:
-            swapped.setattr(EmbeddedIndex, "support", fails)
-            assert api.ask(COLORS).json["metadata"]["skipped"] == ["check"]
-        assert [cached(api.ask(COLORS)) for _ in range(2)] == [False, True]
+    api = with_llm(answer=model(), INDEX_URI=str(gacounts_index), **gacounts(tmp_path / "s.sqlite"))
+    with monkeypatch.context() as swapped:
+        swapped.setattr(EmbeddedIndex, "support", fails)
+        assert api.ask(COLORS).json["metadata"]["skipped"] == ["check"]
+    assert [cached(api.ask(COLORS)) for _ in range(2)] == [False, True]

@@ -1,8 +1,7 @@
 """GaCounts with an LLM: who is asked what, what that costs, re-ranking, and what it does with the model's HTML."""
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,6 @@ from functional.gacounts_service import (
     gacounts,
     kind_of,
     model,
-    of_llm,
 )
 from functional.harness import API_KEY, Api, Json, Reply, Start
 
@@ -34,15 +32,15 @@ type Serve = Callable[..., tuple[Api, LlmServer]]
 
 
 @pytest.fixture
-def serve(fresh: Start, tmp_path: Path) -> Iterator[Serve]:
+def serve(with_llm: Start, gacounts_index: Path, tmp_path: Path) -> Serve:
     """Starts the profile beside an LLM that takes every follow-up for ``MEANT``; each call is 12 + 5 tokens."""
-    with ExitStack() as servers:
+    usual = {"INDEX_URI": str(gacounts_index), "LLM_MAX_RETRIES": "0", **gacounts(tmp_path / "s.sqlite")}
 
-        def serve(*script: Step, write: Callable[[Json], str] | None = None, **env: str) -> tuple[Api, LlmServer]:
-            server = servers.enter_context(LlmServer(script, answer=write or model(reframe=lambda _: MEANT)))
-            return fresh(**gacounts(tmp_path / "s.sqlite", **{**of_llm(server.url), **env})), server
+    def serve(*script: Step, write: Callable[[Json], str] | None = None, **env: str) -> tuple[Api, LlmServer]:
+        api = with_llm(*script, answer=write or model(reframe=lambda _: MEANT), **{**usual, **env})
+        return api, api.llm
 
-        yield serve
+    return serve
 
 
 def used(result: Reply) -> tuple[float, float, float, float]:

@@ -2,14 +2,13 @@
 
 import json
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from fakes_llm import Exchange, LlmServer, Step, chunk, drip, reply
-from functional.gacounts_service import MEALS, cached, first_sentence, gacounts, kind_of, model, of_llm
-from functional.harness import IN_SCOPE, QUOTED, Api, Start, post, starting
+from functional.gacounts_service import MEALS, cached, first_sentence, gacounts, kind_of, model
+from functional.harness import IN_SCOPE, QUOTED, Api, Start, post
 from functional.test_streams import HEADERS, Stream, asked, deltas, events, streamed
 
 SESSION = "a-reader-who-goes-away-00"
@@ -92,23 +91,23 @@ def test_a_vendor_s_finish_reason_goes_nowhere(with_llm: Start) -> None:
 
 
 @pytest.fixture
-def serve(gacounts_index: Path, tmp_path: Path) -> Iterator[Serve]:
+def serve(with_llm: Start, gacounts_index: Path, tmp_path: Path) -> Serve:
     """Starts GaCounts, with its cache and its conversations; what answers the first question is a step of its text."""
-    with starting(gacounts_index) as start, ExitStack() as servers:
 
-        def serve(first: Callable[[str], Step]) -> tuple[Api, LlmServer]:
-            write = model()
-            steps = iter([first])
+    def serve(first: Callable[[str], Step]) -> tuple[Api, LlmServer]:
+        write = model()
+        steps = iter([first])
 
-            def step(exchange: Exchange) -> None:
-                request = exchange.request.json
-                how = next(steps, reply) if kind_of(request) == "answer" else reply
-                how(write(request))(exchange)
+        def step(exchange: Exchange) -> None:
+            request = exchange.request.json
+            how = next(steps, reply) if kind_of(request) == "answer" else reply
+            how(write(request))(exchange)
 
-            server = servers.enter_context(LlmServer([step]))
-            return start(**gacounts(tmp_path / "s.sqlite", **of_llm(server.url))), server
+        usual = {"INDEX_URI": str(gacounts_index), "LLM_MAX_RETRIES": "0", **gacounts(tmp_path / "s.sqlite")}
+        api = with_llm(step, **usual)
+        return api, api.llm
 
-        yield serve
+    return serve
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import pytest
-from fakes_llm import LlmServer
 from functional.harness import Start
 
 from rag.ask.remarks import NOT_ASKED, ONLY_QUOTES, REPLIES, VOTE
@@ -25,11 +24,10 @@ SESSION = "remarks-on-an-answer-0123456789"
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_it_is_answered_in_kind_and_costs_no_model(start: Start, profile: str) -> None:
-    with LlmServer(answer=lambda _: "Yes.") as server:
-        api = start(RAG_PROFILE=profile, LLM_BASE_URL=server.url, RAG_OLLAMA_URL=server.url)
-        replies = {text: api.ask(text) for text in KIND}
-    assert server.requests == []
+def test_it_is_answered_in_kind_and_costs_no_model(with_llm: Start, profile: str) -> None:
+    api = with_llm(answer=lambda _: "Yes.", RAG_PROFILE=profile)
+    replies = {text: api.ask(text) for text in KIND}
+    assert api.llm.requests == []
     assert {text: reply.json["answer"] for text, reply in replies.items()} == KIND
     for body in (reply.json for reply in replies.values()):
         assert (body["refused"], body["citations"], body["metadata"]["model"]) == (True, [], None)
@@ -59,18 +57,17 @@ def test_help_says_what_can_be_asked(start: Start) -> None:
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_a_model_is_asked_the_question_again_with_the_remark(start: Start, tmp_path: Path, profile: str) -> None:
+def test_a_model_is_asked_the_question_again_with_the_remark(with_llm: Start, tmp_path: Path, profile: str) -> None:
     simpler = "Can you explain that further please?"
-    with LlmServer(answer=lambda _: "It costs SGD 45.") as server:
-        store = str(tmp_path / "store.sqlite")
-        api = start(RAG_PROFILE=profile, LLM_BASE_URL=server.url, RAG_OLLAMA_URL=server.url, STORE_PATH=store)
-        before = api.ask(QUESTION, sessionId=SESSION).json
-        asked = len(server.requests)
-        if before["refused"]:
-            pytest.skip("the sample of this profile does not know it")
-        body = api.ask(simpler, sessionId=SESSION).json
-        system, user = (message["content"] for message in server.requests[-1].json["messages"])
-    assert len(server.requests) == asked + 1  # nothing is rewritten
+    store = str(tmp_path / "store.sqlite")
+    api = with_llm(answer=lambda _: "It costs SGD 45.", RAG_PROFILE=profile, STORE_PATH=store)
+    before = api.ask(QUESTION, sessionId=SESSION).json
+    asked = len(api.llm.requests)
+    if before["refused"]:
+        pytest.skip("the sample of this profile does not know it")
+    body = api.ask(simpler, sessionId=SESSION).json
+    system, user = (message["content"] for message in api.llm.requests[-1].json["messages"])
+    assert len(api.llm.requests) == asked + 1  # nothing is rewritten
     assert simpler in user
     assert QUESTION in user + system
     assert f"looked up again: {QUESTION}" in body["metadata"]["trail"]

@@ -5,8 +5,7 @@ import re
 import pytest
 import real_model
 from fakes_llm import USAGE, LlmServer, Step, drip, error, hang, reply
-from functional.gacounts_service import of_llm
-from functional.harness import DECLINE, IN_SCOPE, QUOTED, SAID, Json, Reply, Start, starting
+from functional.harness import DECLINE, IN_SCOPE, QUOTED, SAID, Json, Reply, Start
 from functional.test_streams import Stream, asked, events, streamed
 
 from knowledge.embedding import MiniLM
@@ -153,8 +152,8 @@ NOT_JUDGED = "the judge gave no word: the check's stands"
 
 def judged(start: Start, text: str, *steps: Step, check: str = "llm", **settings: str) -> tuple[Reply, LlmServer]:
     """The reply when the model says ``text``, and the judge what ``steps`` are."""
-    with LlmServer([reply(text), *steps]) as server:
-        return start(server, CHECK=check, LLM_MAX_RETRIES="0", **settings).ask(IN_SCOPE), server
+    api = start(reply(text), *steps, CHECK=check, LLM_MAX_RETRIES="0", **settings)
+    return api.ask(IN_SCOPE), api.llm
 
 
 def used(answer: Reply) -> dict[str, float]:
@@ -198,9 +197,8 @@ def test_by_default_and_where_auto_finds_no_reason_nobody_is_asked(with_llm: Sta
 
 def test_the_engine_that_quotes_and_the_seeds_ask_nobody(start: Start, with_llm: Start) -> None:
     assert start(CHECK="llm").ask(IN_SCOPE).json["metadata"]["skipped"] == []
-    with LlmServer([error(500)]) as server:
-        answer = with_llm(server, CHECK="llm", LLM_MAX_RETRIES="0", LLM_FALLBACK="extractive").ask(IN_SCOPE)
-        assert (answer.json["metadata"]["degraded"], len(server.requests)) == (True, 1)
+    api = with_llm(error(500), CHECK="llm", LLM_MAX_RETRIES="0", LLM_FALLBACK="extractive")
+    assert (api.ask(IN_SCOPE).json["metadata"]["degraded"], len(api.llm.requests)) == (True, 1)
     _, server = judged(with_llm, REWORDED, SEED_RULES="on")
     assert len(server.requests) == 1
 
@@ -227,7 +225,7 @@ HOLIDAYS = re.compile(r"^\[(\d)\] Holidays and leave \((.*)\)$", re.MULTILINE)
     ("days", "level", "told"), [("27", "High", "1 source cited"), ("25", "Medium", "a newer edition differs")]
 )
 def test_a_statement_of_the_older_edition_is_medium_and_says_so(
-    tmp_path_factory: pytest.TempPathFactory, days: str, level: str, told: str
+    with_llm: Start, tmp_path_factory: pytest.TempPathFactory, days: str, level: str, told: str
 ) -> None:
     def write(request: Json) -> str:
         """Copy the sentence with so many days and cite the passage that has it."""
@@ -237,9 +235,8 @@ def test_a_statement_of_the_older_edition_is_medium_and_says_so(
         assert sentence is not None
         return f"{sentence[0]} [{HOLIDAYS.findall(context[: sentence.start()])[-1][0]}]."
 
-    index = real_model.sample_index("house", tmp_path_factory)
-    with LlmServer(answer=write) as server, starting(index) as start:
-        body = start(RAG_PROFILE="house", **of_llm(server.url)).ask("How many days of holiday do I get?").json
+    api = with_llm(answer=write, INDEX_URI=str(real_model.sample_index("house", tmp_path_factory)), RAG_PROFILE="house")
+    body = api.ask("How many days of holiday do I get?").json
     assert body["answer"] == f"Full-time staff have {days} working days of holiday a year [1]."
     assert body["confidence"]["level"] == level
     assert body["confidence"]["reason"].endswith(told)
