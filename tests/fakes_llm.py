@@ -50,17 +50,11 @@ class Exchange:
     closing: threading.Event
 
     def send(
-        self,
-        status: int,
-        body: bytes,
-        headers: Mapping[str, str],
-        *,
-        length: int | None = None,
-        reason: str | None = None,
+        self, status: int, body: bytes, headers: Mapping[str, str], *, length: int = -1, reason: str | None = None
     ) -> None:
-        """Send a response; ``length`` claims another length than the body's."""
+        """Send a response; ``length``, where there is one, claims another length than the body's."""
         self.handler.send_response(status, reason)
-        for name, value in {"Content-Length": str(len(body) if length is None else length), **headers}.items():
+        for name, value in {"Content-Length": str(len(body) if length < 0 else length), **headers}.items():
             self.handler.send_header(name, value)
         self.handler.end_headers()
         self.handler.wfile.write(body)
