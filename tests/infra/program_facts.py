@@ -61,15 +61,10 @@ def answers(events: Path) -> dict[str, tuple[int, str | None]]:
 def vote(event: Path) -> None:
     """Send ``event``, feedback on a response that is not known, when it is."""
     request = json.loads(event.read_text(encoding="utf-8"))
-    known = ResponseRecord(
-        response_id=json.loads(request["body"])["responseId"],
-        question="?",
-        chunk_ids=("c",),
-        profile=app.settings.profile,
-        at=time.time(),
-    )
+    known, profile = json.loads(request["body"])["responseId"], app.settings.profile
+    record = ResponseRecord(response_id=known, question="?", chunk_ids=("c",), profile=profile, at=time.time())
     assert app.service.stores, "STORE_PATH is not set"
-    app.service.stores.feedback.record(known)
+    app.service.stores.feedback.record(record)
     reply: Any = app.lambda_handler(request, CONTEXT)
     assert reply["statusCode"] == 202, reply
 
@@ -77,16 +72,12 @@ def vote(event: Path) -> None:
 def emitted(output: str) -> list[dict[str, Any]]:
     """The metrics in embedded metric format among the lines of ``output``."""
     documents = [json.loads(line) for line in output.splitlines() if '"_aws"' in line]
+    directives = [(one, directive) for one in documents for directive in one["_aws"]["CloudWatchMetrics"]]
     return [
-        {
-            "namespace": directive["Namespace"],
-            "name": metric["Name"],
-            "dimensions": {name: document[name] for name in dimensions},
-        }
-        for document in documents
-        for directive in document["_aws"]["CloudWatchMetrics"]
-        for dimensions in directive["Dimensions"]
-        for metric in directive["Metrics"]
+        {"namespace": told["Namespace"], "name": metric["Name"], "dimensions": {name: one[name] for name in names}}
+        for one, told in directives
+        for names in told["Dimensions"]
+        for metric in told["Metrics"]
     ]
 
 
