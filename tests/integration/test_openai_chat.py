@@ -255,10 +255,11 @@ def test_when_every_model_is_gone_it_is_unavailable_and_looks_again_next_time(
     ("failure", "last_error"),
     [
         (error(401), "LLM answered 401 (AuthenticationError)"),
+        (error(402), "LLM answered 402 (APIStatusError)"),
         (html(404), "LLM answered 404 (NotFoundError)"),
         (error(429, code="insufficient_quota"), "LLM answered 429 (RateLimitError)"),
     ],
-    ids=["401", "wrong address", "no money left"],
+    ids=["401", "402", "wrong address", "no money left"],
 )
 def test_what_only_the_operator_can_mend_is_unavailable_at_once(
     chat: Chat, failure: Step, last_error: str, fake_time: FakeTime

@@ -113,7 +113,7 @@ def test_no_text_is_no_request(connect: Connect) -> None:
     assert server.embed_requests == []
 
 
-@given(st.lists(st.integers(min_value=0, max_value=BATCH_CHARS + 10), max_size=600))
+@given(st.lists(st.integers(min_value=0, max_value=BATCH_CHARS + 10), max_size=300))
 def test_batches_keep_order_and_bounds(lengths: list[int]) -> None:
     texts = ["x" * length for length in lengths]
 
