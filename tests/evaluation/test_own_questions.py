@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 
@@ -21,26 +20,18 @@ pytestmark = [pytest.mark.slow, pytest.mark.sampled, pytest.mark.usefixtures("no
 MAX_ASKED, MAX_FAR = by_night((50, 25), (100, 50))
 
 
-@dataclass(frozen=True)
-class Case:
-    """Questions over an index, and what ``--fail-under`` holds their figures to."""
-
-    name: str
-    floors: str
-
-
-SAMPLES = (
-    Case("waypoint", "right=.62,ndcg=.86,falseRefusals=.1,sureFalseAnswers=.2"),
-    Case("gacounts", "right=.62,ndcg=.81,falseRefusals=.16,sureFalseAnswers=.35"),
-    Case("clockify", "right=.5,ndcg=.81,falseRefusals=.14,sureFalseAnswers=.25"),
-)
+SAMPLES = {
+    "waypoint": "right=.62,ndcg=.86,falseRefusals=.1,sureFalseAnswers=.2",
+    "gacounts": "right=.62,ndcg=.81,falseRefusals=.16,sureFalseAnswers=.35",
+    "clockify": "right=.5,ndcg=.81,falseRefusals=.14,sureFalseAnswers=.25",
+}
 """Asked by somebody who has read the documents and not the code: short, misspelt, several at once, near misses."""
-
-PUBLIC = (
-    Case("squad_v11_dev", "right=.78,falseRefusals=.06,falseAnswers=.3,ece=.25"),
-    Case("clapnq_dev", "right=.95,falseRefusals=.04,falseAnswers=.4,ece=.15"),
-    Case("covid_faq", "right=.65,falseRefusals=.04,falseAnswers=.35,ece=.2"),
-)
+PUBLIC = {
+    "squad_v11_dev": "right=.78,falseRefusals=.06,falseAnswers=.3,ece=.25",
+    "clapnq_dev": "right=.95,falseRefusals=.04,falseAnswers=.4,ece=.15",
+    "covid_faq": "right=.65,falseRefusals=.04,falseAnswers=.35,ece=.2",
+}
+"""What ``--fail-under`` holds the figures to."""
 
 
 def evaluate(questions: Path, index: Path, profile: str, floors: str) -> None:
@@ -53,30 +44,30 @@ def evaluate(questions: Path, index: Path, profile: str, floors: str) -> None:
     assert status == 0, err.getvalue()
 
 
-@pytest.mark.parametrize("case", SAMPLES, ids=lambda case: case.name)
+@pytest.mark.parametrize("name", SAMPLES)
 def test_what_people_ask_the_samples(
-    case: Case, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    folder = real_model.SAMPLES / case.name
+    folder = real_model.SAMPLES / name
     for variable, file in (("ACRONYMS_FILE", "acronyms.json"), ("FILTER_RULES_FILE", "filters.json")):
         if (folder / file).exists():
             monkeypatch.setenv(variable, str(folder / file))
-    index = real_model.sample_index(case.name, tmp_path_factory)
-    evaluate(folder / "asked.jsonl", index, case.name, case.floors)
+    index = real_model.sample_index(name, tmp_path_factory)
+    evaluate(folder / "asked.jsonl", index, name, SAMPLES[name])
 
 
-@pytest.mark.parametrize("case", by_night(PUBLIC[1:2], PUBLIC), ids=lambda case: case.name)
+@pytest.mark.parametrize("name", by_night(["clapnq_dev"], list(PUBLIC)))
 def test_what_public_sets_ask(
-    case: Case, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    data = public_data(case.name)
+    data = public_data(name)
     passages = read([data / "corpus.jsonl"]).documents[: real_model.PASSAGES]
-    asked = tmp_path / f"{case.name}.jsonl"
+    asked = tmp_path / f"{name}.jsonl"
     lines = _asked(data, {passage.doc_id for passage in passages})
     asked.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    evaluate(asked, real_model.public_index(data, tmp_path_factory), "waypoint", case.floors)
+    evaluate(asked, real_model.public_index(data, tmp_path_factory), "waypoint", PUBLIC[name])
 
 
 def _asked(data: Path, there: set[str]) -> Iterator[dict[str, object]]:

@@ -1,5 +1,6 @@
 """Each profile on its sample, without an LLM: what is found and what is declined of the sample's questions."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,53 +29,20 @@ class Case:
 CASES = (
     Case("waypoint", "documents shown", answered=0.9, declined=0.8),
     Case("gacounts", "documents cited", answered=0.93, declined=0.9),
-    Case(
-        "clockify", "sections cited", answered=0.93, declined=0.75
-    ),  # of fourteen: a near miss, and "the PIN of my bank card" at Low
+    # Of fourteen two are not declined: a near miss, and "the PIN of my bank card", at Low.
+    Case("clockify", "sections cited", answered=0.93, declined=0.75),
 )
-
-
 ASKED = by_night(12, 40)
 """Of each sample's questions by people, with and without a question mark."""
 
 
-@dataclass(frozen=True)
-class Sample:
-    """A case with the replies to the questions that its sample answers, and to those that it does not.
-
-    ``marked`` are the answers and confidences of questions by people with a question mark, ``unmarked`` without.
-    """
-
-    case: Case
-    in_scope: list[tuple[Json, Json]]
-    out_of_scope: list[Json]
-    marked: list[tuple[Json, Json]]
-    unmarked: list[tuple[Json, Json]]
-
-
 @pytest.fixture(scope="module", params=CASES, ids=lambda case: case.profile)
-def sample(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Sample:
+def sample(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Case, Api]]:
+    """A case, and its profile as a service over its sample."""
     case: Case = request.param
-    questions = json_lines(real_model.SAMPLES / case.profile / "questions.jsonl")
     settings = gacounts(None) if case.profile == "gacounts" else {"RAG_PROFILE": case.profile}
     with starting(real_model.sample_index(case.profile, tmp_path_factory)) as start:
-        api: Api = start(**settings)
-        replies = [(question, api.ask(question["question"]).json) for question in questions]
-        asked = json_lines(real_model.SAMPLES / case.profile / "asked.jsonl")[:ASKED]
-        bare = [line["question"].rstrip("?!. ") for line in asked]
-        marked = [_told(api.ask(f"{text}?").json) for text in bare]
-        unmarked = [_told(api.ask(text).json) for text in bare]
-    return Sample(
-        case,
-        [(question, body) for question, body in replies if question["expected"]],
-        [body for question, body in replies if not question["expected"]],
-        marked,
-        unmarked,
-    )
-
-
-def _told(body: Json) -> tuple[Json, Json]:
-    return body["answer"], body["confidence"]
+        yield case, start(**settings)
 
 
 def places(case: Case, body: Json) -> set[Any]:
@@ -85,21 +53,31 @@ def places(case: Case, body: Json) -> set[Any]:
     return {item["docId"] for item in shown}
 
 
-def test_what_the_sample_holds_is_answered_from_the_right_place(sample: Sample) -> None:
-    case, total = sample.case, len(sample.in_scope)
-    missed = [question["id"] for question, body in sample.in_scope if not places(case, body) & {*question["expected"]}]
+def test_what_the_sample_holds_is_answered_from_the_right_place(sample: tuple[Case, Api]) -> None:
+    case, api = sample
+    asked = [one for one in json_lines(real_model.SAMPLES / case.profile / "questions.jsonl") if one["expected"]]
+    missed = [one["id"] for one in asked if not places(case, api.ask(one["question"]).json) & {*one["expected"]}]
     name = f"{case.profile}: the {case.places} hold what is expected (missed: {', '.join(missed) or 'none'})"
-    report(name, total - len(missed), total, floor=case.answered)
+    report(name, len(asked) - len(missed), len(asked), floor=case.answered)
 
 
-def test_a_question_mark_changes_no_answer(sample: Sample) -> None:
-    same = sum(one == other for one, other in zip(sample.marked, sample.unmarked, strict=True))
-    report(f"{sample.case.profile}: the same answer without the question mark", same, len(sample.unmarked), floor=0.97)
+def test_what_the_sample_does_not_hold_is_declined_or_doubtful(sample: tuple[Case, Api]) -> None:
+    case, api = sample
+    asked = [one for one in json_lines(real_model.SAMPLES / case.profile / "questions.jsonl") if not one["expected"]]
+    replies = [api.ask(one["question"]).json for one in asked]
+    declined = sum(body["refused"] or body["answer"].startswith(DOUBT) for body in replies)
+    report(f"{case.profile}: what is out of scope is declined or doubtful", declined, len(asked), floor=case.declined)
+    refused = sum(body["refused"] for body in replies)
+    report(f"{case.profile}: it is declined", refused, len(asked), floor=case.declined - 0.3)
 
 
-def test_what_the_sample_does_not_hold_is_declined_or_doubtful(sample: Sample) -> None:
-    case, total = sample.case, len(sample.out_of_scope)
-    declined = sum(body["refused"] or body["answer"].startswith(DOUBT) for body in sample.out_of_scope)
-    report(f"{case.profile}: what is out of scope is declined or doubtful", declined, total, floor=case.declined)
-    refused = sum(body["refused"] for body in sample.out_of_scope)
-    report(f"{case.profile}: it is declined", refused, total, floor=case.declined - 0.3)
+def test_a_question_mark_changes_no_answer(sample: tuple[Case, Api]) -> None:
+    case, api = sample
+    asked = json_lines(real_model.SAMPLES / case.profile / "asked.jsonl")[:ASKED]
+    bare = [one["question"].rstrip("?!. ") for one in asked]
+    same = sum(_told(api.ask(f"{text}?").json) == _told(api.ask(text).json) for text in bare)
+    report(f"{case.profile}: the same answer without the question mark", same, len(bare), floor=0.97)
+
+
+def _told(body: Json) -> tuple[Json, Json]:
+    return body["answer"], body["confidence"]
