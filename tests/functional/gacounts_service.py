@@ -1,12 +1,11 @@
 """GaCounts as a service in a test: its environment, a model that behaves, and what its replies and metrics say."""
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from functional.harness import API_KEY, REPOSITORY, Api, Json, Reply, rest_event, starting
+from functional.harness import API_KEY, REPOSITORY, Api, Json, Reply, rest_event
 
 SAMPLES = REPOSITORY / "samples" / "gacounts"
 NO_ANSWER = "I don't have specific information about that in the knowledge base."
@@ -31,13 +30,6 @@ def gacounts(store: Path | str | None, **env: str) -> dict[str, str]:
 def of_llm(url: str) -> dict[str, str]:
     """The environment of an LLM at ``url`` that is not retried."""
     return {"LLM_BASE_URL": url, "LLM_API_KEY": API_KEY, "LLM_MAX_RETRIES": "0"}
-
-
-@contextmanager
-def served(index: Path, store: Path | str | None, **env: str) -> Iterator[Api]:
-    """The profile, started once."""
-    with starting(index) as start:
-        yield start(**gacounts(store, **env))
 
 
 def lines(name: str) -> list[Json]:

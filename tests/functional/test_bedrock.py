@@ -6,12 +6,13 @@ import hmac
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import partial
 from types import SimpleNamespace
 from urllib.parse import parse_qsl, quote
 
 import pytest
 from fakes import forget_secrets
-from fakes_llm import Exchange, LlmServer, error, reply
+from fakes_llm import Exchange, error, reply
 from functional.harness import IN_SCOPE, Start
 
 from rag.adapters import bedrock_token, secrets
@@ -80,18 +81,23 @@ class Bedrock:
         told(exchange)
 
 
-def test_a_question_is_answered_with_a_token_of_the_role_and_no_secret(start: Start) -> None:
+@pytest.fixture
+def by_role(with_llm: Start) -> Start:
+    """Starts the function beside an LLM that it shows the role's token."""
+    return partial(with_llm, LLM_API_KEY="", LLM_AUTH="aws", LLM_MODEL="openai.gpt-oss-20b-1:0", LLM_FALLBACK_MODELS="")
+
+
+def test_a_question_is_answered_with_a_token_of_the_role_and_no_secret(by_role: Start) -> None:
     bedrock = Bedrock()
-    with LlmServer([bedrock]) as server:
-        api = start(LLM_AUTH="aws", LLM_BASE_URL=server.url, LLM_MODEL="openai.gpt-oss-20b-1:0")
-        answers = [api.ask(IN_SCOPE) for _ in range(2)]
+    api = by_role(bedrock)
+    answers = [api.ask(IN_SCOPE) for _ in range(2)]
     assert [one.status for one in answers] == [200, 200]
     assert (len(bedrock.tokens), len(set(bedrock.tokens))) == (2, 1), "one token serves for a while"
     assert bedrock.tokens[0] not in "".join(one.output + one.text for one in answers)
     assert SECRET not in "".join(one.output for one in answers)
 
 
-def test_a_token_is_renewed_long_before_it_ends(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_token_is_renewed_long_before_it_ends(by_role: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     bedrock, made = Bedrock(), list[str]()
 
     def counted() -> str:
@@ -100,35 +106,33 @@ def test_a_token_is_renewed_long_before_it_ends(start: Start, monkeypatch: pytes
 
     monkeypatch.setattr(secrets, "role_token", counted)
     monkeypatch.setattr(secrets, "time", SimpleNamespace(time=lambda: bedrock.now))
-    with LlmServer([bedrock]) as server:
-        api = start(LLM_AUTH="aws", LLM_BASE_URL=server.url, LLM_MODEL="m")
-        for _ in range(3):
-            assert api.ask(IN_SCOPE).status == 200
-            bedrock.now += secrets.MAX_AGE_S - 1
+    api = by_role(bedrock)
+    for _ in range(3):
+        assert api.ask(IN_SCOPE).status == 200
+        bedrock.now += secrets.MAX_AGE_S - 1
     assert len(made) == 2, "kept for five minutes"
     assert bedrock_token.VALID_S >= 3 * secrets.MAX_AGE_S
 
 
-def test_a_token_that_has_ended_is_a_refusal_in_words(start: Start) -> None:
+def test_a_token_that_has_ended_is_a_refusal_in_words(by_role: Start) -> None:
     bedrock = Bedrock()
     bedrock.now += bedrock_token.VALID_S + 60
-    with LlmServer([bedrock]) as server:
-        told = start(LLM_AUTH="aws", LLM_BASE_URL=server.url, LLM_MODEL="m").ask(IN_SCOPE)
+    told = by_role(bedrock).ask(IN_SCOPE)
     assert (told.status, told.json["code"]) == (503, "llm_unavailable")
     assert bedrock.tokens[0] not in told.output + told.text
 
 
-def test_without_credentials_nobody_is_asked_and_it_is_said(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_credentials_nobody_is_asked_and_it_is_said(by_role: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
         monkeypatch.delenv(name)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nowhere")
     monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
-    with LlmServer([reply("never")]) as server:
-        told = start(LLM_AUTH="aws", LLM_BASE_URL=server.url, LLM_MODEL="m").ask(IN_SCOPE)
+    api = by_role(reply("never"))
+    told = api.ask(IN_SCOPE)
     assert (told.status, told.json["code"]) == (503, "llm_unavailable")
     assert "There are no AWS credentials" in told.output
-    assert server.requests == []
+    assert api.llm.requests == []
 
 
 def test_the_endpoint_is_the_region_s_and_an_embedder_gets_no_token() -> None:

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from functional.gacounts_service import cached, cited, counted, lines, served
-from functional.harness import Api, Json, Reply
+from functional.gacounts_service import cached, cited, counted, gacounts, lines
+from functional.harness import Api, Json, Reply, starting
 
 CATEGORY_OF_FILTER = {
     "gacounts": "documentation",
@@ -26,14 +26,15 @@ type Dialogue = list[tuple[Json, Reply]]
 @pytest.fixture(scope="module")
 def api(gacounts_index: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
     """The profile on a fresh store."""
-    with served(gacounts_index, tmp_path_factory.mktemp("answers") / "s.sqlite") as api:
-        yield api
+    with starting(gacounts_index) as start:
+        yield start(**gacounts(tmp_path_factory.mktemp("answers") / "s.sqlite"))
 
 
 @pytest.fixture(scope="module")
 def spoken(gacounts_index: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dialogue]:
     """The dialogue, each session's turns in order, and what was answered."""
-    with served(gacounts_index, tmp_path_factory.mktemp("dialogue") / "s.sqlite") as api:
+    with starting(gacounts_index) as start:
+        api = start(**gacounts(tmp_path_factory.mktemp("dialogue") / "s.sqlite"))
         sessions: dict[str, Json] = {}
         told = []
         for turn in lines("dialogue.jsonl"):

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 
 import boto3  # type: ignore[import-untyped, unused-ignore]
@@ -46,6 +47,12 @@ def manager(monkeypatch: pytest.MonkeyPatch) -> Iterator[boto3.client]:
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
     with mock_aws():
         yield boto3.client("secretsmanager")
+
+
+@pytest.fixture
+def by_secret(with_llm: Start) -> Start:
+    """Starts the function beside an LLM whose key is a secret."""
+    return partial(with_llm, LLM_API_KEY="", LLM_SECRET_NAME=SECRET)
 
 
 def bearers(server: LlmServer) -> list[str]:
@@ -237,7 +244,7 @@ def test_an_embedder_elsewhere_is_not_asked(remote_index: Path) -> None:
 
 
 def test_no_client_is_made_after_a_restore(
-    start: Start, manager: boto3.client, monkeypatch: pytest.MonkeyPatch
+    by_secret: Start, manager: boto3.client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each takes a tenth of a second of CPU, which the first caller would wait for."""
     manager.create_secret(Name=SECRET, SecretString="sk-1")
@@ -247,17 +254,17 @@ def test_no_client_is_made_after_a_restore(
         AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in ("pk", "sk")],
         KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
     )
-    with LlmServer([reply(ANSWER), reply("Which documents do I need for Singapore?"), reply(ANSWER)]) as server:
-        api = start(LLM_BASE_URL=server.url, LLM_SECRET_NAME=SECRET, TABLE_NAME="table", RAG_PROFILE="gacounts")
-        run_before_snapshot()
-        made: list[object] = []
-        for kind, name in ((openai.OpenAI, "__init__"), (botocore.session.Session, "create_client")):
-            monkeypatch.setattr(kind, name, lambda *args, **_: made.append(args))
-        run_after_restore()
-        first = api.ask(IN_SCOPE)
-        later = api.ask("And for Singapore?", sessionId=first.json["sessionId"])
-        assert [first.status, later.status, later.json["metadata"]["skipped"]] == [200, 200, []]
-        assert len(server.requests) == 3
+    steps = reply(ANSWER), reply("Which documents do I need for Singapore?"), reply(ANSWER)
+    api = by_secret(*steps, TABLE_NAME="table", RAG_PROFILE="gacounts")
+    run_before_snapshot()
+    made: list[object] = []
+    for kind, name in ((openai.OpenAI, "__init__"), (botocore.session.Session, "create_client")):
+        monkeypatch.setattr(kind, name, lambda *args, **_: made.append(args))
+    run_after_restore()
+    first = api.ask(IN_SCOPE)
+    later = api.ask("And for Singapore?", sessionId=first.json["sessionId"])
+    assert [first.status, later.status, later.json["metadata"]["skipped"]] == [200, 200, []]
+    assert len(api.llm.requests) == 3
     assert made == []
 
 
@@ -276,35 +283,33 @@ def test_what_a_caller_waited_before_is_taken_off_the_deadline(
     assert api.call(event).status == status
 
 
-def test_the_secret_is_read_again_after_a_restore(start: Start, manager: boto3.client) -> None:
+def test_the_secret_is_read_again_after_a_restore(by_secret: Start, manager: boto3.client) -> None:
     manager.create_secret(Name=SECRET, SecretString="sk-before")
-    with LlmServer([reply(ANSWER)]) as server:
-        api = start(LLM_BASE_URL=server.url, LLM_SECRET_NAME=SECRET)
-        run_before_snapshot()
-        api.ask(IN_SCOPE)
-        manager.put_secret_value(SecretId=SECRET, SecretString="sk-after")
-        api.ask(IN_SCOPE)
-        run_after_restore()
-        api.ask(IN_SCOPE)
-        assert bearers(server) == ["sk-before", "sk-before", "sk-after"]
+    api = by_secret(reply(ANSWER))
+    run_before_snapshot()
+    api.ask(IN_SCOPE)
+    manager.put_secret_value(SecretId=SECRET, SecretString="sk-after")
+    api.ask(IN_SCOPE)
+    run_after_restore()
+    api.ask(IN_SCOPE)
+    assert bearers(api.llm) == ["sk-before", "sk-before", "sk-after"]
     assert "sk-before" not in api.output
     assert "sk-after" not in api.output
 
 
-def test_init_and_hooks_survive_a_secret_that_is_not_there_yet(start: Start, manager: boto3.client) -> None:
-    with LlmServer([reply(ANSWER)]) as server:
-        api = start(LLM_BASE_URL=server.url, LLM_SECRET_NAME=SECRET)
-        run_before_snapshot()
-        run_after_restore()
-        assert api.health().status == 200
-        early = api.ask(IN_SCOPE)
-        assert (early.status, early.json["code"]) == (503, "llm_unavailable")
-        assert server.requests == []
+def test_init_and_hooks_survive_a_secret_that_is_not_there_yet(by_secret: Start, manager: boto3.client) -> None:
+    api = by_secret(reply(ANSWER))
+    run_before_snapshot()
+    run_after_restore()
+    assert api.health().status == 200
+    early = api.ask(IN_SCOPE)
+    assert (early.status, early.json["code"]) == (503, "llm_unavailable")
+    assert api.llm.requests == []
 
-        manager.create_secret(Name=SECRET, SecretString="sk-late")
-        late = api.ask(IN_SCOPE)
-        assert (late.status, late.json["metadata"]["model"]) == (200, "served-model")
-        assert bearers(server) == ["sk-late"]
+    manager.create_secret(Name=SECRET, SecretString="sk-late")
+    late = api.ask(IN_SCOPE)
+    assert (late.status, late.json["metadata"]["model"]) == (200, "served-model")
+    assert bearers(api.llm) == ["sk-late"]
 
 
 def test_a_model_that_was_given_up_before_the_snapshot_is_still_known(with_llm: Start) -> None:

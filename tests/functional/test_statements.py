@@ -46,22 +46,26 @@ def test_an_invented_statement_is_removed_or_kept_where_somebody_says_so(with_ll
     assert removed["confidence"] == kept["confidence"]
 
 
-def test_a_wrong_citation_is_replaced_by_the_passage_that_says_so(with_llm: Start) -> None:
-    body = said(with_llm, QUOTED.replace(DOCUMENTS, APPLICANT))
-    assert body["answer"] == QUOTED
-    assert [citation["section"] for citation in body["citations"]] == ["Documents needed for import customs clearance"]
-    assert body["citations"][0]["support"] == "supported"
+UNCITED = QUOTED.replace(f" {DOCUMENTS}", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "why"),
+    [
+        (QUOTED.replace(DOCUMENTS, APPLICANT), QUOTED, "what it cited does not support it"),
+        (UNCITED, f"{UNCITED} {DOCUMENTS}", "it cited nothing"),
+    ],
+    ids=["a wrong citation", "none"],
+)
+def test_a_true_statement_is_cited_to_the_passage_that_says_so(
+    with_llm: Start, text: str, answer: str, why: str
+) -> None:
+    sound, body = said(with_llm, QUOTED), said(with_llm, text)
+    assert (body["answer"], body["confidence"]) == (answer, sound["confidence"])
+    [citation] = body["citations"]
+    assert (f"[{citation['fullTitle']} > {citation['section']}]", citation["support"]) == (DOCUMENTS, "supported")
     assert body["metadata"]["statements"][0]["citations"] == [DOCUMENTS]
-    note = f"statement 1 is now cited to {DOCUMENTS}: what it cited does not support it"
-    assert note in body["metadata"]["trail"]
-
-
-def test_a_true_statement_that_cites_nothing_is_cited(with_llm: Start) -> None:
-    uncited = QUOTED.replace(f" {DOCUMENTS}", "")
-    sound, body = said(with_llm, QUOTED), said(with_llm, uncited)
-    assert body["answer"] == f"{uncited} {DOCUMENTS}"
-    assert f"statement 1 is now cited to {DOCUMENTS}: it cited nothing" in body["metadata"]["trail"]
-    assert body["confidence"] == sound["confidence"]
+    assert f"statement 1 is now cited to {DOCUMENTS}: {why}" in body["metadata"]["trail"]
 
 
 def test_what_the_sources_do_not_support_at_all_goes_to_a_person_in_every_profile(with_llm: Start) -> None:
