@@ -197,49 +197,41 @@ def test_the_help_desks_route_is_there_in_every_profile(api: Api) -> None:
 
 
 HELD = {
-    "Single sign-on with SAML": ["SSO", "Is SSO available?", "What is SSO?", "SAML", "Okta", "Does it work with Okta?"],
-    "Idle detection": ['"Discard"'],
-    "Timesheet view": ["“Copy last week”"],
-    "Keyboard shortcuts": ["Ctrl+Alt+T"],
-    "API rate limits": ["Retry-After"],
-    "API keys": ["api key", "X-Api-Key"],
-    "App error codes": ["CHR 1042", "CHR-1042", "What does CHR-1042 mean?"],
-    "API error codes": ["E-503", "E-404"],
-    "Refunds": ["CL-23"],
-    "Privacy and GDPR data export": ["form CL-17", "GDPR"],
-    "Subscription bills and VAT": ["VIES", "reverse charge"],
-    "Data retention and backups": ["AES-256"],
-    "Security and data location": ["SOC 2", "ISO 27001"],
-    "Audit log": ["member.role_changed"],
-    "Auto tracker": ["Wayland"],
-    "Kiosk with PIN": ["kiosk"],
-    "Integrations": ["Jira", "integrate with jira"],
-    "Signing in and passwords": ["sign in with google"],
-    "Payment methods and failed payments": ["PayPal"],
-    # The others hold a code that the sample does not hold and that they do not hang on.
-    "Weekly report": ["weekly report W45"],
-    "Exporting reports to CSV, Excel and PDF": ["Q3 report export", "export CSV 3 reports"],
-    "Currency": ["hourly rate EUR 50"],
-    "Mobile apps": ["iPhone15 mobile app timer"],
-    "Creating invoices": ["invoice PDF A4"],
-    "Approving timesheets": ["approve timesheet KW7"],
-    "Desktop apps": ["Windows W11 desktop app"],
+    "SSO": "Single sign-on with SAML",
+    "Does it work with Okta?": "Single sign-on with SAML",
+    '"Discard"': "Idle detection",
+    "“Copy last week”": "Timesheet view",
+    "Ctrl+Alt+T": "Keyboard shortcuts",
+    "Retry-After": "API rate limits",
+    "X-Api-Key": "API keys",
+    "CHR 1042": "App error codes",
+    "What does CHR-1042 mean?": "App error codes",
+    "E-503": "API error codes",
+    "form CL-17": "Privacy and GDPR data export",
+    "reverse charge": "Subscription bills and VAT",
+    "AES-256": "Data retention and backups",
+    "ISO 27001": "Security and data location",
+    "member.role_changed": "Audit log",
+    "kiosk": "Kiosk with PIN",
+    "integrate with jira": "Integrations",
+    "PayPal": "Payment methods and failed payments",
+    # These hold a code that the sample does not hold and that they do not hang on.
+    "weekly report W45": "Weekly report",
+    "hourly rate EUR 50": "Currency",
+    "iPhone15 mobile app timer": "Mobile apps",
+    "approve timesheet KW7": "Approving timesheets",
 }
 UNKNOWN = [
-    "Kubernetes", "SAP", "blockchain", "HIPAA", "GPS", "COBOL", "Netflix", "Terraform", "ibuprofen", "football",
-    "ERR-9999", "CHR-9999", "CHR 9999", "What does CHR-9999 mean?", "error CHR-9999", "E-999", "CL-99", "AES-512",
-    "SOC 9", "ISO 99999", "Retry-Before", "Ctrl+Alt+Z", "X-Api-Token", "IPv6", "COVID-19", '"Dissolve"',
-    "Is SAP available?", "What is HIPAA?", "Does it support LDAP?", "Does it work with Salesforce?",
-    "capital Mongolia", "sourdough bread", "open door", "weather Paris", "minimum wage Germany",
-    "unknown error E-999", "fix error CHR-9999", "form CL-98", "SOC 9 Type II", "API E-999", "football F1",
-    "capital Mongolia A4", "weather Paris Q3", "sourdough bread EUR 50",
-    "flights to paris", "open door policy at work", "price of gold", "integrate with batman",
+    "Kubernetes", "SAP", "HIPAA", "GPS", "Terraform", "ibuprofen", "ERR-9999", "CHR-9999", "What does CHR-9999 mean?",
+    "E-999", "AES-512", "ISO 99999", "Retry-Before", "Ctrl+Alt+Z", "X-Api-Token", "COVID-19", '"Dissolve"',
+    "Does it support LDAP?", "capital Mongolia", "open door", "form CL-98", "SOC 9 Type II", "football F1",
+    "sourdough bread EUR 50", "price of gold", "integrate with batman",
 ]  # fmt: skip
 
 
 def test_what_the_index_holds_is_answered_from_the_section_that_holds_it(desk: Api) -> None:
     missed = []
-    for section, question in ((section, question) for section, questions in HELD.items() for question in questions):
+    for question, section in HELD.items():
         body = desk.ask(question).json
         cited = {citation["section"].split(" > ")[0] for citation in body["citations"]}
         if body["refused"] or section not in cited:

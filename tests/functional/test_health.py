@@ -22,15 +22,10 @@ def test_its_headers_and_the_index(api: Api) -> None:
     assert len(index["version"]) >= 8
 
 
-def test_it_names_the_configured_model_and_calls_nobody(with_llm: Start) -> None:
-    api = with_llm(reply("never"), LLM_MODEL="a-model")
-    body = api.health().json
-    assert api.llm.connections == 0
-    assert body["llm"] == {"engine": "openai", "model": "a-model", "lastError": None}
-
-
 def test_the_last_error_stays_until_a_success_and_no_last_resort_hides_it(with_llm: Start) -> None:
-    api = with_llm(error(400), error(400), reply("Yes."))
+    api = with_llm(error(400), error(400), reply("Yes."), LLM_MODEL="a-model")
+    assert api.health().json["llm"] == {"engine": "openai", "model": "a-model", "lastError": None}
+    assert api.llm.connections == 0, "nobody is called for it"
     failed, recovered = ([api.ask(IN_SCOPE), api.health()][1] for _ in range(2))
     assert failed.status == 200
     assert failed.json["llm"]["lastError"] == "LLM answered 400 (BadRequestError)"

@@ -117,12 +117,6 @@ def test_the_last_resort_is_in_time(with_llm: Start) -> None:
     assert (result.status, result.json["metadata"]["degraded"]) == (200, True)
 
 
-def test_a_service_that_failed_answers_the_next_question(with_llm: Start) -> None:
-    api = with_llm(error(400), error(400), reply(SAID))
-    assert api.ask(IN_SCOPE).status == 503
-    assert api.ask(IN_SCOPE).json["answer"] == SAID
-
-
 def narrow_window(exchange: Exchange) -> None:
     """Refuse, as llama.cpp's server does, a prompt of more than 4,500 characters."""
     fits = len(exchange.request.json["messages"][0]["content"]) <= 4500

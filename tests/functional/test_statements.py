@@ -119,13 +119,6 @@ def test_courtesies_around_an_answer_state_nothing_and_what_only_looks_like_one_
     assert verdicts(other)[1:] == ["unsupported"]
 
 
-def test_the_seeds_check_nothing(with_llm: Start) -> None:
-    body = said(with_llm, f"{QUOTED} {INVENTED}", SEED_RULES="on")
-    assert body["answer"] == f"{QUOTED} {INVENTED}"
-    assert body["metadata"]["statements"] == []
-    assert body["citations"][0]["support"] is None
-
-
 def test_of_30_kilobytes_no_more_is_read_than_there_is_room_for(
     with_llm: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -203,8 +196,11 @@ def test_the_engine_that_quotes_and_the_seeds_ask_nobody(start: Start, with_llm:
     assert start(CHECK="llm").ask(IN_SCOPE).json["metadata"]["skipped"] == []
     api = with_llm(error(500), CHECK="llm", LLM_MAX_RETRIES="0", LLM_FALLBACK="extractive")
     assert (api.ask(IN_SCOPE).json["metadata"]["degraded"], len(api.llm.requests)) == (True, 1)
-    _, server = judged(with_llm, REWORDED, SEED_RULES="on")
-    assert len(server.requests) == 1
+    seeds, server = judged(with_llm, f"{QUOTED} {INVENTED}", SEED_RULES="on")
+    assert (seeds.json["answer"], len(server.requests)) == (f"{QUOTED} {INVENTED}", 1)
+    assert (seeds.json["metadata"]["statements"], seeds.json["citations"][0]["support"]) == ([], None), (
+        "not even checked"
+    )
 
 
 def test_the_verdicts_of_a_stream_and_its_answer_are_those_of_the_judge(with_llm: Start) -> None:

@@ -77,9 +77,7 @@ def test_calls_retries_and_tokens_are_counted(with_llm: Start) -> None:
     assert (metrics["LlmCalls"], metrics["LlmRetries"]) == (3, 2)
     assert (metrics["PromptTokens"], metrics["CompletionTokens"]) == (12, 5)
     assert metrics["NoResults"] == 0
-
-
-def test_a_change_of_model_is_a_call_but_no_retry(with_llm: Start) -> None:
+    # A change of model is a call but no retry.
     metrics = answer_metrics(with_llm(only_models("openai/gpt-oss-20b"), LLM_MODEL="gone").ask(IN_SCOPE))
     assert (metrics["LlmCalls"], metrics["LlmRetries"]) == (2, 0)
 
