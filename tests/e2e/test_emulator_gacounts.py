@@ -1,16 +1,14 @@
 """GaCounts as built, under AWS's Runtime Interface Emulator, with moto's server as DynamoDB."""
 
 import json
-import shutil
 from collections.abc import Iterator
 from typing import Any
 
-import boto3  # type: ignore[import-untyped]
 import pytest
 import real_model
 from artefacts import FUNCTION, LIBRARIES, ROOT
 from functional.harness import Json, rest_event
-from moto.server import ThreadedMotoServer
+from scripted_dynamodb import REGION, create_table, scripted_server
 
 from emulator.rie import Invocation
 from emulator.session import Artefacts, Session
@@ -23,7 +21,6 @@ pytestmark = pytest.mark.build
 
 SAMPLES = ROOT / "samples" / "gacounts"
 TABLE = "rag"
-REGION = "us-east-1"
 REPORTING = "How do I report in GaCounts?"
 FOLLOW_UP = "What about collaborators?"
 MEALS = "What is the meal allowance in the latest travel policy?"
@@ -33,36 +30,27 @@ MEALS = "What is the meal allowance in the latest travel policy?"
 def artefacts(tmp_path_factory: pytest.TempPathFactory) -> Artefacts:
     """The built function and, as a layer, an index with this profile's tables."""
     place = tmp_path_factory.mktemp("gacounts")
-    task, index, layer = place / "task", place / "index", place / "layer"
-    shutil.copytree(FUNCTION, task)
+    index, layer = place / "index", place / "layer"
     tables = {name: (SAMPLES / name).read_text(encoding="utf-8") for name in ("acronyms.json", "filters.json")}
     with real_model.few_background_questions():
         documents, provenance = read([SAMPLES]).documents, Provenance(tables=tables)
         ingest(documents, target=index, embedder=real_model.model(), provenance=provenance)
     build(layer, index=index)
-    return Artefacts(task, {"python": LIBRARIES, "index": layer / "index"})
+    return Artefacts(FUNCTION, {"python": LIBRARIES, "index": layer / "index"})
 
 
 @pytest.fixture(scope="module")
 def dynamodb() -> Iterator[str]:
     """The address of a DynamoDB with the table that the template makes."""
-    server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    url = f"http://{host}:{port}"
-    keys = (("pk", "HASH"), ("sk", "RANGE"))
-    boto3.session.Session("x", "x", region_name=REGION).client("dynamodb", endpoint_url=url).create_table(
-        TableName=TABLE,
-        KeySchema=[{"AttributeName": name, "KeyType": kind} for name, kind in keys],
-        AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name, _ in keys],
-        BillingMode="PAY_PER_REQUEST",
-    )
-    yield url
-    server.stop()
+    with scripted_server() as server, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AWS_ACCESS_KEY_ID", "x")
+        patch.setenv("AWS_SECRET_ACCESS_KEY", "x")
+        create_table(server.url, TABLE)
+        yield server.url
 
 
 def _session(artefacts: Artefacts, endpoint: str) -> Session:
-    table = {"TABLE_NAME": TABLE, "TABLE_ENDPOINT": endpoint, "AWS_REGION": REGION}
+    table = {"TABLE_NAME": TABLE, "TABLE_ENDPOINT": endpoint, "AWS_REGION": REGION, "AWS_DEFAULT_REGION": REGION}
     # This DynamoDB runs beside all other tests: it may be slow.
     environment = {"RAG_PROFILE": "gacounts", "STORE_WAIT_S": "30", **table}
     return Session(artefacts, environment=environment, network=True)
