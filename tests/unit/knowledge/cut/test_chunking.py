@@ -325,7 +325,7 @@ def markdown_texts(draw: st.DrawFn) -> str:
 
 
 @given(text=markdown_texts(), max_chars=st.integers(40, 400), overlap=st.sampled_from([0, 39]))
-@settings(max_examples=400)
+@settings(max_examples=300)
 def test_every_word_of_a_markdown_text_is_kept_in_order_and_only_the_words_just_before_are_repeated(
     text: str, max_chars: int, overlap: int
 ) -> None:
