@@ -391,8 +391,8 @@ def test_rst_entries_are_headings_with_the_ids_of_sphinx_and_hold_what_is_said_o
         ("pass:q[The [.cmd]`fee` tool &#8212; 2 &lt; 3 &mdash; so.]", "The `fee` tool — 2 \\< 3 — so."),
         ("That is stem:[x + 1].", "That is $x + 1$."),
         (
-            "= T\n\n== Set *v1.2*\n\n== Set *v1.2*",
-            "# T\n\n## Set **v1.2** {#_set_v1_2}\n\n## Set **v1.2** {#_set_v1_2_2}",
+            "= T\n\n== Set: *v1.2*\n\n== Set: *v1.2*",
+            "# T\n\n## Set: **v1.2** {#_set_v1_2}\n\n## Set: **v1.2** {#_set_v1_2_2}",
         ),
     ],
 )
