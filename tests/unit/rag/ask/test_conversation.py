@@ -71,14 +71,17 @@ def turn(question: str) -> Turn:
 
 
 def test_the_question_stays_and_the_turns_stand_beside_it() -> None:
-    found = with_turns(QUERY, (turn("How do I report?"), turn("In GaCounts?")), answer="Sign in first.")
-    assert found.text == QUERY.text
-    assert [(view.text, view.where) for view in found.views] == [
+    other = View("When is it due?")
+    query = replace(QUERY, views=(other,))
+    found = with_turns(query, (turn("How do I report?"), turn("In GaCounts?")), answer="Sign in first.")
+    assert (found.text, found.views[0]) == (QUERY.text, other)
+    views = found.views[1:]
+    assert [(view.text, view.where) for view in views] == [
         ("And the deadline? In GaCounts? How do I report?", None),
         ("And the deadline? Sign in first.", None),
     ]
-    whole = 1 + sum(view.weight for view in found.views)
-    assert [1 / whole, *(view.weight / whole for view in found.views)] == pytest.approx([0.55, 0.3, 0.15], abs=0.005)
+    whole = 1 + sum(view.weight for view in views)
+    assert [1 / whole, *(view.weight / whole for view in views)] == pytest.approx([0.55, 0.3, 0.15], abs=0.005)
     assert found.trail == ("before", "searched for alone and together with the turns before")
 
 
