@@ -236,7 +236,7 @@ def test_what_the_index_holds_is_answered_from_the_section_that_holds_it(desk: A
         cited = {citation["section"].split(" > ")[0] for citation in body["citations"]}
         if body["refused"] or section not in cited:
             missed.append((question, body["refused"], sorted(cited)))
-    assert len(missed) <= 8, missed  # 6 of 40
+    assert len(missed) <= 2, missed  # 1 of 22
 
 
 @pytest.mark.parametrize("code", ["CHR 1042", "CHR-3040", "E-401", "Ctrl+Enter"])
@@ -250,5 +250,5 @@ def test_what_the_index_does_not_hold_is_refused_or_of_low_confidence(desk: Api)
     told = ("This may not be what you asked for", "The documents do not mention")
     answered = {one for one, body in bodies.items() if not body["refused"] and not body["answer"].startswith(told)}
     sure = {question for question in answered if bodies[question]["confidence"]["level"] != "Low"}
-    assert len(answered) <= 18, answered  # 15 of 48: codes that are spelt like those of the index
-    assert len(sure) <= 5, sure  # 3
+    assert len(answered) <= 7, answered  # 5 of 26: codes that are spelt like those of the index
+    assert len(sure) <= 4, sure  # 3

@@ -65,11 +65,6 @@ def test_what_a_model_can_mend_is_told_in_the_result(
     assert (result["isError"], result["content"][0]["text"]) == (True, sentence)
 
 
-def test_an_outage_is_told_without_a_vendors_word(with_llm: Start) -> None:
-    result = call(with_llm(error(503), LLM_MAX_RETRIES="0"), "ask", question=IN_SCOPE)
-    assert (result["isError"], result["content"][0]["text"]) == (True, "Pipeline error: LLM request failed")
-
-
 @pytest.mark.parametrize(
     ("headers", "status", "code"),
     [
