@@ -125,7 +125,9 @@ def test_parts_of_text_are_one_question_and_what_only_tunes_is_ignored(api: Api)
     parts = [{"type": "text", "text": "Which documents do you need"}, {"type": "text", "text": IN_SCOPE}]
     tuned = {"n": 1, "response_format": {"type": "text"}, "tools": [], "tool_choice": "auto", "logprobs": False}
     more = {"temperature": 2, "max_tokens": 1, "stop": "a", "seed": 7, "user": "me", "model": "gpt-4o-mini"}
-    body = chat(api, ("user", parts), **tuned, **more).json
+    none = {"function_call": "none", "modalities": ["text"]}
+    # What an assistant was about to say is no question either.
+    body = chat(api, ("user", parts), ("assistant", "Well, "), **tuned, **more, **none).json
     assert (body["model"], body["refused"]) == ("waypoint", False)
 
 
@@ -152,6 +154,7 @@ def test_the_models_are_the_profile_and_itself_with_sources(api: Api) -> None:
         ("top_logprobs", 3),
         ("response_format", {"type": "json_object"}),
         ("tool_choice", "required"),
+        ("function_call", {"name": "x"}),
         ("modalities", ["text", "audio"]),
     ],
 )

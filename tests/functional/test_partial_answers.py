@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from fakes_llm import Exchange, LlmServer, Step, chunk, drip, reply
 from functional.gacounts_service import MEALS, cached, first_sentence, gacounts, kind_of, model
-from functional.harness import IN_SCOPE, QUOTED, Api, Start, post
+from functional.harness import IN_SCOPE, QUOTED, Api, Json, Start, post
 from functional.test_streams import HEADERS, Stream, asked, deltas, events, streamed
 
 SESSION = "a-reader-who-goes-away-00"
@@ -42,22 +42,26 @@ def test_what_is_there_is_the_answer(with_llm: Start, step: Step, said: str, rea
 
 
 @pytest.mark.parametrize(
-    ("step", "finish_reason", "partial"),
+    ("step", "finish_reason", "details"),
     [
-        (drip(HALF, chunk({}, finish_reason="length"), ended=False), "length", True),
-        (drip(HALF, ended=False), "stop", True),
-        (drip(QUOTED), "stop", False),
+        (drip(HALF, chunk({}, finish_reason="length"), ended=False), "length", {"reason": "max_output_tokens"}),
+        (drip(HALF, ended=False), "stop", {"reason": None}),
+        (drip(QUOTED), "stop", None),
     ],
     ids=["max_tokens", "breaks off", "whole"],
 )
 def test_openais_clients_get_a_reason_that_they_know(
-    with_llm: Start, step: Step, finish_reason: str, partial: bool
+    with_llm: Start, step: Step, finish_reason: str, details: Json | None
 ) -> None:
-    messages = [{"role": "user", "content": IN_SCOPE}]
-    told = with_llm(step).send("/v1/chat/completions", messages=messages, stream=True)
+    api = with_llm(step)
+    told = api.send("/v1/chat/completions", messages=[{"role": "user", "content": IN_SCOPE}], stream=True)
     *_, last, done = [line.removeprefix("data: ") for line in told.text.split("\n\n") if line.startswith("data: ")]
     assert done == "[DONE]"
-    assert (json.loads(last)["choices"][0]["finish_reason"], json.loads(last)["partial"]) == (finish_reason, partial)
+    chat = json.loads(last)
+    assert (chat["choices"][0]["finish_reason"], chat["partial"]) == (finish_reason, details is not None)
+    told = api.send("/v1/responses", input=IN_SCOPE, stream=True)
+    response = json.loads(told.text.split("data: ")[-1])["response"]
+    assert (response["status"], response["incomplete_details"]) == ("incomplete" if details else "completed", details)
 
 
 def test_reasoning_that_nothing_opened_is_shown_for_a_moment_at_most(with_llm: Start) -> None:

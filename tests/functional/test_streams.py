@@ -8,7 +8,18 @@ from typing import Any
 
 import pytest
 from fakes_llm import drip, error, reply
-from functional.harness import DECLINE, IN_SCOPE, OUT_OF_SCOPE, SAID, Api, Context, Event, Reply, Start, post
+from functional.harness import (
+    DECLINE,
+    IN_SCOPE,
+    OUT_OF_SCOPE,
+    SAID,
+    Api,
+    Context,
+    Event,
+    Reply,
+    Start,
+    post,
+)
 
 HEADERS = {"Content-Type": "application/json", "Accept": "text/event-stream", "Host": "abc.execute-api.test"}
 TITLE = "Singapore Import Permits and TradeNet"
