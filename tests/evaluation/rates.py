@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import real_model
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 DATA = REPOSITORY.parent / "shared" / "data"
@@ -39,3 +40,8 @@ def json_lines(path: Path) -> list[dict[str, Any]]:
 def questions(name: str) -> list[str]:
     """The questions of a public data set, such as ``"squad_v11_dev"``; skips where it is absent."""
     return [str(line["text"]) for line in json_lines(public_data(name, "queries.jsonl"))]
+
+
+def indexed_ids(data: Path) -> set[str]:
+    """The documents of the public set ``data`` that ``real_model.public_index`` holds."""
+    return {str(line["_id"]) for line in json_lines(data / "corpus.jsonl")[: real_model.PASSAGES]}

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import real_model
-from evaluation.rates import public_data, report, report_score
+from evaluation.rates import indexed_ids, public_data, report, report_score
 from fakes import Unconnected
 from faults.drawing import by_night
 from research.confidence import FAITHFUL, cross_validate, read_rated_answers, summarise_faithfulness
@@ -70,15 +70,13 @@ def test_of_a_sample(name: str, tmp_path_factory: pytest.TempPathFactory) -> Non
 @pytest.mark.parametrize("name", by_night(PUBLIC[1:], PUBLIC))
 def test_of_a_public_set(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     data = public_data(name)
-    there = {passage.doc_id for passage in read([data / "corpus.jsonl"]).documents[: real_model.PASSAGES]}
-    questions = read_public_questions(data, QUESTIONS, there.__contains__)
+    questions = read_public_questions(data, QUESTIONS, indexed_ids(data).__contains__)
     hold(name, real_model.public_index(data, tmp_path_factory), "waypoint", questions, OF_PUBLIC)
 
 
 def test_of_statements_with_one_thing_changed(tmp_path_factory: pytest.TempPathFactory) -> None:
     data = public_data("clapnq_dev")
-    there = {passage.doc_id for passage in read([data / "corpus.jsonl"]).documents[: real_model.PASSAGES]}
-    questions = read_public_questions(data, ALTERED_QUESTIONS, there.__contains__)
+    questions = read_public_questions(data, ALTERED_QUESTIONS, indexed_ids(data).__contains__)
     index = real_model.public_index(data, tmp_path_factory)
     service = build_application(read_settings(index=str(index), profile="house"))
     levels: dict[str, list[str]] = defaultdict(list)

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 import real_model
-from evaluation.rates import json_lines, public_data
+from evaluation.rates import indexed_ids, json_lines, public_data
 from faults.drawing import by_night
 
 from evaluate.question_files import read_qrels
-from knowledge.read.documents import read
 from ragctl import cli
 
 pytestmark = [pytest.mark.slow, pytest.mark.sampled, pytest.mark.usefixtures("no_settings")]
@@ -63,9 +62,8 @@ def test_what_public_sets_ask(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     data = public_data(name)
-    passages = read([data / "corpus.jsonl"]).documents[: real_model.PASSAGES]
     asked = tmp_path / f"{name}.jsonl"
-    lines = _asked(data, {passage.doc_id for passage in passages})
+    lines = _asked(data, indexed_ids(data))
     asked.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     evaluate(asked, real_model.public_index(data, tmp_path_factory), "waypoint", PUBLIC[name])
 
