@@ -247,6 +247,7 @@ def capped(confidence: Confidence = HIGH, *, is_partial: bool = False, **fields:
         (0, 0, Confidence("Low", 35.0, "3 relevant sources, no statement cites a source that was found")),
         (0, 4, Confidence("Low", 35.0, "3 relevant sources, no statement cites a source that was found")),
         (3, 1, Confidence("Medium", 74.0, "3 relevant sources, 1 of 4 citations named nothing that was found")),
+        (2, 2, Confidence("Low", 35.0, "3 relevant sources, 2 of 4 citations named nothing that was found")),
         (1, 3, Confidence("Low", 35.0, "3 relevant sources, 3 of 4 citations named nothing that was found")),
     ],
 )

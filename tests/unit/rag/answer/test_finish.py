@@ -110,8 +110,10 @@ UNFOUNDED = "Officers never answer phone calls on Sundays [id_1]. Whales sing in
         (UNFOUNDED, True),
         ("Officers never answer phone calls on Sundays [id_1]. More of it [id_3].", False),
         ("Officers never answer more of the calls of it.", False),
+        ("Officers never answer more of the calls of it.\n\nWhales sing loudly.", True),
+        ("More of it costs 9.", True),
     ],
-    ids=["no support", "one statement has", "cites nothing, but a third of it is there"],
+    ids=["no support", "one statement has", "cites nothing, but a third of it is there", "a sixth", "but the number"],
 )
 def test_an_answer_is_unfounded_where_no_statement_has_support(text: str, is_unfounded: bool) -> None:
     assert finished(text, FakeIndex(HITS)).is_unfounded is is_unfounded

@@ -104,6 +104,7 @@ def test_a_voters_latest_vote_on_such_a_question_counts() -> None:
     old, new = cast(False, "a", age_days=2), cast(True, "a", age_days=1)
     assert delta(old, new) == delta(new, old) == delta(new) > 0
     assert delta(new, cast(False, "a", cosine=0.2)) == delta(new)
+    assert delta(cast(False, "a"), cast(True, "a")) == delta(cast(False, "a"))  # of one second the one against
 
 
 def test_a_past_success_is_tried_first_unless_somebody_disagrees(monkeypatch: pytest.MonkeyPatch) -> None:
