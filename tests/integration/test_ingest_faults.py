@@ -19,7 +19,7 @@ import pytest
 from faults.drawing import by_night, tenth, times
 from faults.power import WAYS, Tree, Volume, put
 from faults.tally import tally
-from faults.writers import answers, words_of_writers, written
+from index_writers import answers, words_of_writers, written
 
 from knowledge.build import write
 from knowledge.engines.collection import Collection

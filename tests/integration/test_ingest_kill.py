@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from fakes_embedding import HashingEmbedder
 from faults.drawing import by_night
-from faults.writers import answers, documents, ingest_in_child
+from index_writers import answers, documents, ingest_in_child
 
 from knowledge.build.ingest import ingest
 

@@ -33,7 +33,7 @@ CANDIDATES: list[tuple[Any, str]] = [
 
 CHILDREN = multiprocessing.get_context("forkserver")
 """A child is forked from a process that has everything imported, and no thread."""
-CHILDREN.set_forkserver_preload(["chromadb", "faults.writers"])
+CHILDREN.set_forkserver_preload(["chromadb", "index_writers"])
 
 
 def text(n: int, generation: int) -> str:
