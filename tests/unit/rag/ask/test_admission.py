@@ -131,9 +131,11 @@ ASKS = "My bike is late. What does a second day cost?"
             f"Use the context.\n\n{MAIL}\n\nQuestion: the price of a day\nHelpful Answer:",
             "Question: the price of a day Helpful Answer:",
         ),
+        (f"{MAIL}\n\n\u591a\u5c11\u94b1\uff1f\n\nAnna", "\u591a\u5c11\u94b1\uff1f"),
+        (f"{MAIL}\n\n\u0628\u0643\u0645\u061f\n\nAnna", "\u0628\u0643\u0645\u061f"),
         (f"{MAIL}\n\n{'x' * (LONGEST_QUESTION - 1)}?", f"{'x' * (LONGEST_QUESTION - 1)}?"),
     ],
-    ids=["signature", "two that ask", "none that asks", "the longest"],
+    ids=["signature", "two that ask", "none that asks", "Chinese", "Arabic", "the longest"],
 )
 def test_the_last_paragraph_that_asks_is_the_query(text: str, asking: str) -> None:
     assert asking_part(text) == asking
