@@ -11,20 +11,9 @@ from fakes_embedding import HashingEmbedder
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knowledge.model.errors import IndexMissing
 from knowledge.model.values import Chunk, SearchResult, View, Where
 from knowledge.search.candidates import Candidates, Signal
-from rag.find.retrieve import (
-    NOT_LATE,
-    DenseRetriever,
-    HybridRetriever,
-    LateRetriever,
-    best_first,
-    blend_views,
-    cosine_scale,
-    fuse,
-    l2_scale,
-)
+from rag.find import retrieve
 from rag.values.question import SearchQuery
 
 
@@ -33,7 +22,7 @@ def test_views_count_by_their_weight_and_those_within_a_filter_do_not() -> None:
     alone, joined = embedder.embed(["and the deadline", "deadline of the export permit"])
     within = View("and the deadline", 0.1, {"year": {"$eq": 7}})
     query = SearchQuery(text="and the deadline", top_k=1, views=(View("deadline of the export permit", 0.5), within))
-    vector = blend_views(query, embedder)
+    vector = retrieve.blend_views(query, embedder)
     mean = alone + 0.5 * joined
     assert vector == pytest.approx(mean / np.linalg.norm(mean), abs=1e-6)
     assert vector.dtype == np.float32
@@ -42,15 +31,16 @@ def test_views_count_by_their_weight_and_those_within_a_filter_do_not() -> None:
 @pytest.mark.parametrize(("cosine", "score"), [(0.575, 0.15), (-1.0, -3.0)])
 def test_waypoints_scale_is_1_less_the_squared_l2_distance(cosine: float, score: float) -> None:
     squared_l2 = 2 * (1 - cosine)
-    assert l2_scale(cosine) == pytest.approx(score) == pytest.approx(1 - squared_l2)
-    assert cosine_scale(cosine) == cosine
+    assert retrieve.l2_scale(cosine) == pytest.approx(score) == pytest.approx(1 - squared_l2)
+    assert retrieve.cosine_scale(cosine) == cosine
 
 
 def test_hits_come_best_first_on_the_scale_and_keep_their_cosine() -> None:
     embedder = HashingEmbedder()
     hits = [make_hit(number=n, cosine=cosine, category="a") for n, cosine in enumerate((0.6, 0.9, 0.1), start=1)]
     index = FakeIndex([*hits, make_hit(number=4, category="b")], embedder=embedder)
-    found = DenseRetriever(index, l2_scale)(SearchQuery(text="which permit", top_k=2, where={"category": {"$eq": "a"}}))
+    query = SearchQuery(text="which permit", top_k=2, where={"category": {"$eq": "a"}})
+    found = retrieve.DenseRetriever(index, retrieve.l2_scale)(query)
     assert [hit.chunk.number for hit in found.hits] == [2, 1]
     assert [hit.score for hit in found.hits] == pytest.approx([0.8, 0.2])
     assert [hit.parts["dense"] for hit in found.hits] == [0.9, 0.6]
@@ -64,8 +54,8 @@ JOINED = View("what about fees? Which permit?", 0.6)
 QUERY = SearchQuery(text="Which permit?", top_k=7, where={"category": {"$eq": "a"}}, views=(JOINED,))
 
 
-def late(index: FakeIndex) -> LateRetriever:
-    return LateRetriever(index, lambda query: SearchResult(HITS[:1]))
+def late(index: FakeIndex) -> retrieve.LateRetriever:
+    return retrieve.LateRetriever(index, lambda query: SearchResult(HITS[:1]))
 
 
 def test_the_question_alone_is_the_first_of_its_views() -> None:
@@ -79,34 +69,24 @@ def test_the_question_alone_is_the_first_of_its_views() -> None:
 
 def test_an_index_without_token_vectors_is_searched_by_words_and_meaning_and_says_so() -> None:
     index = FakeIndex(HITS, late=False)
-    assert late(index)(QUERY) == SearchResult(HITS[:1], trail=(NOT_LATE,))
+    assert late(index)(QUERY) == SearchResult(HITS[:1], trail=(retrieve.NOT_LATE,))
     assert index.searches == []
-
-
-def test_without_an_index_the_reason_is_raised() -> None:
-    index = FakeIndex(broken=IndexMissing("none"))
-    for retriever in (DenseRetriever(index, l2_scale), late(index)):
-        with pytest.raises(IndexMissing):
-            retriever(QUERY)
 
 
 DENSE = Signal(np.array([0.7, 0.4, 0.1, 0.1], dtype=np.float32), 0.1, 0.1)
 WORDS = Signal(np.array([0.0, 8.0, 4.0, 4.0], dtype=np.float32), 0.5, 0.5)
 
 
-@pytest.mark.parametrize(
-    ("weight", "fused"),
-    [(1.0, [6, 3, 0, 0]), (0.0, [-1, 15, 7, 7]), (0.7, [3.9, 6.6, 2.1, 2.1])],
-)
+@pytest.mark.parametrize(("weight", "fused"), [(1.0, [6, 3, 0, 0]), (0.7, [3.9, 6.6, 2.1, 2.1])])
 def test_fused_scores_are_weighted_deviations(weight: float, fused: list[float]) -> None:
-    assert fuse(DENSE, WORDS, weight) == pytest.approx(fused, abs=1e-4)
+    assert retrieve.fuse(DENSE, WORDS, weight) == pytest.approx(fused, abs=1e-4)
 
 
 @given(scores=st.lists(st.integers(0, 3), max_size=20), k=st.integers(1, 25))
 def test_best_first_equals_by_number(scores: list[int], k: int) -> None:
     numbers = np.arange(len(scores), dtype=np.int64)[::-1].copy()
     expected = sorted(range(len(scores)), key=lambda row: (-scores[row], numbers[row]))[:k]
-    assert best_first(np.array(scores, dtype=np.float32), numbers, k).tolist() == expected
+    assert retrieve.best_first(np.array(scores, dtype=np.float32), numbers, k).tolist() == expected
 
 
 class TwoSided(FakeIndex):
@@ -131,7 +111,7 @@ class TwoSided(FakeIndex):
 
 
 def test_hits_come_best_first_with_every_score_and_their_vector() -> None:
-    hits = HybridRetriever(TwoSided(), 0.7)(SearchQuery(text="which permit", top_k=3)).hits
+    hits = retrieve.HybridRetriever(TwoSided(), 0.7)(SearchQuery(text="which permit", top_k=3)).hits
     assert [hit.chunk.number for hit in hits] == [12, 11, 13]  # 14 is as good as 13, and later
     assert [hit.parts["fused"] for hit in hits] == pytest.approx([6.6, 3.9, 2.1], abs=1e-4)
     assert [hit.parts["dense"] for hit in hits] == pytest.approx([0.4, 0.7, 0.1])
@@ -144,8 +124,8 @@ def test_hits_come_best_first_with_every_score_and_their_vector() -> None:
 def test_each_side_gives_its_pool_and_only_the_best_are_fetched(
     top_k: int, asked: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rag.find.retrieve.CANDIDATES_PER_SIDE", 20)
+    monkeypatch.setattr(retrieve, "CANDIDATES_PER_SIDE", 20)
     index, where = TwoSided(), {"year": {"$eq": 7}}
-    HybridRetriever(index, 0.7)(SearchQuery(text="which permit", top_k=top_k, where=where))
+    retrieve.HybridRetriever(index, 0.7)(SearchQuery(text="which permit", top_k=top_k, where=where))
     assert index.asked == [("which permit", asked, where)]
     assert index.fetched == [12, 11, 13, 14][:top_k]
