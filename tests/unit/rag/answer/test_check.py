@@ -18,7 +18,7 @@ DAYS = make_hit("The import permit takes five working days.", number=1, url=f"{P
 FEES = make_hit("Ninety dollars are charged for each application, in cash or by card.", number=2, url=f"{PAGE}/2")
 HITS, IDS = (DAYS, FEES), IdForm()
 TRUE, COSTS = "The permit takes five working days", "Ninety dollars are charged for each application"
-FALSE = "Officers never answer phone calls on Sundays"
+FALSE, NOT_FOUND = "Officers never answer phone calls on Sundays", "*(not found in the sources)*"
 
 
 def check(
@@ -70,9 +70,7 @@ def test_a_statement_is_cited_to_the_passage_that_says_it(
     assert text(checked) == left
     assert list(cited_chunks(checked.tree)) == chunks
     marks = [f"[id_{chunk}]" if form is IDS else "[Import permits]" for chunk in chunks]
-    assert [(one.chunks, one.citations) for one in checked.claims] == [
-        ((n,), (m,)) for n, m in zip(chunks, marks, strict=True)
-    ]
+    assert [(*one.chunks, *one.citations) for one in checked.claims] == list(zip(chunks, marks, strict=True))
     assert {one.support for one in checked.claims} == set(supports(checked)) == {"supported"}
     assert {number: one.verbatim for number, one in checked.supports.items()} == dict.fromkeys(chunks, True)
     assert list(checked.notes) == notes
@@ -92,16 +90,11 @@ def test_a_link_to_the_wrong_page_stays_and_the_right_passage_stands_beside_it()
 
 
 @pytest.mark.parametrize(
-    ("mode", "left"),
-    [
-        ("mark", f"{TRUE} [id_1]. {FALSE} [id_2]. *(not found in the sources)*"),
-        ("remove", f"{TRUE} [id_1]."),
-        ("keep", f"{TRUE} [id_1]. {FALSE} [id_2]."),
-    ],
+    ("mode", "left"), [("mark", f"{FALSE} [id_2]. {NOT_FOUND}"), ("remove", ""), ("keep", f"{FALSE} [id_2].")]
 )
 def test_what_nothing_supports_is_marked_taken_out_or_kept(mode: str, left: str) -> None:
     checked = check(f"{TRUE} [id_1]. {FALSE} [id_2].", unsupported=mode)
-    assert text(checked) == left
+    assert text(checked) == f"{TRUE} [id_1]. {left}".rstrip()
     one = checked.claims[1]
     assert (one.text, one.citations, one.support) == (f"{FALSE}.", ("[id_2]",), "unsupported")
     assert checked.removed == 0
@@ -110,8 +103,8 @@ def test_what_nothing_supports_is_marked_taken_out_or_kept(mode: str, left: str)
 
 def test_a_note_stands_inside_a_row_and_below_code() -> None:
     checked = check("| Permit | Fee |\n|---|---|\n| zoology quota | 12345 |\n\n1. ```\n   rm zoology\n   ```\n")
-    assert "| 12345 *(not found in the sources)* |" in text(checked)
-    assert [line.strip() for line in text(checked).split("\n")[-3:]] == ["```", "", "*(not found in the sources)*"]
+    assert f"| 12345 {NOT_FOUND} |" in text(checked)
+    assert [line.strip() for line in text(checked).split("\n")[-3:]] == ["```", "", NOT_FOUND]
     assert supports(checked) == ["unsupported"] * 3
 
 
@@ -133,32 +126,26 @@ def test_of_an_answer_in_another_language_only_a_number_can_be_missing() -> None
     answer = "Beamte gehen sonntags nie ans Telefon [id_2]. Die Gebühr beträgt 417 Euro [id_2]."
     checked = check(answer, language="English")
     assert [one.support for one in checked.claims] == ["partial", "unsupported"]
-    assert text(checked) == f"{answer} *(not found in the sources)*"
+    assert text(checked) == f"{answer} {NOT_FOUND}"
     assert checked.notes == ("the answer is in another language than the documents: only its numbers were looked for",)
     assert [one.support for one in check(answer).claims] == ["unsupported", "unsupported"]
 
-
-# --- an answer that is longer than what is checked
 
 FILLED = CHECK_BUDGET // (CLAIM_OVERHEAD + 6)
 """So many statements of six words there is room for; the double counts words as pieces."""
 
 
+@pytest.mark.parametrize("unsupported", ["mark", "remove"])
 @pytest.mark.parametrize(("more", "note"), [(0, ()), (1, ("1 statement not checked: the answer is too long",))])
-def test_what_there_is_no_room_for_is_said_not_to_be_checked(more: int, note: tuple[str, ...]) -> None:
-    checked = check(" ".join([f"{TRUE} [id_1]."] * (FILLED + more)))
+def test_what_there_is_no_room_for_is_said_not_to_be_checked_and_keeps_its_citation(
+    more: int, note: tuple[str, ...], unsupported: str
+) -> None:
+    checked = check(" ".join([f"{TRUE} [id_1]."] * FILLED + [f"{FALSE} [id_2]."] * more), unsupported=unsupported)
     assert (len(checked.claims), len(checked.unchecked), checked.notes) == (FILLED, more, note)
-    assert text(checked).count("*(not checked)*") == more
-    assert text(checked).count(TRUE) == FILLED + more
+    assert text(checked).partition(FALSE)[2] == " [id_2]. *(not checked)*" * more
+    assert (text(checked).count(TRUE), checked.removed) == (FILLED, 0)
 
 
 def test_what_alone_is_more_than_is_checked_hides_nothing_behind_it() -> None:
     checked = check(f"{'and so on ' * CHECK_BUDGET}[id_1]. {FALSE} [id_2].")
     assert [(one.text, one.support) for one in checked.claims] == [(f"{FALSE}.", "unsupported")]
-
-
-@pytest.mark.parametrize("unsupported", ["mark", "remove"])
-def test_citations_of_what_is_not_checked_stay(unsupported: str) -> None:
-    checked = check(" ".join([f"{TRUE} [id_1]."] * FILLED + [f"{FALSE} [id_2]."]), unsupported=unsupported)
-    assert text(checked).endswith(f"{FALSE} [id_2]. *(not checked)*")
-    assert checked.removed == 0

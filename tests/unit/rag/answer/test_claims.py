@@ -49,10 +49,7 @@ def test_a_mark_belongs_to_the_statement_that_it_stands_in_or_behind(answer: str
 
 
 def test_a_mark_at_a_full_stop_ends_its_sentence_however_short() -> None:
-    assert stated("Order 5 kg [id_1]. less is not enough [id_2].") == [
-        ("Order 5 kg.", [1]),
-        ("less is not enough.", [2]),
-    ]
+    assert stated("Order 5 kg [id_1]. less is bad [id_2].") == [("Order 5 kg.", [1]), ("less is bad.", [2])]
     assert stated("Order 5 kg of it. [id_1] [id_2] Enjoy!") == [("Order 5 kg of it.", [1, 2]), ("Enjoy!", [])]
     assert stated("Order 5 kg etc. [id_1] and be glad.") == [("Order 5 kg etc. and be glad.", [1])]
 
@@ -86,7 +83,7 @@ OPENS = "The office opens at half past eight on weekdays and at ten on other day
 
 
 @pytest.mark.parametrize(
-    "alone", ["# The import permit takes five days", "Does the permit take five days? [id_1]", "**Weekdays**"]
+    "alone", ["# The import permit takes five days [id_1]", "Does the permit take five days? [id_1]", "**Weekdays**"]
 )
 def test_a_heading_a_line_in_bold_and_a_question_state_nothing_beside_other_words(alone: str) -> None:
     assert stated(f"{alone}\n\n{OPENS}") == [(OPENS, [])]
