@@ -142,7 +142,10 @@ def test_a_store_that_never_answers_is_not_given_thread_after_thread(guard: Stor
     for _ in range(3 * MAX_ABANDONED):
         ask(guard)
         machine.clock.now += COOL_OFF_S + 1
-    assert len(machine.running) == MAX_ABANDONED
+    assert (len(machine.running), ask(guard)) == (MAX_ABANDONED, NOT_TRIED)
+    guard.reset()
+    machine.takes_s = 0.0
+    assert ask(guard) == "answered", "restored elsewhere, it has no thread of then"
 
 
 @pytest.mark.parametrize("jump_s", [3600.0, -3600.0], ids=["frozen for long", "clock set back"])
