@@ -73,11 +73,10 @@ FROZEN = freeze(ANSWER, rests_on=HITS, vector=b"\x01\x02")
 
 
 def cites(*numbers: int, also: tuple[int, ...] = ()) -> Answer:
-    """An answer that cites chunks, the last one together with ``also``."""
-    citations = [Citation(raw="[x]", title="", section="", position=0, hit=make_hit(number=n)) for n in numbers]
-    if also:
-        citations[-1] = replace(citations[-1], also=tuple(make_hit(number=n) for n in also))
-    return replace(ANSWER, citations=tuple(citations))
+    """An answer that cites chunks, each together with ``also``."""
+    hits, others = ([make_hit(number=n) for n in several] for several in (numbers, also))
+    cited = [Citation(raw="[x]", title="", section="", position=0, hit=hit, also=tuple(others)) for hit in hits]
+    return replace(ANSWER, citations=tuple(cited))
 
 
 CONTEXT = Context("...", tuple(Passage(hit=make_hit(number=n), citation="[x]", text="") for n in (3, 1, 2)))
@@ -100,28 +99,21 @@ def test_an_answer_rests_on_what_it_cites_else_on_what_its_writer_saw(
     assert [hit.chunk.number for hit in select_grounds(answer, context)] == expected
 
 
-def test_a_response_is_kept_with_what_it_rests_on(kept: Kept) -> None:
+def test_a_response_is_kept_with_what_it_rests_on_and_the_session_that_began_with_it(kept: Kept) -> None:
     kept.answered()
     response = kept.response
     assert (response.question, response.chunk_ids, response.profile) == ("Which permits?", ("id_1", "id_2"), "gacounts")
     assert (response.vector, response.cache_keys, response.at) == (quantise(VECTOR), ("k",), 1e9)
     assert (response.session_id, response.began, response.voter) == (SESSION, None, SESSION)
     assert kept.embedded == ["Which permits?"]
-
-
-def test_a_response_knows_the_session_that_the_service_began_with_it(kept: Kept) -> None:
     kept.answered(session=None)
     assert (kept.response.session_id, kept.response.began, kept.response.voter == SESSION) == (None, SESSION, False)
 
 
-def test_of_a_cached_answer_what_it_was_made_of_is_kept_and_nothing_is_embedded(kept: Kept) -> None:
+def test_of_a_cached_answer_what_it_was_made_of_is_kept_of_a_decline_nothing_and_none_is_embedded(kept: Kept) -> None:
     kept.log.record(ANSWER, (), SESSION, "k", CacheHit(key="k", answer=FROZEN, layer="l2", expires_at=2_000_000_000))
     response = kept.response
     assert (response.chunk_ids, response.vector, response.cache_keys) == (("id_1", "id_2"), b"\x01\x02", ("k",))
-    assert kept.embedded == []
-
-
-def test_a_decline_is_kept_without_a_vector(kept: Kept) -> None:
     kept.log.record(ANSWER, (), SESSION, "k", None)
     assert (kept.response.chunk_ids, kept.response.vector, kept.embedded) == ((), b"", [])
 

@@ -74,28 +74,19 @@ def test_one_angry_user_cannot_bury_a_document() -> None:
     assert [hit.chunk.number for hit in refined({"id_2": angry}, (HITS[1], *others)).hits] == [2, 5, 6]
 
 
-def test_many_voices_reach_the_limits_and_one_happy_user_does_not() -> None:
-    assert delta(*crowd(True, 100)) == pytest.approx(0.10)
-    assert delta(*crowd(False, 100)) == pytest.approx(-0.15)
-    assert 0 < delta(cast(True, "one")) < 0.05
-
-
-def test_evidence_grows_with_voices_and_voices_cancel() -> None:
-    ups = [delta(*crowd(True, count)) for count in range(6)]
-    downs = [delta(*crowd(False, count)) for count in range(6)]
-    assert ups == sorted(ups)
-    assert downs == sorted(downs, reverse=True)
-    assert ups[0] == 0
+def test_evidence_grows_with_voices_up_to_limits_and_voices_cancel() -> None:
+    ups = [delta(*crowd(True, count)) for count in (*range(6), 100)]
+    downs = [delta(*crowd(False, count)) for count in (*range(6), 100)]
+    assert (ups, downs) == (sorted(ups), sorted(downs, reverse=True))
+    assert [ups[0], ups[-1], downs[-1]] == pytest.approx([0, 0.10, -0.15])
+    assert 0 < ups[1] < 0.05  # one happy user
     assert delta(cast(True, "a"), cast(False, "b")) == 0
 
 
-def test_similar_questions_only_and_more_the_more_alike() -> None:
+def test_votes_count_on_similar_questions_only_more_the_more_alike_and_fade() -> None:
     deltas = [delta(*crowd(True, 2, cosine=cosine)) for cosine in (0.6, 0.74, 0.8, 0.9, 0.99)]
     assert deltas[:2] == [0, 0]
     assert 0 < deltas[2] < deltas[3] < deltas[4]
-
-
-def test_votes_fade() -> None:
     fresh, month = (delta(cast(False, "a", age_days=age)) for age in (0, 30))
     assert month == pytest.approx(fresh / 2)
 

@@ -1,6 +1,5 @@
 """rag.write.chat_writer: two messages to a model, the last resort, and quotes where it is doubtful."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 
@@ -15,7 +14,7 @@ from rag.errors import LlmFailed, LlmUnavailable
 from rag.find.pack import TitledPacker
 from rag.profiles import PROFILES, load_profile
 from rag.values.answer import Context, Passage
-from rag.values.chat import Completion, Deadline, Message, OnText
+from rag.values.chat import Completion, Deadline, Message
 from rag.values.question import Question, Turn
 from rag.write.chat_writer import ChatWriter, DoubtfulWriter, FallbackWriter
 from rag.write.extractive import DOUBT, ExtractiveWriter
@@ -36,20 +35,6 @@ class Writes:
     ) -> Completion:
         self.given.append((question, context))
         return self.completion
-
-
-class Speaks(FakeChat):
-    """A chat model that says its ``pieces`` one by one."""
-
-    def __init__(self, *pieces: str) -> None:
-        super().__init__("".join(pieces))
-        self.pieces = pieces
-
-    def complete(self, messages: Sequence[Message], *, deadline: Deadline, on_text: OnText | None = None) -> Completion:
-        if on_text:
-            for piece in self.pieces:
-                on_text(piece)
-        return super().complete(messages, deadline=deadline)
 
 
 def test_system_prompt_with_the_context_then_the_question_as_it_is() -> None:
@@ -136,12 +121,11 @@ def test_what_two_questions_of_the_same_passages_share_comes_first(profile: str)
 
 
 def test_no_fence_is_passed_on_whole_or_in_pieces() -> None:
-    chat = FakeChat("It is <<<A-mark", "a-mark>>>")
+    chat = FakeChat("It is <<<A-mark", "a-mark>>>", "It is <<<a-mark>> a-m", piece=".{0,4}")
     told: list[str] = []
     assert make_writer(chat)(ASKED, CONTEXT, deadline=deadline()).text == "It is "
     assert make_writer(chat)(ASKED, CONTEXT, deadline=deadline()).text == ""
-    spoken = Speaks("It is <<", "<a-m", "", "ark", ">> a-m")
-    completion = make_writer(spoken)(ASKED, CONTEXT, deadline=deadline(), on_text=told.append)
+    completion = make_writer(chat)(ASKED, CONTEXT, deadline=deadline(), on_text=told.append)
     assert ("".join(told), completion.text) == ("It is  a-m", "It is  a-m")
 
 
