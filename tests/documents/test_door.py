@@ -15,7 +15,6 @@ def test_a_file_becomes_markdown_with_its_title_in_front(tmp_path: Path) -> None
     page.write_text("<html><head><title>Fees</title></head><body><h2>Berths</h2><p>Five a day.</p></body></html>")
     notes = tmp_path / "notes.md"
     notes.write_bytes("\ufeff# Notes\r\n\r\nA berth.\r\n".encode())
-
     assert documents.read(page).text == '---\ntitle: "Fees"\n---\n## Berths\n\nFive a day.\n'
     assert documents.read(notes) == documents.Converted("# Notes\n\nA berth.\n")
 
@@ -35,10 +34,8 @@ def test_what_cannot_be_read_says_why(
     tmp_path: Path, name: str, data: bytes, error: type[documents.DocumentError], said: str
 ) -> None:
     (tmp_path / name).write_bytes(data)
-
     with pytest.raises(documents.DocumentError, match=said) as caught:
         documents.read(tmp_path / name)
-
     assert type(caught.value) is error
 
 
@@ -61,7 +58,5 @@ def test_importing_it_loads_no_converter_and_no_http_client() -> None:
     late = {"bs4", "docutils", "httpcore2", "lxml", "mammoth", "omml2latex", "openpyxl", "pdfplumber"}
     late |= {"pptx", "pypdf", "ruamel"}
     script = f"import sys, documents; print({late!r} & set(sys.modules))"
-
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-
     assert done.stdout == "set()\n"

@@ -91,7 +91,6 @@ def test_myst_is_read_as_what_it_shows(tmp_path: Path, text: str, shown: str) ->
     docs = write(tmp_path, {"conf.py": CONF, "index.md": text, "part.md": "A part, ```{include} part.md```.\n"})
     site = documents.find_site(docs)
     meta = {"myst": {"substitutions": {"tide": "spring"}}}
-
     assert documents.clean_page(text, file=docs / "index.md", root=docs, site=site, meta=meta).strip() == shown
 
 
@@ -107,9 +106,7 @@ def test_myst_is_read_as_what_it_shows(tmp_path: Path, text: str, shown: str) ->
 def test_myst_runs_nothing_and_reads_nothing_else(tmp_path: Path, text: str) -> None:
     write(tmp_path, {"secret.txt": "private"})
     docs = write(tmp_path / "docs", {"conf.py": CONF, "index.md": text, "secret.txt": "private"})
-
     found = documents.clean_page(text, file=docs / "index.md", root=docs, site=documents.find_site(docs))
-
     assert "private" not in found
     assert "<class" not in found
     assert "{{" in found or "Text." in found
@@ -150,7 +147,6 @@ ANTORA = {
 def test_antora_s_pages_have_their_attributes_parts_and_titles(tmp_path: Path) -> None:
     write(tmp_path, {"secret.adoc": "Private."})
     docs = write(tmp_path / "docs", ANTORA)
-
     assert text_of(docs, "modules/ROOT/pages/index.adoc") == (
         "# Quay 2\n\nSee Tugs, ships:gone.adoc, Fees and **Save**.\n\n## Fees {#fees}\n\nFrom 2.\n\n"
         "```\nrun {brand}\n```\n\nDeep. x of _y_\n"
@@ -174,7 +170,6 @@ def test_asciidoc_takes_in_tags_and_lines(tmp_path: Path, said: str, shown: str)
     part = "0\n// tag::a[]\n1\n// tag::b[]\n2\n// end::b[]\n// end::a[]\n3\n"
     included = "0\n\n1\n" if "lines" in said else part
     write(tmp_path, {"page.adoc": f"----\ninclude::part.txt[{said}]\n----\n", "part.txt": included})
-
     assert text_of(tmp_path, "page.adoc").startswith(f"```\n{shown}\n")
 
 
@@ -183,9 +178,7 @@ def test_a_book_takes_in_its_chapters_where_they_are_no_documents_beside_it(tmp_
     book = "= Book\n\ninclude::one.adoc[]\n\ninclude::note.adoc[]\n\ninclude::_end.adoc[]\n\nBy {by}.\n"
     files = {"one.adoc": ":by: Ada\n\n== One\n\nFirst.\n", "note.adoc": "Mind the tide.\n"}
     write(tmp_path, {"book.adoc": book, "_end.adoc": "== End\n\nLast.\n", **files})
-
     made = documents.convert(book.encode(), ".adoc", file=tmp_path / "book.adoc", root=tmp_path, alone=alone)
-
     chapter = "## One {#_one}\n\nFirst.\n\n" if alone else ""
     shown = f"# Book\n\n{chapter}Mind the tide.\n\n## End {{#_end}}\n\nLast.\n\nBy Ada.\n"
     assert made.text.removeprefix("---\n---\n") == shown

@@ -43,7 +43,6 @@ def saved(made: Any) -> bytes:
 
 def test_a_pdf_that_is_cut_short_is_read_as_far_as_it_goes() -> None:
     whole = pdf(text_lines("The first page."), text_lines("The second page."))
-
     assert read(".pdf", whole[: whole.rindex(b" 0 obj")]) == (
         "The first page.\n",
         ("is cut short: what stood behind is not read",),
@@ -69,7 +68,6 @@ def said(text: str) -> str:
 
 def test_word_equations_are_latex_also_on_lines_of_their_own() -> None:
     own = f'<m:oMathPara xmlns:m="{_MATH}">{SQUARED}{SQUARED}</m:oMathPara>'
-
     assert read(".docx", docx(f"<w:p>{said('It is ')}{SQUARED}{said('.')}</w:p>", f"<w:p>{own}</w:p>")) == (
         "It is ${r}^{2}$.\n\n${r}^{2}$ ${r}^{2}$\n",
         (),
@@ -117,9 +115,7 @@ def test_word_text_boxes_are_read_once_and_so_are_fields_and_readings_above_word
 
 def test_a_row_of_a_sheet_is_one_line() -> None:
     german = 'Stadt;Preis;Bemerkung\r\nKöln;1,50;"zwei\r\nZeilen | Strich"\r\nBonn;2,00;\r\n'
-
     read_as = read(".csv", german.encode("cp1252"), lambda data: (data.decode("cp1252"), "is no UTF-8"))
-
     assert read_as == (
         "| Stadt | Preis | Bemerkung |\n| --- | --- | --- |\n"
         "| Köln | 1,50 | zwei Zeilen \\| Strich |\n| Bonn | 2,00 |  |\n",
@@ -301,9 +297,7 @@ def book(pages: Mapping[str, str], *, spine: str, container: bool = True) -> byt
 
 def test_a_book_is_read_in_the_order_of_its_spine() -> None:
     data = book({"a": "<h1>Second</h1><p>End.</p>", "b": "<h1>First</h1><p>Begin.</p>", "c": "Unused"}, spine="b a")
-
     found = convert(data, ".epub").text
-
     assert found == '---\ntitle: "The Book"\n---\nA. Writer\n\n# First\n\nBegin.\n\n# Second\n\nEnd.\n'
 
 
@@ -402,7 +396,6 @@ def test_asciidoc_is_what_it_shows(adoc: str, shown: str) -> None:
 
 def test_attributes_that_grow_without_end_are_not_followed() -> None:
     laughs = ":a: ha\n" + "".join(f":{after}: {f'{{{name}}}' * 60}\n" for name, after in ("ab", "bc", "cd", "de", "ef"))
-
     assert len(text_of(".adoc", f"= T\n{laughs}\nIt says {{f}}\n")) < 100_000
 
 

@@ -340,7 +340,6 @@ def test_pages_that_the_bytes_do_not_reach_are_kept(web: WebServer, read: Read) 
     web.site = {"/guide/": links("a", "b", "c"), **{f"/guide/{name}": html(name) for name in "abc"}}
     before = names(read())
     web.site |= {f"/guide/{name}": html("much " * 1_000) for name in "abc"}
-
     assert names(read(limits=Limits(bytes_total=3_000))) == before
 
 

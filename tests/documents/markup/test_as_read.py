@@ -126,7 +126,6 @@ def test_macros_keep_their_texts() -> None:
         "  head: [{ text: 'Kind' }, { text: 'Fee' }],\n  rows: [[{ text: 'Tug' }, { html: '<p>3 | 4</p>' }]]\n}) }}\n\n"
         "{{ list({ rows: [{ key: { text: 'Name' }, value: { text: 'Ada' } }] }) }}\n\nA {{ call(1) }} in a line.\n"
     )
-
     assert read(text) == (
         "Fees (net)\n\n| Kind | Fee |\n|---|---|\n| Tug | 3 \\| 4 |\n\n- Name: Ada\n\nA {{ call(1) }} in a line."
     )

@@ -53,9 +53,7 @@ def test_hugo_s_configuration_is_found_from_a_folder_of_its_content(tmp_path: Pa
 def test_hugo_s_languages_have_folders_or_names_of_their_own(tmp_path: Path) -> None:
     config = "baseURL: https://x.test\nlanguages:\n  en: {contentDir: content/en}\n  fr: {contentDir: content/fr}\n"
     write(tmp_path, {"config/_default/hugo.yaml": config, "content/en/a.md": "", "content/fr/a.md": ""})
-
     site = find_site(tmp_path)
-
     assert made(site, "content/en/a.md") == "https://x.test/a/"
     assert made(site, "content/fr/a.md") == "https://x.test/fr/a/"
     assert made(site, "content/en/a.fr.md") == "https://x.test/fr/a/"
@@ -97,7 +95,6 @@ def test_jekyll_s_permalinks_are_those_of_its_configuration_or_end_in_html(tmp_p
 def test_mkdocs(tmp_path: Path, extra: str, page: str, anchors: str) -> None:
     config = f"site_url: https://x.test/en/\ntheme: {{features: [a]}}\nx: !ENV [Y, z]\n{extra}"
     site = find_site(write(tmp_path, {"mkdocs.yml": config, "docs/a/b.md": ""}) / "docs")
-
     assert (made(site, "a/b.md"), made(site, "a/index.md")) == (page, "https://x.test/en/a/")
     assert site.anchors == anchors
     assert find_site(write(tmp_path, {"notes/b.md": "", ".git/HEAD": ""}) / "notes").kind == ""  # beside its pages
@@ -153,7 +150,6 @@ def test_docusaurus_has_routes_versions_and_a_blog(tmp_path: Path) -> None:
 )
 def test_other_tools_and_signs_of_them(tmp_path: Path, files: dict[str, str], kind: str, path: str, page: str) -> None:
     site = find_site(write(tmp_path, files | {".git/HEAD": ""}))
-
     assert site.kind == kind
     assert page_url(site, path=path, meta={}, base_url=f"{BASE}/") == page
 
@@ -161,7 +157,6 @@ def test_other_tools_and_signs_of_them(tmp_path: Path, files: dict[str, str], ki
 def test_astro_s_address_is_found_where_it_is_computed(tmp_path: Path) -> None:
     config = "const site = PREVIEW || 'https://x.test/';\nexport default defineConfig({ site, base: '/p' });\n"
     site = find_site(write(tmp_path, {"astro.config.ts": config, "src/content/docs/a.md": "", ".git/HEAD": ""}))
-
     assert made(site, "src/content/docs/a.md") == "https://x.test/p/a/"
     assert made(site, "src/content/docs/a.md", slug="b/c") == "https://x.test/p/b/c/"
 
@@ -197,14 +192,12 @@ def test_antora_s_playbook_says_how_addresses_end(tmp_path: Path, style: str, pa
     play = f"site: {{url: https://x.test}}\ncontent: {{sources: [{{url: .}}]}}\nurls: {{html_extension_style: {style}}}"
     files = {"antora-playbook.yml": play, "antora.yml": "name: c\nversion: ~", "modules/ROOT/pages/a/b.adoc": ""}
     site = find_site(write(tmp_path, files | {".git/HEAD": ""}))
-
     assert made(site, "modules/ROOT/pages/a/b.adoc") == f"https://x.test/c/{page}"
     assert made(site, "modules/ROOT/pages/a/index.adoc") == f"https://x.test/c/{index}"
 
 
 def test_without_a_base_address_there_is_none_and_suffixes_are_kept_where_that_is_asked_for() -> None:
     site = Site(root="/nowhere")
-
     assert made(site, "a.md", permalink="/x/") == ""
     assert page_url(site, path="a/index.md", meta={}, base_url=BASE, keep_suffix=True) == f"{BASE}/a/index.md"
 
@@ -213,7 +206,6 @@ def test_without_a_base_address_there_is_none_and_suffixes_are_kept_where_that_i
 def test_a_configuration_that_cannot_be_read_is_none(tmp_path: Path, config: str) -> None:
     names = ("_config.yml", "mkdocs.yml", "hugo.toml", "hugo.json", "book.toml", "docusaurus.config.js")
     write(tmp_path, dict.fromkeys(names, config) | {".git/HEAD": ""})
-
     assert find_site(tmp_path).base_url == ""
 
 
@@ -222,7 +214,6 @@ def test_code_is_searched_for_literals_and_never_run() -> None:
         "const host = 'https://x.test'\nconst made = process.env.X || 'https://no.test'\n"
         "export default { url: made, hostname: host, clean: true, // base: '/no/'\n base: `/yes/`, n: {url: 'inner'} }"
     )
-
     host = "https://x.test"
     assert parse_literals(code) == {"host": host, "hostname": host, "clean": True, "base": "/yes/"}
 
@@ -234,7 +225,6 @@ def test_a_configuration_that_is_a_link_or_a_pipe_is_none(tmp_path: Path) -> Non
     (docs / "_config.yml").symlink_to(tmp_path / "private.yml")
     os.mkfifo(docs / "mkdocs.yml")
     os.mkfifo(docs / "index.rst")
-
     assert not find_site(docs).config
 
 
@@ -275,7 +265,6 @@ def test_else_a_page_that_was_fetched_does(tmp_path: Path) -> None:
     named = '<html><head><meta property="og:site_name" content="Harbour &amp; Bikes"></head></html>'
     write(tmp_path, {"plain.html": "<html><head><title>Fees</title></head><body>x</body></html>", "named.html": named})
     pages = [tmp_path / "plain.html", tmp_path / "named.html"]
-
     assert find_title([Site(root="/nowhere")], pages) == "Harbour & Bikes"
     assert find_title([], pages[:1]) == ""
 
@@ -299,9 +288,7 @@ def test_values_are_their_text_but_for_truth_and_nothing_tags_make_nothing_and_t
 def test_aliases_expand_to_nothing() -> None:
     lists = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 40))
     merged = "b0: &b0 {x: y}\n" + "".join(f"b{n}: &b{n} {{<<: [*b{n - 1}, *b{n - 1}]}}\n" for n in range(1, 40))
-
     read_lists, read_merged = yaml.load(lists), yaml.load(merged)
-
     assert isinstance(read_lists, dict)
     assert isinstance(read_merged, dict)
     assert len(read_lists["a39"]) == 9
@@ -312,5 +299,4 @@ def test_aliases_expand_to_nothing() -> None:
 def test_what_is_no_yaml_is_a_value_error_of_one_line(text: str) -> None:
     with pytest.raises(ValueError) as caught:  # noqa: PT011 - the message is the library's
         yaml.load(text)
-
     assert "\n" not in str(caught.value)

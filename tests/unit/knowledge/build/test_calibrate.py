@@ -50,7 +50,6 @@ class Looks:
 def test_sentences_are_asked_of_the_documents_that_they_are_not_of() -> None:
     look, own = Looks("D3"), chunks(12)
     record = calibration_of(look, own)
-
     asked = {(text, json.dumps(where)) for text, where in look.asked}
     assert asked == {(one.text[one.text.index("Absatz") :], json.dumps(other_than(one.doc_id))) for one in own}
     assert record["questions"] == 12 * 6 - 6  # what another document has too says nothing
@@ -78,7 +77,6 @@ GIVEN = {"bar": 1.5, "questions": 60, "older": False}
 
 def test_labels_make_another_version_and_taking_them_away_the_same_manifest_again() -> None:
     given = with_labels(BARE, GIVEN)
-
     assert labels_of(given) == {**GIVEN, "content": BARE.version}
     assert given.version != BARE.version
     assert len(given.version) == len(BARE.version)
@@ -90,9 +88,7 @@ def test_labels_make_another_version_and_taking_them_away_the_same_manifest_agai
 
 def test_new_content_keeps_them_and_says_that_they_are_older() -> None:
     before, now = with_labels(BARE, GIVEN), replace(BARE, version="ba9876543210")
-
     after = carry_labels(now, before)
-
     assert labels_of(after) == {**GIVEN, "older": True, "content": now.version}
     assert (labels_older(before), labels_older(after)) == (False, True)
     assert after.version not in {now.version, before.version}

@@ -44,7 +44,6 @@ def numbers_of(made: Plan) -> dict[str, list[int]]:
 
 def test_numbers_start_at_one_in_the_order_of_the_documents() -> None:
     made = planned([document("a", "x", "y"), replace(document("0"), text=" \n\n "), document("b", "z")])
-
     assert [(c.number, c.doc_id, c.section, c.chunk_index, c.chunk_count) for c in made.chunks] == [
         (1, "a", "x", 0, 2), (2, "a", "y", 1, 2), (3, "b", "z", 0, 1)]  # fmt: skip
     assert made.next_number == 4
@@ -53,7 +52,6 @@ def test_numbers_start_at_one_in_the_order_of_the_documents() -> None:
 
 def test_of_equal_texts_in_a_document_each_keeps_its_number() -> None:
     before = as_previous(planned([document("a", "x", "x", "y")]))
-
     assert numbers_of(planned([document("a", "x", "x", "x", "y")], before)) == {"x": [1, 2, 4], "y": [3]}
     assert numbers_of(planned([document("a", "x", "y")], before)) == {"x": [1], "y": [3]}
 
@@ -109,9 +107,7 @@ def test_lone_surrogates_are_replaced_because_nothing_can_store_them() -> None:
         doc_id="a\udc80", title="T\ud800", text="x\udfff", digest="d", path="\udc80.md",
         source_urls=("https://\ud800",), extra={"k\ud800": "v\ud800", "n": 1},
     )  # fmt: skip
-
     chunk = planned([odd]).chunks[0]
-
     assert (chunk.doc_id, chunk.title, chunk.text, chunk.path) == ("a?", "T?", "x?", "?.md")
     assert chunk.source_urls == ("https://?",)
     assert chunk.extra == {"k?": "v?", "n": 1}
@@ -163,7 +159,6 @@ def test_what_could_not_be_read_keeps_its_chunks_and_their_numbers(
     before: list[Document], now: list[Document], lost: list[str], numbers: dict[str, list[int]], sources: list[str]
 ) -> None:
     after = plan(now, previous=as_previous(planned(before)), lost=lost)
-
     assert numbers_of(after) == numbers
     assert [source.doc_id for source in after.sources] == sources
     assert after.kept == set(sources) - {document.doc_id for document in now}
@@ -189,9 +184,7 @@ def test_a_document_that_cannot_be_cut_stays_as_it_was(monkeypatch: pytest.Monke
 def test_a_document_that_cannot_be_embedded_stays_as_it_was_and_a_new_one_is_left_out() -> None:
     before = as_previous(planned([document("a", "x"), document("b", "y")]))
     made = planned([document("a", "new"), document("b", "y"), document("c", "z")], before)
-
     after = made.without({"a": "no", "c": "no"}, before)
-
     assert numbers_of(after) == {"x": [1], "y": [2]}
     assert [(failure.path, failure.error) for failure in after.failed] == [("a.md", "no"), ("c.md", "no")]
     assert (after.kept, [source.doc_id for source in after.sources]) == (frozenset({"a"}), ["b", "a"])
@@ -200,9 +193,7 @@ def test_a_document_that_cannot_be_embedded_stays_as_it_was_and_a_new_one_is_lef
 
 def test_a_document_does_not_take_the_id_of_one_that_cannot_be_read_now() -> None:
     before = planned([document("x", "p", path="a.md"), document("b", "q")])
-
     after = plan([document("x", "new", path="b.md")], previous=as_previous(before), lost={"a.md"})
-
     assert after.chunks == before.chunks
     assert after.kept == {"x", "b"}
     assert after.failed == (Failure("b.md", "has the doc_id 'x' of 'a.md', which has no text to read now"),)
@@ -249,5 +240,4 @@ DAMAGED = '{"format": 3, "data": "data-00ff", "next_number": 7, "fil'
 )
 def test_numbers_and_data_folder_are_found_in_a_damaged_manifest(tmp_path: Path, text: str, found: OldIndex) -> None:
     (tmp_path / "manifest.json").write_bytes(text.encode("latin-1"))
-
     assert old_index(tmp_path) == found

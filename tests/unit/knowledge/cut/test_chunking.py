@@ -36,7 +36,6 @@ def bare(text: str) -> str:
 
 def test_second_level_headings_cut_even_a_short_text() -> None:
     text = "# Guide\n\nIntro.\n\n## Permits\n\nAsk first.\n\n### Strategic goods\n\nAsk twice.\n\n## Fees\n\nNone."
-
     assert split_text(text, title="Guide") == (
         TextPiece("", "# Guide\n\nIntro."),
         TextPiece("Permits", "## Permits\n\nAsk first.\n\n### Strategic goods\n\nAsk twice.", "permits"),
@@ -64,7 +63,6 @@ def test_deeper_headings_cut_only_a_section_that_is_too_long() -> None:
 
 def test_an_entry_below_a_heading_of_code_is_a_piece_however_short() -> None:
     text = "## Settings\n\n### Notes\n\nRead.\n\n### `a_b`, `c`\n\nOne.\n\n### `d` and more\n\nTwo.\n\n#### `e()`\n\nA."
-
     assert sections(text) == ["Settings", "Settings > a_b, c", "Settings > d and more", "Settings > d and more > e()"]
     assert split_text(text)[1].text == "### `a_b`, `c`\n\nOne."
     assert split_text("## Settings\n\n### `a`\n\nOne.")[0].text == "## Settings\n\n### `a`\n\nOne."
@@ -89,7 +87,6 @@ def test_a_heading_that_nothing_follows_is_left_out_but_not_a_text_of_headings()
 
 def test_the_title_is_no_part_of_the_path_but_other_top_headings_are() -> None:
     text = "# One\n\na\n\n## Sub\n\nb\n\n# Two\n\nc\n\n## Sub\n\nd"
-
     assert sections(text, title="one") == ["", "Sub", "Two", "Two > Sub"]
     assert sections(text, title="Something else") == ["One", "One > Sub", "Two", "Two > Sub"]
     assert sections(text) == ["", "Sub", "Two", "Two > Sub"]
@@ -137,9 +134,7 @@ def test_hash_signs_in_plain_text_are_text_and_line_ends_of_any_kind_are_read() 
 
 def test_paragraphs_come_before_sentences_those_before_words_and_those_before_characters() -> None:
     first, second, third = sentences(5), sentences(5, start=6), sentences(12, start=11)
-
     pieces = [piece.text for piece in split_text(f"{first}\n\n{second}\n\n{third}", max_chars=330, overlap=0)]
-
     assert pieces == [f"{first}\n\n{second}", sentences(10, start=11), sentences(2, start=21)]
     words = [piece.text for piece in split_text("many words without end " * 20, max_chars=100, overlap=0)]
     assert all(re.fullmatch(r"(many|words|without|end| )+", text) for text in words)
@@ -149,21 +144,18 @@ def test_paragraphs_come_before_sentences_those_before_words_and_those_before_ch
 
 def test_abbreviations_and_initials_do_not_end_a_sentence() -> None:
     text = "See e.g. Annex 4 of the rules. Ask Dr. J. Tan about it. " * 10
-
     for piece in split_text(text, max_chars=150, overlap=0):
         assert re.fullmatch(r"(See e\.g\. Annex 4 of the rules\. ?|Ask Dr\. J\. Tan about it\. ?)+", piece.text)
 
 
 def test_the_overlap_is_the_end_of_the_piece_before_from_a_sentence_on() -> None:
     first, second, *_ = (piece.text for piece in split_text(sentences(100), max_chars=400, overlap=100))
-
     assert first == sentences(12)
     assert second.startswith(sentences(3, start=10) + " This is the sentence number 13.")
 
 
 def test_the_overlap_of_an_endless_sentence_begins_at_a_word() -> None:
     first, second, *_ = (piece.text for piece in split_text("alpha beta gamma " * 60, max_chars=200, overlap=40))
-
     overlap = next(second[:n] for n in range(40, 0, -1) if first.endswith(second[:n].rstrip()))
     assert 30 <= len(overlap) <= 40
     assert set(overlap.split()) <= {"alpha", "beta", "gamma"}
@@ -228,7 +220,6 @@ def test_the_overlap(text: str, max_chars: int, overlap: int, pieces: list[str])
 def test_a_code_block_that_fits_a_piece_is_never_cut_and_no_overlap_begins_inside_it() -> None:
     block = "```python\n" + "\n".join(f"value_{n} = {n}" for n in range(105)) + "\n```"
     assert 1400 < len(block) < 1600
-
     for before in range(1, 60, 7):
         pieces = [piece.text for piece in split_text(f"{sentences(before)}\n\n{block}\n\n{sentences(40, start=60)}")]
         assert sum(block in text for text in pieces) == sum("```" in text for text in pieces) == 1
@@ -249,7 +240,6 @@ def test_what_is_longer_is_cut_between_lines_and_each_part_begins_and_ends_as_th
 ) -> None:
     text = f"Intro.\n\n{opening}" + "\n".join(lines) + closing
     pieces = [piece.text for piece in split_text(text, max_chars=500, overlap=0 if not opening else 200)]
-
     assert len(pieces) > 1
     assert pieces[0].startswith(f"Intro.\n\n{opening}{lines[0]}\n")
     assert all(piece.startswith(opening + lines[0][:5]) for piece in pieces[1:])
@@ -273,7 +263,6 @@ TEXTS = st.text(alphabet=st.sampled_from("ab.! \n#-`|>*1é字。x{}:/=<~"), max_
 @settings(max_examples=400)
 def test_any_text_gives_pieces_of_allowed_size(text: str, max_chars: int, markdown: bool) -> None:
     pieces = split_text(text, max_chars=max_chars, overlap=max_chars // 3, markdown=markdown)
-
     assert all(1 <= len(piece.text) <= max_chars and piece.text.strip() for piece in pieces)
     assert pieces == split_text(text, max_chars=max_chars, overlap=max_chars // 3, markdown=markdown)
     assert bool(pieces) == bool(text.strip())
@@ -416,7 +405,6 @@ def test_each_tool_makes_ids_in_its_own_way(algorithm: str, ids: list[str]) -> N
 )
 def test_the_id_that_a_heading_states_is_its_anchor_and_no_text(heading: str, anchor: str) -> None:
     (piece,) = split_text(f"{heading}\n\nNone.")
-
     assert (piece.section, piece.anchor) == ("Fees and taxes", anchor)
     assert not any(sign in piece.text for sign in ("{", "name=", "#fees"))
     assert piece.text.endswith("None.")
@@ -424,15 +412,12 @@ def test_the_id_that_a_heading_states_is_its_anchor_and_no_text(heading: str, an
 
 def test_ids_in_code_and_inside_a_heading_are_text() -> None:
     text = "## The {#id} of a `{#heading}` tag\n\n```\n## Title {#id}\n```"
-
     assert [(piece.anchor, piece.text) for piece in split_text(text)] == [("the-id-of-a-heading-tag", text)]
 
 
 def test_a_piece_has_the_anchor_of_the_nearest_heading_and_none_under_the_title() -> None:
     text = "# Guide\n\nIntro.\n\n## Permits\n\n### Food\n\n" + "Ask us first. " * 40 + "\n\n## Permits\n\nNone."
-
     pieces = split_text(text, title="Guide", max_chars=300, overlap=0)
-
     assert [piece.anchor for piece in pieces] == ["", "food", "food", "permits-1"]
 
 
@@ -447,5 +432,4 @@ def test_equal_headings_are_numbered_as_mkdocs_does_it_however_many() -> None:
 @given(st.lists(st.text(max_size=20), max_size=6), st.sampled_from(sorted(ALGORITHMS)))
 def test_no_two_headings_have_one_id(titles: list[str], algorithm: str) -> None:
     made = list(heading_ids(titles, [""] * len(titles), algorithm=algorithm))
-
     assert len(set(made)) == len(titles)

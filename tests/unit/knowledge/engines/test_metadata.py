@@ -35,7 +35,6 @@ CHUNKS = st.builds(
 @given(chunk=CHUNKS)
 def test_a_chunk_survives_the_way_to_chroma_and_back_and_nothing_empty_is_stored(chunk: Chunk) -> None:
     stored = to_metadata(chunk)
-
     assert to_chunk(stored, number=chunk.number, text=chunk.text) == chunk
     assert not [name for name, value in stored.items() if value is None or value == ""]
 
@@ -61,7 +60,6 @@ def test_what_chroma_refuses_or_drops_is_left_out(key: str, value: Any) -> None:
 
 def test_urls_are_one_text_and_a_comma_in_a_url_does_not_cut_it() -> None:
     stored = to_metadata(make(source_urls=("https://a/x,y", "https://b")))
-
     assert stored["source_urls"] == "https://a/x%2Cy,https://b"
 
 
@@ -91,5 +89,4 @@ def test_field_types_widen() -> None:
     fields: dict[str, str] = {}
     for metadata in ({"a": 1, "b": "x", "c": True, "e": 1}, {"a": 1.5, "b": 2, "c": False, "d": 2.0}, {"e": True}):
         fields = merge_types(fields, metadata)
-
     assert fields == {"a": "float", "b": "mixed", "c": "bool", "d": "float", "e": "mixed"}

@@ -91,7 +91,6 @@ def test_a_long_field_that_is_not_whole_is_told(piece: str) -> None:
     record = to_record(chunk, np.ones(DIMENSIONS, dtype=np.float32), None)
     assert {"note", "late_text_0", "late_text_1"} <= record.keys()
     assert "section" not in record
-
     del record[piece]
     with pytest.raises(SearchFailed, match="'id_7' on Chroma's server is not whole"):
         from_record("id_7", record, "t")

@@ -32,7 +32,6 @@ def test_every_manifest_is_read_back_as_it_was_written(
         MANIFEST, documents=documents, chunks=chunks, next_number=number, sources=sources, lexical=lexical
     )
     manifest = replace(manifest, model=model, fields=fields)
-
     assert loads(dumps(manifest).encode()) == manifest
 
 
@@ -51,7 +50,6 @@ def test_another_order_of_keys_and_other_spaces_are_no_damage() -> None:
 
 def test_every_truncation_is_damage() -> None:
     text = dumps(MANIFEST).rstrip()
-
     for length in range(len(text)):
         with pytest.raises(IndexDamaged, match="ragctl ingest"):
             loads(text[:length])
@@ -84,7 +82,6 @@ def test_a_missing_or_wrong_value_is_damage(value: object) -> None:
 @pytest.mark.parametrize("version", [0, FORMAT - 1, FORMAT + 1, float(FORMAT), True, str(FORMAT), None])
 def test_another_format_is_a_mismatch_that_says_what_to_do(version: object) -> None:
     body = json.loads(dumps(MANIFEST)) | {"format": version}
-
     with pytest.raises(IndexMismatch, match=rf"reads {FORMAT}\. Run: ragctl ingest PATH"):
         loads(json.dumps(body))
 
@@ -98,7 +95,6 @@ def test_another_format_is_a_mismatch_that_says_what_to_do(version: object) -> N
 )
 def test_a_file_or_a_data_folder_elsewhere_is_refused(name: str, data: str, said: str) -> None:
     body = json.loads(dumps(MANIFEST)) | {"data": data, "files": {name: {"sha256": "00", "bytes": 1}}}
-
     with pytest.raises(IndexDamaged, match=said):
         loads(signed(body))
 

@@ -126,7 +126,6 @@ def test_a_bug_in_opening_is_not_hidden() -> None:
 
 def test_without_a_watch_only_a_swap_replaces_the_index() -> None:
     handle = Shelf(FakeIndex("one")).handle(watched=False)
-
     assert [handle.refresh(), handle.refresh()] == [True, False]
     handle.swap(cast(EmbeddedIndex, FakeIndex("two")))
     assert version(handle) == "two"

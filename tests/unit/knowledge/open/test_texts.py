@@ -19,7 +19,6 @@ def test_every_text_comes_back_under_its_number(texts: dict[int, str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         write_texts(Path(folder), sorted(texts.items()))
         store = TextStore(Path(folder))
-
         assert store.numbers.tolist() == sorted(texts)
         assert {number: store.get(number) for number in texts} == texts
         assert len(store) == len(texts)

@@ -87,14 +87,12 @@ def test_title_is_the_front_matters_else_the_first_headings_else_the_files(
 
 def test_plain_text_is_titled_by_its_file_and_kept_as_it_is(tmp_path: Path) -> None:
     document = read_one(tmp_path, "---\ntitle: x\n---\n# no heading\n", "rate_card.TXT")
-
     assert (document.title, document.doc_id) == ("rate card", "rate_card")
     assert document.text == "---\ntitle: x\n---\n# no heading\n"
 
 
 def test_category_is_the_first_folder_below_the_ingested_one(tmp_path: Path) -> None:
     write(tmp_path, {"top.md": "a", "one/two/deep.md": "b"})
-
     assert [d.category for d in read([tmp_path]).documents] == ["", "one"]
     assert [d.category for d in read([tmp_path / "one"]).documents] == ["two"]
 
@@ -112,7 +110,6 @@ def test_category_is_the_first_folder_below_the_ingested_one(tmp_path: Path) -> 
 )  # fmt: skip
 def test_addresses(tmp_path: Path, front: str, url: str, source_urls: tuple[str, ...]) -> None:
     document = read_one(tmp_path, f"---\n{front}\n---\nText")
-
     assert (document.url, document.source_urls) == (url, source_urls)
 
 
@@ -139,7 +136,6 @@ def test_unicode_with_a_byte_order_mark_is_read_and_other_bytes_with_a_warning(
     tmp_path: Path, data: bytes, text: str, warning: str | None
 ) -> None:
     reading = read([write(tmp_path, {"a.md": data})])
-
     assert [d.text for d in reading.documents] == [text]
     assert len(reading.warnings) == bool(warning)
     assert not warning or warning in reading.warnings[0].error
@@ -197,9 +193,7 @@ def test_what_may_not_be_read_is_named(tmp_path: Path) -> None:
     write(tmp_path, {"a.md": "x", "b.md": "y", "sub/c.md": "z"})
     (tmp_path / "a.md").chmod(0)
     (tmp_path / "sub").chmod(0)
-
     reading = read([tmp_path])
-
     (tmp_path / "sub").chmod(0o700)
     assert ids(reading) == ["b"]
     assert sorted(errors(reading.failed, tmp_path)) == ["a.md", "sub"]
@@ -207,9 +201,7 @@ def test_what_may_not_be_read_is_named(tmp_path: Path) -> None:
 
 def test_ten_megabytes_are_read_whole(tmp_path: Path) -> None:
     text = "# Title\n\n" + ("A paragraph of words. " * 450 + "\n\n") * 1_000
-
     document = read_one(tmp_path, text)
-
     assert (document.title, document.text) == ("Title", text)
 
 
@@ -270,7 +262,6 @@ def test_names_that_are_not_utf8_can_be_stored(tmp_path: Path) -> None:
         (Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.md"))).write_text("Text")
     except OSError:
         pytest.skip("this file system takes UTF-8 names only")
-
     assert [document.path for document in read([tmp_path]).documents] == ["caf\ufffd.md"]
 
 
@@ -357,15 +348,12 @@ def test_ids_made_of_paths_do_not_collide(
     tmp_path: Path, files: dict[str, str], given: list[str], expected: list[str]
 ) -> None:
     write(tmp_path, files)
-
     assert ids(read([tmp_path / folder for folder in given])) == expected
 
 
 def test_the_second_of_two_files_with_one_doc_id_has_one_of_its_path(tmp_path: Path) -> None:
     write(tmp_path, {"a.md": "---\nid: 7\n---\nfirst", "b.md": "---\ndoc_id: '7'\n---\nsecond", "c/7.md": "third"})
-
     reading = read([tmp_path])
-
     assert [(d.doc_id, d.text) for d in reading.documents] == [("7", "first"), ("b", "second"), ("c/7", "third")]
     assert errors(reading.warnings, tmp_path) == {
         "b.md": "has a doc_id that another document has: its path stands for it"
@@ -377,7 +365,6 @@ def test_the_second_of_two_files_with_one_doc_id_has_one_of_its_path(tmp_path: P
 )
 def test_the_digest_changes_with_anything_that_chunks_depend_on(tmp_path: Path, changed: str) -> None:
     before = read_one(tmp_path, "---\nkey: 1\n---\nText").digest
-
     assert len(before) == 64
     assert read_one(tmp_path, "---\nkey: 1\n---\nText").digest == before != read_one(tmp_path, f"---\n{changed}").digest
 
@@ -404,9 +391,7 @@ def test_a_beir_corpus_is_a_document_a_line(tmp_path: Path) -> None:
 
 def test_a_record_of_a_corpus_without_a_text_has_its_title_as_text(tmp_path: Path) -> None:
     lines = '{"_id": "t1", "title": "Solar  eclipse"}\n{"_id": "t2", "title": "Tides", "text": null}'
-
     reading = read([write(tmp_path, {"corpus.jsonl": lines})])
-
     assert reading.failed == ()
     assert [(d.title, d.text) for d in reading.documents] == [("Solar eclipse",) * 2, ("Tides",) * 2]
 

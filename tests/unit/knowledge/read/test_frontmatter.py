@@ -44,7 +44,6 @@ def test_front_matter_of_every_kind_is_read_and_its_faults_are_named(
     text: str, meta: dict[str, object], problem: str
 ) -> None:
     found, body, told = split_front_matter(text + BODY)
-
     assert (dict(found), body.strip()) == (meta, BODY)
     assert problem in told
     assert bool(problem) == bool(told)
@@ -69,7 +68,6 @@ def test_front_matter_of_every_kind_is_read_and_its_faults_are_named(
 )
 def test_what_only_begins_like_front_matter_is_text(text: str, problem: str) -> None:
     found, body, told = split_front_matter(text)
-
     assert (found, body, bool(told)) == ({}, text, bool(problem))
     assert problem in told
 
@@ -77,7 +75,6 @@ def test_what_only_begins_like_front_matter_is_text(text: str, problem: str) -> 
 @given(st.text(alphabet=st.sampled_from("-+.:{}[]&*!|>%@`\"'\n\t abc01=#,\\")), st.sampled_from(["---", "+++"]))
 def test_no_block_raises_or_takes_the_text_with_it(block: str, fence: str) -> None:
     found, body, _ = split_front_matter(f"{fence}\n{block}\n{fence}\n{BODY}")
-
     assert body.endswith(BODY)
     parse_fields(found)
 

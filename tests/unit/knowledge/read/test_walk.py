@@ -25,9 +25,7 @@ def test_a_ragignore_holds_for_its_folder_and_those_below_and_an_inner_one_wins(
     write(tmp_path, "a.md", "drafts/b.md", "drafts/keep.md", "sub/private/c.md", "sub/d.tmp.md", "sub/e.md")
     (tmp_path / ".ragignore").write_bytes(b"# not \xff ready\ndrafts/*\nprivate/\n*.tmp.md\n")
     (tmp_path / "drafts" / ".ragignore").write_text("!keep.md\n", encoding="utf-8")
-
     reading = read([tmp_path])
-
     assert paths(reading) == ["a.md", "drafts/keep.md", "sub/e.md"]
     assert reading.skipped["in .ragignore"] == 3
 
@@ -52,9 +50,7 @@ def test_what_programs_build_and_templates_are_left_out_and_folders_that_only_ha
     write(tmp_path, "node_modules/x/README.md", "site/index.md", "public/notice.md", "venv/lib/y.md", "venv/pyvenv.cfg")
     write(tmp_path, "mkdocs.yml", "_includes/a.md", "layouts/own.md", "blog/layouts/b.md", "blog/hugo.toml")
     write(tmp_path, "modules/ROOT/partials/c.md", "modules/ROOT/pages/d.md", "modules/partials/own.md")
-
     reading = read([tmp_path])
-
     assert set(paths(reading)) == {
         *("public/notice.md", "layouts/own.md", "modules/ROOT/pages/d.md", "modules/partials/own.md"),
     }
@@ -63,7 +59,6 @@ def test_what_programs_build_and_templates_are_left_out_and_folders_that_only_ha
 
 def test_files_that_nobody_can_read_are_counted_by_suffix(tmp_path: Path) -> None:
     write(tmp_path, "a.md", "b.PNG", "c.png", "sub/d.dwg", "Makefile", ".hidden")
-
     assert read([tmp_path]).skipped == {".png": 2, ".dwg": 1, "without a suffix": 1, "hidden": 1}
 
 
@@ -75,9 +70,7 @@ def test_a_folder_whose_ragignore_cannot_be_read_is_lost_not_read(
 ) -> None:
     write(tmp_path, "a.md", "sub/secret.md")
     make(tmp_path / "sub" / ".ragignore")
-
     reading = read([tmp_path])
-
     assert (paths(reading), reading.lost) == (["a.md"], frozenset({"sub"}))
     assert "cannot be looked into" in reading.failed[0].error
 
@@ -86,7 +79,6 @@ def test_of_a_table_that_notion_exports_twice_the_whole_is_read(tmp_path: Path) 
     page = "0123456789abcdef" * 2
     write(tmp_path, f"Tasks {page}.csv", f"Tasks {page}_all.csv", "Fees.csv", "Fees_all.csv")
     found = find_files([tmp_path], wanted=lambda name: name.endswith(".csv"))
-
     assert sorted(place.path for place in found if isinstance(place, FoundFile)) == [
         "Fees.csv",
         "Fees_all.csv",
@@ -105,9 +97,7 @@ def test_a_file_that_cannot_be_read_now_is_lost_and_leaves_its_id_to_no_other(
     folders = [tmp_path / "one", tmp_path / "two"]
     whole = {document.doc_id for document in read(folders).documents}
     monkeypatch.setattr(decoding, "_without_waiting", broken(tmp_path / "one" / "a.md"))
-
     reading = read(folders)
-
     assert {document.doc_id for document in reading.documents} == whole - {"one/a"}
     assert (reading.lost, reading.failed[0].error) == (frozenset({"a.md"}), "cannot be read: Input/output error")
 
@@ -119,7 +109,6 @@ def test_a_file_that_is_written_while_it_is_read_is_read_again_and_lost_if_that_
     page.write_text("Half of", encoding="utf-8")
     monkeypatch.setattr(decoding, "_without_waiting", writing(page, times=1))
     assert read([tmp_path]).documents[0].text == "Half of it"
-
     monkeypatch.setattr(decoding, "_without_waiting", writing(page, times=decoding.READ_TRIES))
     reading = read([tmp_path])
     assert (reading.documents, reading.lost) == ((), frozenset({"a.md"}))

@@ -71,7 +71,6 @@ def test_terms(text: str, terms: list[str]) -> None:
 )
 def test_the_record_says_whether_the_script_is_latin(tmp_path: Path, texts: list[str], latin: bool) -> None:
     lexical, record = built(tmp_path, texts)
-
     assert lexical.latin == record["latin"] == latin
 
 
@@ -100,7 +99,6 @@ def test_terms_are_the_same_in_every_thread() -> None:
     terms = Terms(STOPWORDS_EN)
     texts = [f"charging {n} generalizations of {'national' * (n % 7)}ities" for n in range(400)]
     expected = [terms(text) for text in texts]
-
     with ThreadPoolExecutor(16) as pool:
         assert list(pool.map(terms, texts * 10)) == expected * 10
 
@@ -126,7 +124,6 @@ def test_no_chunk_can_score_more_than_the_questions_words_are_worth(tmp_path: Pa
     lexical, _ = built(tmp_path, [*TEXTS, "terminal " * 500])
     question = "terminal unicorn"
     expected = math.log(1 + (4 - 3 + 0.5) / 3.5) + math.log(1 + 4.5 / 0.5)  # three texts hold one, none the other
-
     assert lexical.max_score(question) == pytest.approx(expected)
     assert lexical.scores("terminal").max() < lexical.max_score("terminal")
     assert lexical.max_score("the of") == 0
@@ -141,7 +138,6 @@ def test_scores_are_the_librarys(texts: list[str], question: str) -> None:
         lexical, _ = built(Path(folder), texts)
         library = bm25s.BM25.load(folder)
         ids = library.get_tokens_ids(lexical.terms(question))
-
         expected = library.get_scores_from_ids(ids) if ids else np.zeros(len(texts))
         assert lexical.scores(question) == pytest.approx(expected)
 
@@ -177,7 +173,6 @@ def test_files_that_do_not_fit_each_other_are_refused(tmp_path: Path, name: str,
 @pytest.mark.parametrize("change", [{"rows": 4}, {"terms": "16"}, {"stop_words": None}])
 def test_a_record_that_does_not_fit_is_refused(tmp_path: Path, change: dict[str, object]) -> None:
     _, record = built(tmp_path, TEXTS)
-
     with pytest.raises(IndexDamaged):
         Lexical(tmp_path, {**record, **change})
 

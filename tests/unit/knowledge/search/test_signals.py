@@ -57,22 +57,18 @@ def test_signals_are_the_best_of_the_candidates_and_the_first_ones_share() -> No
 def test_one_in_twenty_background_questions_reaches_the_bar() -> None:
     questions = observed()
     calibration = Calibration.of(questions)
-
     assert sum(calibration.score(question) >= calibration.bar for question in questions) == 20
     assert sum(calibration.score(question) >= calibration.doubt for question in questions) == 80
 
 
 def test_the_score_adds_weighted_deviations() -> None:
     calibration = Calibration(means=signals(0.2, 0.45, 0.1), stds=signals(0.1, 0.05, 0.2), bar=0.0, doubt=0.0)
-
     two_above_one_below = INTERCEPT + 2 * WEIGHTS[BEST_COSINE] - WEIGHTS[FIRST_SCORE]
-
     assert calibration.score(signals(0.4, 0.4, 0.1)) == pytest.approx(two_above_one_below)
 
 
 def test_no_signal_decides_alone_where_background_questions_hardly_differ() -> None:
     calibration = Calibration.of([signals(0.2, share=0.0)] * 400)
-
     assert set(calibration.stds.values()) == {LEAST_STD}
     assert math.isclose(calibration.score(signals(0.2, share=1.0)), INTERCEPT + FARTHEST * WEIGHTS[LEXICAL_SHARE])
 
@@ -80,7 +76,6 @@ def test_no_signal_decides_alone_where_background_questions_hardly_differ() -> N
 def test_a_record_gives_the_same_scores_and_no_record_no_calibration() -> None:
     calibration = Calibration.of(observed())
     record = calibration.record(400)
-
     assert record["questions"] == 400
     assert Calibration.load(record) == calibration
     assert Calibration.load(None) is None
@@ -98,9 +93,7 @@ def test_labels_take_the_place_of_the_measured_bar_and_give_the_odds(
     labels: Mapping[str, float], bar: float, doubt: float, odds: tuple[float, float]
 ) -> None:
     measured = {**Calibration.of(observed()).record(400), "bar": 1.0, "doubt": 0.5}
-
     found = Calibration.load({**measured, "labels": labels})
-
     assert found is not None
     assert (found.bar, found.doubt, found.odds) == (bar, doubt, odds)
 
@@ -120,14 +113,12 @@ def test_labels_take_the_place_of_the_measured_bar_and_give_the_odds(
 )
 def test_a_broken_record_is_damage(change: Mapping[str, object]) -> None:
     record = {**Calibration.of(observed()).record(400), **change}
-
     with pytest.raises(IndexDamaged, match="ragctl ingest"):
         Calibration.load(record)
 
 
 def test_background_questions_are_many_and_no_two_alike() -> None:
     questions = background()
-
     assert len({question.lower() for question in questions}) == len(questions) == 400
     assert all(question.isascii() and question.strip() == question != "" for question in questions)
 
@@ -139,7 +130,6 @@ def test_background_questions_are_many_and_no_two_alike() -> None:
 def test_the_best_rows_are_the_first_of_a_stable_sort(scores: list[int], k: int) -> None:
     rows = np.arange(len(scores), dtype=np.int64) * 3 + 1
     expected = sorted(sorted(rows, key=lambda row: -scores[(row - 1) // 3])[:k])
-
     assert best_rows(np.array(scores, dtype=np.float32), rows, k).tolist() == expected
 
 
@@ -162,7 +152,6 @@ VERBATIM = dict.fromkeys(SUPPORT_WEIGHTS, 0.0) | {"weakest": MET, "together": 1.
 
 def test_support_is_full_word_for_word_partial_in_other_words_and_none_with_nothing_in_common() -> None:
     true, changed = probability(VERBATIM), probability(VERBATIM | {"differences": -1.0})
-
     assert true > SUPPORTED
     assert probability(VERBATIM | {"together": 0.3}) > PARTIAL
     assert probability(VERBATIM | {"weakest": 0.2, "together": 0.0}) < PARTIAL

@@ -47,7 +47,6 @@ def test_rows_cosines_and_statistics_are_those_of_the_vectors(count: int, seed: 
 def test_more_rows_than_a_block_are_all_there_and_no_cosine_leaves_its_range(tmp_path: Path) -> None:
     vectors, question = units(2 * BLOCK_ROWS + 3), units(1, seed=9)[0]
     store = stored(tmp_path, vectors)
-
     assert store.cosines(np.arange(len(vectors)), question) == pytest.approx(vectors @ question, abs=BYTE_PRECISION)
     assert store.moments.statistics(question)[1] == pytest.approx((vectors @ question).std(), abs=1e-4)
     own = [float(store.cosines(np.array([row]), vector)[0]) for row, vector in enumerate(vectors[:50])]
