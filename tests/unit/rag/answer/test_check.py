@@ -89,16 +89,25 @@ def test_a_link_to_the_wrong_page_stays_and_the_right_passage_stands_beside_it()
     assert checked.claims[0].chunks == (2,)
 
 
+@pytest.mark.parametrize("mode", ["mark", "remove", "keep"])
 @pytest.mark.parametrize(
-    ("mode", "left"), [("mark", f"{FALSE} [id_2]. {NOT_FOUND}"), ("remove", ""), ("keep", f"{FALSE} [id_2].")]
+    ("said", "cited", "note", "support"),
+    [
+        (f" {FALSE} [id_2].", ("[id_2]",), "not found in the sources", "unsupported"),
+        ("\n\nNinety officers may answer in cash on Sundays.", (), "no source cited", "uncited"),
+    ],
 )
-def test_what_nothing_supports_is_marked_taken_out_or_kept(mode: str, left: str) -> None:
-    checked = check(f"{TRUE} [id_1]. {FALSE} [id_2].", unsupported=mode)
-    assert text(checked) == f"{TRUE} [id_1]. {left}".rstrip()
+def test_what_has_no_support_or_no_source_is_marked_taken_out_or_kept(
+    said: str, cited: tuple[str, ...], note: str, support: str, mode: str
+) -> None:
+    checked = check(f"{TRUE} [id_1].{said}", unsupported=mode)
+    left = {"mark": f"{said} *({note})*", "remove": "", "keep": said}[mode]
+    assert (text(checked), checked.removed) == (f"{TRUE} [id_1].{left}", 0)
     one = checked.claims[1]
-    assert (one.text, one.citations, one.support) == (f"{FALSE}.", ("[id_2]",), "unsupported")
-    assert checked.removed == 0
-    assert supports(checked) == ["supported", "unsupported"][: 1 + (mode != "remove")]
+    assert (one.text, one.citations) == (said.strip().replace(" [id_2]", ""), cited)
+    assert one.support == ("unsupported" if cited else "partial")
+    assert supports(checked) == ["supported", support][: 1 + (mode != "remove")]
+    assert checked.notes == (f"statement 2 was removed: {note}",) * (mode == "remove")
 
 
 def test_a_note_stands_inside_a_row_and_below_code() -> None:
