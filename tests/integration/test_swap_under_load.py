@@ -45,15 +45,17 @@ def editions_in(answer: Answer) -> set[str]:
     return {*re.findall(r"edition-\d", answer.text), *cited}
 
 
-def test_answers_come_from_one_edition(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("profile", by_night(["waypoint"], ["waypoint", "clockify"]))
+def test_answers_come_from_one_edition(tmp_path: Path, profile: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # Given a service on the first edition
     embedder = real_model.model()
     monkeypatch.setattr("rag.wiring.application.MiniLM", lambda *, threads: embedder)
     docs, target = tmp_path / "docs", tmp_path / "index"
     write_edition(docs, "edition-0")
     ingest(read([docs]).documents, target=target, embedder=embedder)
+    monkeypatch.setenv("DEFAULT_THRESHOLD", "0.1")
     monkeypatch.setenv("RELEVANCE_THRESHOLD", "-1")
-    service = build_application(load(Settings, {"RAG_PROFILE": "waypoint", "INDEX_URI": str(target)}))
+    service = build_application(load(Settings, {"RAG_PROFILE": profile, "INDEX_URI": str(target)}))
     editions: list[set[str]] = []
     refused: list[Answer] = []
     answered = threading.Condition()
