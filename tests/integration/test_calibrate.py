@@ -156,9 +156,7 @@ def test_an_index_without_a_good_threshold_is_told(run: Run, index: Path, tmp_pa
 def test_a_dry_run_says_the_same_and_writes_nothing(run: Run, index: Path, asked: Path) -> None:
     there = (index / "manifest.json").read_bytes()
     arguments = ("calibrate", "--questions", asked, "--threshold-for", "both", "--index", index, "--json")
-
     told = run(*arguments, "--dry-run")
-
     assert (told["written"], told["dryRun"], told["threshold"]["taken"]) == (False, True, True)
     assert (index / "manifest.json").read_bytes() == there
     done = run(*arguments)
@@ -207,9 +205,7 @@ def test_without_questions_it_tells_the_bar_and_what_labels_would_give(
 ) -> None:
     monkeypatch.setenv("RELEVANCE_THRESHOLD", "0.3")
     there = (index / "manifest.json").read_bytes()
-
     told = run("calibrate", "--index", index, "--json")
-
     assert told["bar"]["inUse"] == told["bar"]["measured"]
     assert told["notes"][0].startswith("a threshold of 0.3 is set")
     assert told["notes"][1].startswith("With 19 or more answerable questions")
@@ -248,7 +244,6 @@ def test_it_waits_for_no_other_writer(run: Run, index: Path, asked: Path) -> Non
     with FileLock(index / LOCK_NAME):
         arguments = ("--questions", asked, "--threshold-for", "both", "--index", index, "--json")
         status, out, _ = run("calibrate", *arguments)
-
     assert (status, json.loads(out)["code"]) == (1, "index_locked")
 
 
@@ -284,17 +279,13 @@ def test_an_ingest_mends_damaged_labels(run: Run, index: Path, pages: Path) -> N
 
 def test_a_search_without_evidence_is_told(run: Run, index: Path, asked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RETRIEVER", "dense")
-
     status, out, _ = run("calibrate", "--questions", asked, "--index", index, "--json")
-
     assert (status, json.loads(out)["code"]) == (1, "no_evidence")
 
 
 def test_an_index_that_has_no_bar_is_told(run: Run, index: Path) -> None:
     write_body(index, read_body(index) | {"calibration": None})
-
     status, out, _ = run("calibrate", "--index", index, "--json")
-
     assert (status, json.loads(out)["code"]) == (1, "index_mismatch")
     assert "Run: ragctl ingest PATH" in json.loads(out)["error"]
 

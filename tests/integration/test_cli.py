@@ -113,7 +113,6 @@ def test_search_ranks_the_fitting_chunk_first_and_shows_its_text(run: Run, index
 def test_search_explains_how_well_each_word_is_met(run: Run, index: Path) -> None:
     asked = ("search", "cold chain for frozen fish", "--k", "1", "--index", index, "--explain")
     (hit,) = run(*asked, "--json")["hits"]
-
     assert list(hit["words"]) == ["cold", "chain", "for", "frozen", "fish"]
     assert hit["words"]["frozen"] > hit["words"]["for"]
     said = run(*asked)[1]
@@ -151,7 +150,6 @@ def test_ask_refuses_a_store_that_others_may_read(
 
 def test_ask_prints_the_body_of_the_http_answer(run: Run, index: Path) -> None:
     body = run("ask", IN_SCOPE, "--index", index, "--profile", "waypoint", "--json")
-
     assert "permit" in body["answer"]
     assert body["refused"] is False
     assert body["citations"][0]["docId"] == "REG-1"
@@ -162,14 +160,12 @@ def test_ask_prints_the_body_of_the_http_answer(run: Run, index: Path) -> None:
 
 def test_a_decline_is_done_work(run: Run, index: Path) -> None:
     body = run("ask", OUT_OF_SCOPE, "--index", index, "--json")
-
     assert body["refused"] is True
     assert body["confidence"] == {"level": "Low", "score": 0.0, "reason": "No relevant sources found", "raw": None}
 
 
 def test_ask_for_people_shows_answer_citations_and_confidence(run: Run, index: Path) -> None:
     status, out, err = run("ask", IN_SCOPE, "--index", index)
-
     assert (status, err) == (0, "")
     assert "plant health office" in out
     assert "1. Import Permits > Plants  https://example.org/permits" in out
@@ -180,7 +176,6 @@ def test_ask_says_why_it_declines_and_the_figures_when_asked_for_them(run: Run, 
     _, out, _ = run("ask", OUT_OF_SCOPE, "--index", index)
     assert "What was found is too far from the question. The closest: " in out
     assert "cosine" not in out
-
     _, out, _ = run("ask", OUT_OF_SCOPE, "--index", index, "--explain")
     assert "(cosine " in out
 
@@ -200,7 +195,6 @@ def test_an_llm_that_fails_is_reported_without_its_words(
         monkeypatch.setenv("LLM_BASE_URL", server.url)
         monkeypatch.setenv("LLM_MAX_RETRIES", "0")
         result = run("ask", IN_SCOPE, "--index", index, "--json")
-
     assert failed(result) == {"error": "Pipeline error: LLM request failed", "code": "llm_unavailable"}
     assert "vendor secret" not in result[2]
 
@@ -209,7 +203,6 @@ def test_an_llm_that_fails_is_reported_without_its_words(
 def test_without_an_index_every_reader_says_what_to_do(run: Run, tmp_path: Path, command: tuple[str, str]) -> None:
     status, out, err = run(*command, "--index", tmp_path / "nowhere")
     problem = failed(run(*command, "--index", tmp_path / "nowhere", "--json"))
-
     assert (status, out) == (1, "")
     assert err.startswith("Error: No index is loaded. Run: ragctl ingest PATH")
     assert problem["code"] == "index_not_ready"
@@ -267,7 +260,6 @@ def test_doctor_names_what_is_wrong_and_what_to_do(run: Run, tmp_path: Path, mon
 def test_doctor_notices_an_llm_that_cannot_be_reached(run: Run, index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LLM_BASE_URL", f"http://127.0.0.1:{free_port()}/v1")
     told = failed(run("doctor", "--index", index, "--port", free_port(), "--json"))
-
     llm = next(check for check in told["checks"] if check["name"] == "llm")
     assert llm["ok"] is False
     assert "cannot be reached (ConnectError)" in llm["detail"]
@@ -312,7 +304,6 @@ def test_the_program_reads_the_index_from_the_environment_and_answers_where_the_
     chosen = {"INDEX_URI": str(index), "RAG_PROFILE": "waypoint", "PYTHONIOENCODING": "ascii"}
     command = [str(Path(sys.executable).with_name("ragctl")), "ask", text, "--json"]
     done = subprocess.run(command, env={**clean, **chosen}, capture_output=True, text=True, check=False)
-
     assert (done.returncode, done.stderr) == (0, "")
     body = json.loads(done.stdout)
     assert (body["citations"][0]["docId"], body["metadata"]["query"]) == ("REG-1", text)

@@ -83,7 +83,6 @@ def test_html_buttons_are_read_in_sentences_and_headings_only(tmp_path: Path) ->
 
 def test_html_keeps_words_headings_and_tables_and_drops_the_rest(tmp_path: Path) -> None:
     document = document_of(tmp_path, "page.html", PAGE.format(title="Billing"))
-
     assert document.title == "Billing"
     assert headings(document) == [(1, "Billing"), (2, "Change the plan"), (3, "Refunds")]
     assert "Seats cost 5\u00a0€ each & are billed every month." in document.text
@@ -106,17 +105,13 @@ def test_html_keeps_words_headings_and_tables_and_drops_the_rest(tmp_path: Path)
 )
 def test_html_title(tmp_path: Path, head: str, heading: str, expected: str) -> None:
     page = f"<html><head>{head}</head><body>{heading}<p>Some text.</p></body></html>"
-
     assert document_of(tmp_path, "the-file.htm", page).title == expected
 
 
 @pytest.mark.parametrize(
     ("page", "text"),
     [
-        (
-            "<body><div>Cookies!</div><main><p>The text.</p></main><div>Related pages</div></body>",
-            "The text.\n",
-        ),
+        ("<body><div>Cookies!</div><main><p>The text.</p></main><div>Related pages</div></body>", "The text.\n"),
         (
             "<table><tr><th>A | B</th><th>C</th></tr><tr><td>a|b</td><td><code>x|y</code> \\|</td></tr></table>",
             "| A \\| B | C |\n| --- | --- |\n| a\\|b | `x\\|y` \\| |\n",
@@ -128,7 +123,6 @@ def test_html_title(tmp_path: Path, head: str, heading: str, expected: str) -> N
 )
 def test_html_text(tmp_path: Path, page: str | bytes, text: str) -> None:
     document = document_of(tmp_path, "page.html", page)
-
     assert (document.title, document.text) == ("page", text)
 
 
@@ -146,7 +140,6 @@ def test_html_text_that_looks_like_markdown_stays_text(tmp_path: Path) -> None:
 
 def test_canonical_address_is_the_documents_url(tmp_path: Path) -> None:
     page = '<link rel="canonical" href="https://example.org/a"><p>Text.</p>'
-
     assert document_of(tmp_path, "a.html", page).url == "https://example.org/a"
     assert document_of(tmp_path, "b.html", page.replace("https://", "javascript:")).url == ""
 
@@ -210,9 +203,7 @@ def test_pdf_headings_are_larger_and_running_lines_are_left_out(tmp_path: Path) 
 def test_pdf_loses_no_text_that_only_looks_repeated(tmp_path: Path) -> None:
     contents = text_lines("Permits . . . . . . . 3\nCranes.........12\n\nThe text begins here.")
     pages = [text_lines(f"Berth {n} is open\nThe crane works by day\nand it rests at night") for n in range(1, 6)]
-
     document = document_of(tmp_path, "berths.pdf", pdf(contents, *pages))
-
     assert [document.text.count(f"Berth {n} is open") for n in range(1, 6)] == [1] * 5
     assert document.text.count("and it rests at night") == 5
     assert document.text.startswith("The text begins here.\n"), "leaders of a table of contents are left out"
@@ -234,10 +225,8 @@ def encrypted(data: bytes, *, password: str, algorithm: str) -> bytes:
 @pytest.mark.parametrize("algorithm", ["RC4-128", "AES-128", "AES-256"])
 def test_pdf_is_read_when_it_opens_without_a_password_only(tmp_path: Path, algorithm: str) -> None:
     plain = pdf(text_lines("Open to all."))
-
     document = document_of(tmp_path, "open.pdf", encrypted(plain, password="", algorithm=algorithm))
     locked = failure_of(tmp_path, "locked.pdf", encrypted(plain, password="secret", algorithm=algorithm))
-
     assert document.text == "Open to all.\n"
     assert locked == "is protected with a password: save it without one"
 
@@ -272,7 +261,6 @@ def test_a_damaged_page_of_a_pdf_costs_no_other_page() -> None:
 def test_pages_of_a_pdf_are_found_without_the_tree_that_holds_them() -> None:
     whole = pdf(text_lines("The first page."), text_lines("The second page."))
     made = readers()[".pdf"](whole.replace(b"/Type /Pages", b"/Type /Pa<<s", 1), None)
-
     text = made if isinstance(made, str) else made.text
     assert text.index("The first page.") < text.index("The second page.")
 
@@ -289,7 +277,6 @@ def test_pdf_of_pictures_says_that_it_holds_no_text(tmp_path: Path) -> None:
 )
 def test_pdf_title_is_what_the_first_page_says(tmp_path: Path, title: str, expected: str) -> None:
     page: list[PdfLine] = [(24, 740, "Port Tariff"), *text_lines("Some text of the tariff.\nAnd more of it.")]
-
     assert document_of(tmp_path, "scan.pdf", pdf(page, title=title)).title == expected
 
 
@@ -360,7 +347,6 @@ def test_docx_styles_become_headings(tmp_path: Path) -> None:
 )
 def test_docx_title(tmp_path: Path, core: str, expected: str) -> None:
     file = docx(paragraph("First Heading", "Heading2"), paragraph("Text."), title=core)
-
     assert document_of(tmp_path, "file.docx", file).title == expected
 
 
@@ -380,7 +366,6 @@ LAUGHS = '<!DOCTYPE x [<!ENTITY a "ha">' + "".join(
 )
 def test_docx_with_a_document_type_is_not_read(tmp_path: Path, prolog: str, encoding: str) -> None:
     file = docx("<w:p><w:r><w:t>Text</w:t></w:r></w:p>", prolog=prolog, encoding=encoding)
-
     assert "document type definition" in failure_of(tmp_path, "attack.docx", file)
 
 
@@ -395,7 +380,6 @@ def test_docx_attacks_hide_under_no_other_name(tmp_path: Path) -> None:
 def test_docx_that_unpacks_to_too_much_is_not_unpacked(tmp_path: Path) -> None:
     pictures = docx(paragraph("Text."), parts={"word/media/image1.bmp": bytes(201 * 1024 * 1024)})
     words = docx(paragraph("word " * (17 * 1024 * 1024 // 5)))
-
     assert len(pictures) < 1024 * 1024
     assert failure_of(tmp_path, "pictures.docx", pictures) == "unpacks to 202 MiB; at most 200 are read"
     assert failure_of(tmp_path, "words.docx", words) == "holds 18 MiB of text parts; at most 16 are read: split it"
@@ -424,9 +408,7 @@ WHOLE = {
 def test_what_cannot_be_read_is_named_and_the_rest_goes_on(tmp_path: Path, name: str, data: bytes) -> None:
     (tmp_path / "good.md").write_text("# Good\n\nSome text.\n")
     (tmp_path / name).write_bytes(data)
-
     reading = read([tmp_path], loading=Loading(readers=readers()))
-
     assert [document.title for document in reading.documents] == ["Good"]
     (failure,) = reading.failed
     assert failure.path.endswith(name)

@@ -219,7 +219,6 @@ def test_what_a_document_says_no_more_is_gone(place: Place) -> None:
     long = replace(DOCUMENTS[3], title="A desk with a very long name " * 20, digest="long")
     place.make([*DOCUMENTS[:3], long])
     place.make([*DOCUMENTS[:3], replace(long, title="Short", extra={"year": 1999}, category="", digest="short")])
-
     with closing(place.opened()) as index:
         (chunk,) = index.fetch([4])
         assert (chunk.title, chunk.category, chunk.extra) == ("Short", "", {"year": 1999})
@@ -230,10 +229,8 @@ def test_what_a_document_says_no_more_is_gone(place: Place) -> None:
 def test_what_cannot_be_read_now_stays(place: Place) -> None:
     place.make(DOCUMENTS[:8])
     before = held(place)
-
     place.make(DOCUMENTS[:4], lost=["desks/d4.md", "desks/d5.md"])
     assert held(place) == {f"d{n}": before[f"d{n}"] for n in range(6)}
-
     told = place.make(DOCUMENTS[:4], emptied={"desks/d4.md": Failure("desks/d4.md", "has no text now")})
     assert held(place) == {f"d{n}": before[f"d{n}"] for n in range(5)}
     assert [one.path for one in told.emptied] == ["desks/d4.md"]
@@ -292,9 +289,7 @@ def test_counted_words_respect_filters(both: list[Any], counted: ServerIndex) ->
 
 def test_a_rare_word_is_found_by_the_server_that_the_vectors_miss(counted: ServerIndex) -> None:
     away = -ReadingEmbedder().embed([f"{DOCUMENTS[37].title}\n{DOCUMENTS[37].text}"])[0]
-
     found = counted.candidates("Fee37", away, k=3)
-
     best = int(np.argmax(found.bm25.values))
     assert counted.fetch([found.numbers[best]])[0].doc_id == "d37"
     assert found.dense.values[best] < 0

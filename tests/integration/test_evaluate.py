@@ -91,7 +91,6 @@ def test_evaluate_finds_records_of_a_title_alone_and_tells_what_it_could_not_rea
 
 def test_evaluate_for_people_is_a_table(run: Run, files: dict[str, Path]) -> None:
     status, out, _ = run("evaluate", *flat(files))
-
     assert status == 0
     assert "3 queries, 5 documents, 5 chunks" in out
     assert all(word in out for word in (*MODES, "ndcg@10", "1.000"))
@@ -137,9 +136,7 @@ def test_evaluate_replaces_no_index_of_another_embedding_model(
     run: Run, files: dict[str, Path], tmp_path: Path
 ) -> None:
     ingest(read([files["--corpus"]]).documents, target=tmp_path / "index", embedder=HashingEmbedder())
-
     status, out, _ = run("evaluate", *flat(files | {"--index": tmp_path / "index"}), "--json")
-
     assert (status, json.loads(out)["code"]) == (1, "index_in_use")
 
 
@@ -158,9 +155,7 @@ def test_evaluate_names_what_it_cannot_use(
     wrong = tmp_path / files[option].name
     if content is not None:
         wrong.write_text(content, encoding="utf-8")
-
     status, out, _ = run("evaluate", *flat(files | {option: wrong, "--index": tmp_path / "i"}), "--json")
-
     assert status == 1
     assert json.loads(out)["code"] == "source_unreadable"
     assert said in json.loads(out)["error"]
@@ -170,9 +165,7 @@ def test_evaluate_names_what_it_cannot_use(
 def test_scores_are_trec_evals() -> None:
     qrels = {"a": {"d1": 1, "d2": 0}, "b": {"d3": 2, "d4": 1}, "c": {"x": 1}}
     run = {"a": ["d2", "d1"], "b": ["d3", "z", "d4"], "c": []}
-
     found = score_run(run, qrels)
-
     # a: 1/log2(3); b: (2 + 1/log2(4)) / (2 + 1/log2(3)); c: 0
     assert found["ndcg@10"] == pytest.approx((0.6309298 + 2.5 / 2.6309298 + 0) / 3)
     assert found["recall@10"] == pytest.approx(2 / 3)
@@ -181,7 +174,6 @@ def test_scores_are_trec_evals() -> None:
 
 def test_scores_look_at_ten_documents_only() -> None:
     ranked = [f"d{n}" for n in range(11)]
-
     assert score_run({"a": ranked}, {"a": {"d10": 1}}) == {"ndcg@10": 0, "recall@10": 0, "mrr@10": 0}
     assert score_run({"a": ranked}, {"a": {"d9": 1}})["mrr@10"] == pytest.approx(0.1)
 
@@ -194,7 +186,6 @@ def test_scores_look_at_ten_documents_only() -> None:
 )
 def test_search_in_each_mode_says_where_its_scores_come_from(run: Run, index: Path, mode: str, parts: set[str]) -> None:
     hits = run("search", "frozen fish in a reefer", "--mode", mode, "--index", index, "--json")["hits"]
-
     assert hits[0]["docId"] == "reefers"
     assert hits[0]["parts"].keys() == parts
     assert [hit["score"] for hit in hits] == sorted((hit["score"] for hit in hits), reverse=True)
@@ -209,5 +200,4 @@ def test_a_hybrid_search_takes_the_profiles_weight(run: Run, index: Path, monkey
     search = ("search", "how is the session over", *options)
     usual = run(*search)["hits"][0]["parts"]["fused"]
     monkeypatch.setenv("HYBRID_DENSE_WEIGHT", "0")
-
     assert run(*search)["hits"][0]["parts"]["fused"] != usual

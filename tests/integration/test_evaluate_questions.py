@@ -115,7 +115,6 @@ def test_a_run_tells_what_was_right(run: Run, home: Path) -> None:
 
 def test_people_read_plain_names_first(run: Run) -> None:
     status, out, err = run(*OWN)
-
     assert (status, err) == (0, "")
     assert "Right answers" in out
     assert "3 of 4 (75 %)" in out
@@ -145,7 +144,6 @@ def test_an_interrupted_run_goes_on_where_it_was(run: Run, home: Path, monkeypat
     with monkeypatch.context() as patch:
         watch_asker(patch, most=2)
         status, out, _ = run(*OWN, "--json")
-
     assert status == 130
     assert json.loads(out)["error"] == "Interrupted after 2 of 5 questions; the same command goes on from there"
     assert kept(home) == [one["question"] for one in QUESTIONS[:2]]
@@ -216,7 +214,6 @@ def test_where_all_fail_the_command_fails(run: Run, monkeypatch: pytest.MonkeyPa
         monkeypatch.setenv("LLM_BASE_URL", server.url)
         write(Path("q.jsonl"), QUESTIONS[:2])
         status, out, _ = run(*OWN, "--json")
-
     told = json.loads(out)
     assert (status, told["code"]) == (1, "all_failed")
     assert told["error"] == "Every question failed, of 2: llm_unavailable (2). Run: ragctl doctor"
@@ -224,16 +221,13 @@ def test_where_all_fail_the_command_fails(run: Run, monkeypatch: pytest.MonkeyPa
 
 def test_a_missing_index_is_told_before_anything_is_asked(run: Run) -> None:
     status, out, _ = run("evaluate", "--questions", "q.jsonl", "--index", "gone", "--json")
-
     assert (status, json.loads(out)["code"]) == (1, "index_not_ready")
     assert not Path(".index").exists()
 
 
 def test_limits_that_are_not_kept_fail_by_name_and_still_tell_all(run: Run) -> None:
     assert run(*OWN, "--fail-under", "right=.7,falseAnswers=0", "--json")["metrics"]["right"]["value"] == 0.75
-
     status, out, _ = run(*OWN, "--fail-under", "right=.8,ndcg=.1", "--fail-under", "failed=0", "--json")
-
     told = json.loads(out)
     assert (status, told["code"]) == (1, "below_limit")
     assert told["error"] == "Not kept: right is 0.75, under 0.8"
@@ -243,9 +237,7 @@ def test_limits_that_are_not_kept_fail_by_name_and_still_tell_all(run: Run) -> N
 def test_two_runs_are_compared(run: Run, home: Path) -> None:
     (home / "old.json").write_text(json.dumps(run(*OWN, "--json")), encoding="utf-8")
     write(home / "q.jsonl", CORRECTED)
-
     right = run(*OWN, "--compare", "old.json", "--json")["comparison"]["right"]
-
     assert (right["old"], right["new"], right["n"]) == (0.75, 1, 4)
     assert right["verdict"] == "no difference seen"  # one of four
     status, out, _ = run(*OWN, "--compare", "old.json")
@@ -255,9 +247,7 @@ def test_two_runs_are_compared(run: Run, home: Path) -> None:
 def test_the_page_escapes_what_a_question_says(run: Run, home: Path) -> None:
     evil = "What does <script>alert(1)</script> an import permit cost?"
     write(home / "q.jsonl", [{"question": evil, "answer": "<img src=x onerror=alert(2)>"}])
-
     run(*OWN, "--html", "r.html", "--json")
-
     text = (home / "r.html").read_text(encoding="utf-8")
     assert ("&lt;script&gt;alert(1)" in text, "&lt;img src=x" in text) == (True, True)
     assert ("<script" in text, "<img" in text) == (False, False)
@@ -268,7 +258,6 @@ def test_a_sample_is_drawn_by_its_seed(run: Run) -> None:
         seed: [row["question"] for row in run(*OWN, "--limit", "3", "--seed", seed, "--json")["perQuestion"]]
         for seed in range(3)
     }
-
     assert all(len(questions) == 3 for questions in drawn.values())
     assert len({tuple(questions) for questions in drawn.values()}) > 1
     again = run(*OWN, "--limit", "3", "--seed", "2", "--json")["perQuestion"]
@@ -323,6 +312,5 @@ def test_a_language_model_writes_drafts_until_it_fails(run: Run, home: Path, mon
 )
 def test_options_that_do_not_go_together_are_bad_usage(run: Run, arguments: tuple[str, ...], said: str) -> None:
     status, out, _ = run("evaluate", *arguments, "--json")
-
     assert (status, json.loads(out)["code"]) == (2, "usage")
     assert said in json.loads(out)["error"]

@@ -1,16 +1,22 @@
-"""Both sides of a real index: dense and BM25 candidates, consistency, filters on numbers."""
+"""An index of ours, and Chroma folders that another program made: both sides of a search, and filters on numbers.
+
+What another made is opened as it is, and never written to.
+"""
 
 import hashlib
 import operator
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import chromadb
 import numpy as np
 import pytest
-from desks import BYTE_A_NUMBER, desk, desks, foreign
+from chromadb.utils.embedding_functions import DefaultEmbeddingFunction
+from desks import BYTE_A_NUMBER, contents, desk, desks, foreign
 from fakes_embedding import HashingEmbedder
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -18,57 +24,193 @@ from manifests import read_body, write_body
 
 from knowledge.build.ingest import ingest
 from knowledge.embedding import embed_text
-from knowledge.model.errors import IndexDamaged
+from knowledge.model.errors import IndexDamaged, IndexMismatch, SearchFailed
 from knowledge.model.values import Document
 from knowledge.open.index import EmbeddedIndex, open_index
 from knowledge.search.candidates import Candidates
+from knowledge.search.lexical import write_lexical
 from rag.ask.filters import RequestFilter
 from rag.values.question import Question, SearchQuery
 
 EMBEDDER = HashingEmbedder()
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An index that no test changes."""
-    folder = tmp_path_factory.mktemp("made") / "index"
-    ingest(desks(60), target=folder, embedder=EMBEDDER)
-    return folder
-
-
-def opened(folder: Path) -> EmbeddedIndex:
-    return open_index(folder, embedder=EMBEDDER)
-
-
-@pytest.fixture(scope="module")
-def index(made: Path) -> Iterator[EmbeddedIndex]:
-    with closing(opened(made)) as index:
-        yield index
+def opened(folder: Path, **options: Any) -> EmbeddedIndex:
+    return open_index(folder, embedder=EMBEDDER, **options)
 
 
 def ask(index: EmbeddedIndex, text: str, **options: Any) -> Candidates:
     return index.candidates(text, EMBEDDER.embed([text])[0], **options)
 
 
-# Candidates
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"embedding_function": DefaultEmbeddingFunction()},  # and Chroma's default space, l2
+        {"configuration": {"hnsw": {"space": "cosine"}}},
+        {"configuration": {"hnsw": {"space": "ip"}}},
+        {"metadata": {"hnsw:space": "cosine"}},
+    ],
+)
+def test_it_opens_with_plain_cosines_in_any_space(tmp_path: Path, options: dict[str, Any]) -> None:
+    place = foreign(tmp_path / "theirs", desks(8), **options)
+    before = contents(place)
+    question = EMBEDDER.embed(["the fee1 of the customs desk of 1990"])[0]
+    expected = EMBEDDER.embed([f"Desk 1\n{desk(1).text}"])[0] @ question
+
+    with closing(opened(place)) as index:
+        hit = index.nearest(question, k=1)[0]
+
+        assert hit.score == hit.parts["dense"] == pytest.approx(expected, abs=1e-5)
+        assert (hit.chunk.number, hit.chunk.text, hit.chunk.title) == (4, desk(1).text, "Desk 1")
+        assert index.chunk(4) == hit.chunk
+        assert hit.chunk.extra == desk(1).extra
+        assert (index.manifest, index.built_at, index.chunks, index.documents) == (None, None, 8, 8)
+        assert (index.fields["title"], index.fields["year"]) == ("str", "int")
+        late = index.nearest(question, k=9, where={"year": {"$gte": 2006}})
+        assert {one.chunk.number for one in late} == {9, 10}
+    assert contents(place) == before
+
+
+def test_ids_of_another_kind_get_stable_numbers(tmp_path: Path) -> None:
+    place = foreign(tmp_path / "theirs", desks(8), ["id_9", "b", "a", "d", "c", "f", "e", "g"])
+    for _ in range(2):
+        with closing(opened(place)) as index:
+            chunks = [(chunk.number, chunk.title) for chunk in index.iter_chunks()]
+            assert (chunks[:2], chunks[-1]) == ([(1, "Desk 2"), (2, "Desk 1")], (8, "Desk 0"))
+
+
+def test_chunks_without_text_or_metadata_are_found_by_vector_alone(tmp_path: Path) -> None:
+    with closing(chromadb.PersistentClient(str(tmp_path))) as client:  # type: ignore[type-var]
+        client.create_collection("waypoint_kb").add(ids=["x", "y"], embeddings=EMBEDDER.embed(["x", "y"]))
+    with closing(opened(tmp_path)) as index:
+        found = ask(index, "untitled x")
+        assert found.numbers.tolist() == [1, 2]
+        assert found.bm25.values.tolist() == [0, 0]
+        (chunk,) = index.fetch([1])
+        assert (chunk.title, chunk.text, chunk.doc_id) == ("Untitled", "", "")
+
+
+class Elsewhere(DefaultEmbeddingFunction):
+    @staticmethod
+    def name() -> str:
+        return "elsewhere"
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"name": "their_kb"}, "no collection 'waypoint_kb'; it has 'their_kb'"),
+        ({"dimensions": 64}, "64 dimensions"),
+        ({"scale": 3, "configuration": {"hnsw": {"space": "l2"}}}, "not of unit length and its space is 'l2'"),
+        ({"embedding_function": Elsewhere()}, "'elsewhere', not Chroma's default"),
+    ],
+)
+def test_one_that_cannot_be_compared_is_a_mismatch(tmp_path: Path, options: dict[str, Any], sentence: str) -> None:
+    place = foreign(tmp_path / "theirs", desks(8), **options)
+    with pytest.raises(IndexMismatch, match=sentence):
+        opened(place)
+
+
+def test_a_file_that_is_no_database_is_damage(tmp_path: Path) -> None:
+    (tmp_path / "chroma.sqlite3").write_bytes(b"nonsense" * 100)
+    with pytest.raises(IndexDamaged, match="not a database"):
+        opened(tmp_path)
+
+
+# Both sides of a search
+
+
+@pytest.fixture(scope="module")
+def ours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedIndex]:
+    folder = tmp_path_factory.mktemp("ours")
+    ingest(desks(60), target=folder, embedder=EMBEDDER)
+    with closing(opened(folder)) as index:
+        yield index
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        ([f"id_{n}" for n in range(1, 61)], {}),
+        ([f"page-{n:02}" for n in range(60)], {"configuration": {"hnsw": {"space": "cosine"}}}),
+    ],
+    ids=["our ids", "other ids"],
+)
+def theirs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedIndex]:
+    ids, options = request.param
+    with closing(opened(foreign(tmp_path_factory.mktemp("theirs"), desks(60), ids, **options))) as index:
+        yield index
+
+
+@pytest.mark.parametrize("where", [None, {"category": "01"}, {"year": {"$gte": 2050}}, {"category": "none"}])
+def test_it_gives_the_candidates_of_our_own_index(
+    ours: EmbeddedIndex, theirs: EmbeddedIndex, where: dict[str, object] | None
+) -> None:
+    for text in ("tariff fee35", "What of the customs fee, harbour?", "nothing known", "Desk 7"):
+        expected, found = ask(ours, text, k=7, where=where), ask(theirs, text, k=7, where=where)
+        # Of equals another may be the nearest in theirs: the best scores are the same, if not the chunks.
+        for side in ("dense", "bm25"):
+            wanted, got = getattr(expected, side), getattr(found, side)
+            assert sorted(got.values)[-7:] == pytest.approx(sorted(wanted.values)[-7:], abs=BYTE_A_NUMBER)
+            assert (got.mean, got.std) == pytest.approx((wanted.mean, wanted.std), abs=1e-4)
+            assert len(got.values) == len(found.numbers)
+
+    assert theirs.lexical.scores("fee59").argmax() == 59
+
+
+def test_of_many_threads_one_makes_the_bm25_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+
+    def write(*args: Any, language: str) -> Any:
+        made.append(args)
+        return write_lexical(*args, language=language)
+
+    monkeypatch.setattr("knowledge.open.index.write_lexical", write)
+    with closing(opened(foreign(tmp_path, desks(60), [f"p{n:02}" for n in range(60)]))) as index:
+        index.nearest(EMBEDDER.embed(["fee"])[0], k=3)
+        assert made == []  # opening, and searching by vector, pay nothing
+
+        with ThreadPoolExecutor(16) as pool:
+            found = list(pool.map(lambda n: ask(index, f"fee{n}", k=1), range(60)))
+
+    assert len(made) == 1
+    assert [int(one.numbers[int(np.argmax(one.bm25.values))]) for one in found] == list(range(1, 61))
+
+
+def test_what_is_made_for_it_goes_with_the_index_and_leaves_it_as_it_was(tmp_path: Path) -> None:
+    place, scratch = foreign(tmp_path / "theirs", desks(2)), tmp_path / "scratch"
+    scratch.mkdir()
+    before = contents(place)
+    index = opened(place, scratch=scratch)
+
+    assert len(ask(index, "fee").numbers) == 2
+    index.close()
+
+    assert list(scratch.iterdir()) == []
+    assert contents(place) == before
+    with pytest.raises(SearchFailed):
+        ask(index, "fee")
+
+
+# Of ours
 
 
 @pytest.mark.parametrize("where", [None, {"category": "01"}, {"year": {"$gte": 2050}}])
 @pytest.mark.parametrize("text", ["tariff fee35", "What of the customs fee, harbour?", "nothing known", "the"])
 def test_candidates_are_the_best_of_both_sides_with_both_scores(
-    index: EmbeddedIndex, text: str, where: dict[str, object] | None
+    ours: EmbeddedIndex, text: str, where: dict[str, object] | None
 ) -> None:
-    chunks = list(index.iter_chunks())
+    chunks = list(ours.iter_chunks())
     vectors = EMBEDDER.embed([embed_text(chunk.title, chunk.text) for chunk in chunks])
     cosines = vectors @ EMBEDDER.embed([text])[0]
-    assert index.lexical is not None
-    bm25 = index.lexical.scores(text)
+    bm25 = ours.lexical.scores(text)
     admitted = {
         chunk.number for chunk in chunks
         if where is None or chunk.category == where.get("category") or ("year" in where and chunk.number > 50)
     }  # fmt: skip
 
-    found = ask(index, text, k=5, where=where)
+    found = ask(ours, text, k=5, where=where)
 
     rows = [number - 1 for number in found.numbers.tolist()]
     assert set(found.numbers.tolist()) <= admitted
@@ -84,11 +226,9 @@ def test_candidates_are_the_best_of_both_sides_with_both_scores(
     assert (found.bm25.mean, found.bm25.std) == pytest.approx((bm25.mean(), bm25.std()), abs=1e-5)
 
 
-def test_a_rare_word_is_found_that_the_vectors_miss(index: EmbeddedIndex) -> None:
+def test_a_rare_word_is_found_that_the_vectors_miss(ours: EmbeddedIndex) -> None:
     away = -EMBEDDER.embed(["Desk 37"])[0]  # the nearest chunks are any but that one
-
-    found = index.candidates("fee37", away, k=3)
-
+    found = ours.candidates("fee37", away, k=3)
     best = int(np.argmax(found.bm25.z))
     assert found.numbers[best] == 38
     assert found.bm25.values[best] > 0
@@ -102,9 +242,7 @@ def test_the_smallest_collections_work(tmp_path: Path, texts: list[str]) -> None
     few = [replace(desk(n, text), title="") for n, text in enumerate(texts)]
     ingest(few, target=tmp_path, embedder=EMBEDDER)
     index = opened(tmp_path)
-
     found = ask(index, "one same word")
-
     assert found.numbers.tolist() == list(range(1, len(texts) + 1))
     assert found.dense.z == pytest.approx(np.zeros(len(texts)), abs=2)
     index.close()
@@ -189,10 +327,8 @@ def test_numbers_compare_as_in_arithmetic(shelf: tuple[EmbeddedIndex, list[Any]]
     index, values = shelf
     wanted = bound if sign == "$eq" else {sign: bound}
     assert index.fields["price"] == ("float" if values is VALUES else "mixed")
-
     # As with any number of a field of fractions, one of over 53 bits is rounded to the nearest of these.
     exact = float(bound) if values is VALUES else bound
-
     assert found(index, {"price": wanted}) == places(values, sign, exact)
 
 
@@ -200,9 +336,7 @@ def test_numbers_compare_as_in_arithmetic(shelf: tuple[EmbeddedIndex, list[Any]]
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_of_several_numbers(shelf: tuple[EmbeddedIndex, list[Any]], bounds: list[float]) -> None:
     index, values = shelf
-
     wanted = sorted({n for bound in bounds for n in places(values, "$eq", bound)})
-
     assert found(index, {"price": bounds}) == wanted
 
 
@@ -210,7 +344,6 @@ def test_any_of_several_numbers(shelf: tuple[EmbeddedIndex, list[Any]], bounds: 
 def test_other_conditions_hold_as_well(shelf: tuple[EmbeddedIndex, list[Any]], sign: str) -> None:
     index, values = shelf
     filters = {"place": {"$gte": 3}, "price": {sign: 5.25}, "title": {"$ne": "Desk 4"}}
-
     assert found(index, filters) == [
         n for n in places(values, sign, 5.25) if n >= 3 and (n != 4 or "title" not in index.fields)
     ]

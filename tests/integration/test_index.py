@@ -89,9 +89,7 @@ def test_an_index_finds_chunks_with_everything_that_was_stored_of_them(index: Em
 def test_scores_are_the_cosines_and_come_best_first(index: EmbeddedIndex) -> None:
     question = EMBEDDER.embed(["customs permit fee 7"])[0]
     cosines = {c.number: EMBEDDER.embed([f"{c.title}\n{c.text}"])[0] @ question for c in index.iter_chunks()}
-
     hits = index.nearest(question, k=50)
-
     assert [(hit.score, hit.chunk.number) for hit in hits] == sorted(
         ((hit.score, hit.chunk.number) for hit in hits), key=lambda one: (-one[0], one[1])
     )
@@ -127,10 +125,8 @@ def test_a_malformed_filter_or_vector_is_a_failed_search(index: EmbeddedIndex) -
 def test_a_closed_index_fails_and_leaves_nothing_behind(made: Path, tmp_path: Path) -> None:
     index = opened(made, scratch=tmp_path)
     assert len(list(tmp_path.iterdir())) == 1
-
     index.close()
     index.close()
-
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(SearchFailed):
         ask(index, "fee")
@@ -143,10 +139,8 @@ def test_a_read_only_source_opens_and_stays_as_it_is(folder: Path) -> None:
     for path in [folder, *folder.rglob("*")]:
         path.chmod(0o555 if path.is_dir() else 0o444)
     before = contents(folder)
-
     with closing(opened(folder)) as index:
         assert ask(index, "Desk 3 fee3", k=1) == [4]
-
     assert contents(folder) == before
     for path in [folder, *folder.rglob("*")]:
         path.chmod(0o755 if path.is_dir() else 0o644)
@@ -173,7 +167,6 @@ def test_an_index_opens_by_uri_and_through_a_symlink(
 ) -> None:
     (tmp_path / "link to it").symlink_to(made)
     monkeypatch.chdir(made.parent)
-
     for place in ("index", str(tmp_path / "link to it"), (tmp_path / "link to it").as_uri()):
         with closing(opened(place)) as index:
             assert index.chunks == 20
@@ -183,7 +176,6 @@ def test_an_open_index_outlives_its_source(folder: Path) -> None:
     with closing(opened(folder)) as index:
         for n in range(1, 3):  # the second ingest removes the data folder that is open
             ingest(desks(20 - n), target=folder, embedder=EMBEDDER)
-
         assert ask(index, "Desk 19 fee19", k=1) == [20]
         assert [chunk.text for chunk in index.fetch([20])] == [desk(19).text]
 
@@ -224,7 +216,6 @@ def test_a_file_that_is_damaged_is_named_where_all_is_copied(folder: Path, harm:
 def test_no_index_says_what_to_run(tmp_path: Path, place: str) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "killed" / "data-00").mkdir(parents=True)
-
     with pytest.raises(IndexMissing, match=r"No index is loaded\. Run: ragctl ingest PATH"):
         opened(tmp_path / place)
 
@@ -258,7 +249,6 @@ def test_a_damaged_file_is_named(folder: Path, tmp_path: Path, pattern: str, har
 
 def test_a_manifest_that_counts_wrong_is_damage(folder: Path) -> None:
     write_body(folder, read_body(folder) | {"counts": {"documents": 20, "chunks": 21, "updated": 0}})
-
     with pytest.raises(IndexDamaged, match="20 vectors for 21 chunks"):
         opened(folder)
 
@@ -329,7 +319,6 @@ def test_twenty_swaps_under_load_leak_nothing(folder: Path) -> None:
 def test_the_manifest_on_disk_names_every_file_and_nothing_else(folder: Path) -> None:
     body = json.loads((folder / "manifest.json").read_text())
     data = folder / body["data"]
-
     assert set(body["files"]) == {path.relative_to(data).as_posix() for path in data.rglob("*") if path.is_file()}
     assert body["files"]["texts.zlib"]["sha256"] == hashlib.sha256((data / "texts.zlib").read_bytes()).hexdigest()
     assert (body["calibration"], body["counts"]) == (None, {"documents": 20, "chunks": 20, "updated": 0})

@@ -54,9 +54,7 @@ def test_an_index_of_another_format_is_refused_and_built_anew(tmp_path: Path) ->
     write_body(tmp_path, before | {"format": 2})
     with pytest.raises(IndexMismatch, match="Run: ragctl ingest PATH"):
         open_index(tmp_path, embedder=EMBEDDER)
-
     assert ingest(desks(4), target=tmp_path, embedder=EMBEDDER).embedded == 4
-
     assert (tmp_path / before["data"]).is_dir()  # for readers that opened it before the switch
     assert min(chunks(tmp_path)) == before["next_number"]
 
@@ -128,12 +126,10 @@ def test_removing_is_what_an_ingest_without_the_document_does(tmp_path: Path) ->
 def test_what_cannot_be_removed_leaves_the_index(tmp_path: Path) -> None:
     ingest(desks(2), target=tmp_path, embedder=EMBEDDER)
     before = (tmp_path / "manifest.json").read_bytes()
-
     with pytest.raises(SourceUnreadable, match="Nothing would be left"):
         remove(tmp_path, doc_ids={"d0", "d1"}, embedder=EMBEDDER)
     with pytest.raises(IndexMismatch, match="another embedding model"):
         remove(tmp_path, doc_ids={"d0"}, embedder=HashingEmbedder(model="other"))
-
     assert (tmp_path / "manifest.json").read_bytes() == before
 
 
@@ -176,7 +172,6 @@ def test_the_profile_of_the_index_answers(run: Run, pages: Path) -> None:
 
 def test_the_only_index_that_there_is_answers_and_says_so(run: Run, pages: Path) -> None:
     run("ingest", pages, "--profile", "clockify", "--json")
-
     status, out, err = run("ask", "new sole price")
     assert (status, "clockify, extractive" in out) == (0, True)
     assert err == "Note: there is no index .index/house; .index/clockify is used\n"
@@ -239,7 +234,6 @@ def test_an_index_of_one_chunk_answers_in_every_profile(
     text, near, far = page
     write_files(tmp_path / "one", {"page.md": text})
     assert run("ingest", "one", "--profile", profile, "--json")["chunks"] == 1
-
     answer = run("ask", near, "--profile", profile, "--json")
     assert (answer["refused"], len(answer["citations"])) == (False, 1)
     assert run("ask", far, "--profile", profile, "--json")["refused"] is True
@@ -249,5 +243,4 @@ def test_asking_for_the_profile_loads_neither_numpy_nor_chroma() -> None:
     code = (
         "import sys; from knowledge.open.place import read_provenance as look; look('.'); print('numpy' in sys.modules)"
     )
-
     assert run_fresh(code) == "False\n"

@@ -101,9 +101,7 @@ def test_only_what_changed_is_embedded_and_the_removed_disappears(tmp_path: Path
 def test_new_metadata_reaches_the_index_without_embedding(tmp_path: Path) -> None:
     run(tmp_path, DOCUMENTS)
     embedder = HashingEmbedder()
-
     summary = run(tmp_path, [document("permits", "import", "export", year=2026), *DOCUMENTS[1:]], embedder)
-
     assert (summary.changed, summary.embedded) == (1, 0)
     with closing(open_index(tmp_path, embedder=embedder, warm=False)) as index:
         assert index.fields["year"] == "int"
@@ -115,9 +113,7 @@ def test_another_model_embeds_everything_anew_and_keeps_the_numbers(tmp_path: Pa
     run(tmp_path, DOCUMENTS)
     before = contents(tmp_path)
     other = HashingEmbedder(model="other")
-
     summary = run(tmp_path, DOCUMENTS, other)
-
     assert (summary.embedded, summary.unchanged) == (5, 3)
     assert contents(tmp_path, other) == before
 
@@ -129,9 +125,7 @@ def test_other_chunk_sizes_are_a_rebuild_that_embeds_new_texts_only(
     run(tmp_path, [*DOCUMENTS, long])
     monkeypatch.setattr("knowledge.build.plan.MAX_CHARS", 200)
     monkeypatch.setattr("knowledge.build.plan.OVERLAP_CHARS", 0)
-
     summary = run(tmp_path, [*DOCUMENTS, long])
-
     assert summary.unchanged == 4
     assert summary.embedded == summary.chunks - 5 > 0
 
@@ -140,16 +134,13 @@ def test_an_unusable_index_is_rebuilt_and_its_numbers_stay_used(tmp_path: Path) 
     run(tmp_path, DOCUMENTS)
     database = next(tmp_path.glob("data-*/chroma/chroma.sqlite3"))
     database.write_bytes(database.read_bytes()[:-1] + b"x")
-
     summary = run(tmp_path, DOCUMENTS)
-
     assert counts(summary) == (3, 0, 0, 0)
     assert list(contents(tmp_path)) == [6, 7, 8, 9, 10]
 
 
 def test_a_document_without_text_is_named_and_not_counted(tmp_path: Path) -> None:
     documents = [*DOCUMENTS, Document(doc_id="e", title="e", text=" ", digest="e", path="empty.md")]
-
     for summary in (run(tmp_path, documents), run(tmp_path, documents)):
         assert summary.empty == ("empty.md",)
         assert summary.documents == summary.added + summary.unchanged == 3
@@ -179,17 +170,13 @@ def test_a_document_that_cannot_be_cut_is_named_each_time_and_indexed_when_it_ca
 def test_progress_counts_the_texts_that_are_embedded(tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
     many = [document(f"d{n}", "x", "y") for n in range(EMBED_BATCH_TEXTS)]
-
     ingest(many, target=tmp_path, embedder=HashingEmbedder(), on_progress=lambda *at: seen.append(at))
-
     assert seen == [(128, 256), (256, 256)]
 
 
 def test_equal_texts_are_embedded_once(tmp_path: Path) -> None:
     twins = [replace(DOCUMENTS[0], doc_id=name, path=f"{name}.md") for name in ("a", "b")]
-
     summary = run(tmp_path, twins)
-
     assert (summary.chunks, summary.embedded) == (4, 2)
 
 
@@ -244,10 +231,8 @@ def test_a_failing_embedder_leaves_the_old_index_and_no_litter(tmp_path: Path) -
 
 def test_a_chroma_folder_made_elsewhere_is_not_written_to(tmp_path: Path) -> None:
     (tmp_path / "chroma.sqlite3").write_bytes(b"theirs")
-
     with pytest.raises(IndexMismatch, match="made elsewhere"):
         run(tmp_path, DOCUMENTS)
-
     assert (tmp_path / "chroma.sqlite3").read_bytes() == b"theirs"
     assert not list(tmp_path.glob("data-*"))
 
@@ -282,7 +267,6 @@ def test_a_text_that_pages_share_hides_no_removal(tmp_path: Path) -> None:
     notice = "## Notice\n\nAll of this is for information only."
     pages = [replace(page, text=f"{page.text}\n\n{notice}", digest=f"{page.digest} and notice") for page in DOCUMENTS]
     run(tmp_path, pages)
-
     with pytest.raises(RemovalsRefused, match="remove 2 of the 3 documents"):
         run(tmp_path, pages[:1], max_removed_share=0.5)
 
@@ -299,9 +283,7 @@ class Choking(MiniLM):
 def test_what_the_model_cannot_read_is_one_documents_trouble(tmp_path: Path) -> None:
     ingest([document("a", "fine"), document("b", "fine")], target=tmp_path, embedder=Choking())
     after = [document("a", "fine", "xyzzy"), document("b", "other"), document("c", "xyzzy")]
-
     summary = ingest(after, target=tmp_path, embedder=Choking())
-
     assert contents(tmp_path, Choking()) == {1: ("a", "fine"), 4: ("b", "other")}
     assert [failure.path for failure in summary.failed] == ["a.md", "c.md"]
     assert summary.failed[0].error == "cannot be embedded (at 'xyzzy'): unexpected RuntimeError: no such shape"
@@ -410,5 +392,4 @@ def test_changes_add_up_until_all_is_made_anew(two: tuple[Path, Path]) -> None:
     for generation in range(1, 4):
         update_with(target, [rule(0, f" Again {generation}."), *BEFORE[1:]], 0.12)
         counts.append(manifest_of(target).updated)
-
     assert counts == [2, 4, 0]

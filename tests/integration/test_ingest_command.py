@@ -56,10 +56,8 @@ def test_what_failed_is_named_and_fails_the_command_only_where_that_was_asked_fo
     run: Run, command: Run, docs: Path, index: Path
 ) -> None:
     (docs / "c.md").write_bytes(bytes(range(256)))
-
     lenient = run("ingest", docs, "--index", index)
     strict = run("ingest", docs, "--index", index, "--strict", status=1)
-
     assert lenient["documents"] == strict["documents"] == 2
     assert [failure["error"] for failure in strict["failed"]] == ["is a binary file, not text"]
     status, out, err = command("ingest", docs, "--index", index)
@@ -132,9 +130,7 @@ def test_what_moved_out_of_an_emptied_place_is_not_kept_twice(run: Run, docs: Pa
     run("ingest", docs, "--index", index)
     (docs / "old" / "c.md").rename(docs / "c.md")
     write_files(docs, {"e.md": (docs / "d.md").read_text(), "d.md": ""})
-
     moved = run("ingest", docs, "--index", index)
-
     assert (moved["documents"], moved["emptied"]) == (4, [])
     assert set(listed(run, index)) == {"a.md", "b.md", "c.md", "e.md"}
 
@@ -143,9 +139,7 @@ def test_where_nothing_can_be_read_the_command_fails_and_the_index_stays(run: Ru
     run("ingest", docs, "--index", index)
     for page in docs.iterdir():
         page.write_bytes(b"\0")
-
     failed = run("ingest", docs, "--index", index, status=1)
-
     assert (failed["documents"], failed["kept"], len(failed["failed"])) == (2, 2, 2)
     assert run("search", "permit", "--index", index)["hits"][0]["docId"] == "a"
 
@@ -156,9 +150,7 @@ def test_a_page_without_text_a_draft_and_other_files_are_counted_and_no_failures
     write_files(
         docs, {"c.md": "---\ntitle: x\n---\n", "d.md": "---\ndraft: true\n---\nText", "e.png": "", ".git/f.md": "no"}
     )
-
     done = run("ingest", docs, "--index", index, "--strict")
-
     assert done["leftOut"] == {"has front matter but no text": 1, "is a draft": 1}
     assert done["skipped"] == {".png": 1, "hidden": 1}
     assert run("ingest", docs, "--index", index, "--drafts")["documents"] == 3
@@ -209,9 +201,7 @@ def test_a_folder_of_other_files_is_told_what_it_holds_and_a_missing_one_fails(
     command: Run, tmp_path: Path, index: Path
 ) -> None:
     write_files(tmp_path / "docs", {"slides.key": "x"})
-
     status, _, said = command("ingest", tmp_path / "docs", "--index", index)
-
     assert status == 1
     assert said.endswith("no text in any of them. Passed over: 1 .key\n")
     status, out, _ = command("ingest", tmp_path / "nowhere", "--index", index, "--json")
@@ -313,7 +303,6 @@ def test_a_dry_run_of_a_site_leaves_nothing_behind(run: Run, index: Path) -> Non
     with WebServer().running() as web:
         web.site["/a.html"] = html("<p>Words to read.</p>")
         told = run("ingest", f"{web.address}/a.html", "--index", index, "--allow-host", "127.0.0.1", "--dry-run")
-
     assert (told["added"], told["chunks"], told["dryRun"], index.exists()) == (1, 1, True, False)
 
 
@@ -339,7 +328,6 @@ def test_a_process_that_dies_or_does_not_end_costs_one_file(
     work: Callable[[int], str], limit_s: float, said: str
 ) -> None:
     results = list(map_in_processes(work, [1, 2, 3, 4], on_loss=lambda n, why: f"lost {n}: {why}", limit_s=limit_s))
-
     assert [results[0], *results[2:]] == ["1", "3", "4"]
     assert results[1].startswith("lost 2: ")
     assert said in results[1]
@@ -369,7 +357,6 @@ def test_the_seeds_cut_is_remembered(run: Run, docs: Path, index: Path) -> None:
     usual = run("ingest", docs, "--index", index)
     seed = run("ingest", docs, "--index", index, "--cut", "seed")
     again = run("ingest", docs, "--index", index)
-
     assert (usual["documents"], seed["documents"], again["unchanged"]) == (3, 3, 3)
     assert seed["chunks"] == again["chunks"] == 2 + 1 + 4  # "#" and "##" of a.md and c.md, whose text takes three
     assert "'other'" in run("ingest", docs, "--index", index, "--cut", "other", status=2)["error"]

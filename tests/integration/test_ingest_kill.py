@@ -52,6 +52,5 @@ def test_a_kill_during_the_first_ingest_leaves_no_index_and_the_next_one_makes_i
     total = ingest_in_child(tmp_path / "whole", 1)
     ingest_in_child(tmp_path / "killed", 1, kill_at=total // 2)
     assert not (tmp_path / "killed" / "manifest.json").exists()
-
     assert ingest_in_child(tmp_path / "killed", 1)
     assert answers(tmp_path / "killed") == 1

@@ -109,7 +109,6 @@ def test_what_fails_without_a_reason_where_nothing_is_free_is_a_full_disk(
 
 def test_a_file_that_the_system_cuts_short_is_told(tmp_path: Path) -> None:
     said = run_fresh(LIMITED, tmp_path / "index")
-
     assert said.startswith(f"The index in {str(tmp_path / 'index')!r} could not be written: ")
     assert not (tmp_path / "index" / "manifest.json").exists()
 

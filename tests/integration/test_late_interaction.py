@@ -39,7 +39,6 @@ def found(index: EmbeddedIndex, *views: View, **options: object) -> list[str]:
 
 def test_the_chunk_with_the_words_comes_first_and_every_signal_is_told(index: EmbeddedIndex) -> None:
     hits = index.search([View("What is fee77 for the vessel?")], k=5).hits
-
     assert hits[0].chunk.doc_id == "d77"
     assert len(hits) == 5
     assert set(hits[0].parts) == {"dense", "window", "bm25", "late"}
@@ -66,7 +65,6 @@ def test_a_filter_is_a_wall_that_loses_nothing(index: EmbeddedIndex) -> None:
 def test_a_view_within_a_filter_leans_and_hides_nothing(index: EmbeddedIndex) -> None:
     plain = View("The desk opens")
     leaning = View("The desk opens", 0.5, {"category": {"$eq": "03"}})
-
     before, after = found(index, plain), found(index, plain, leaning)
     assert before != after
     assert sum(int(name[1:]) % 4 == 3 for name in after) > sum(int(name[1:]) % 4 == 3 for name in before)
@@ -107,7 +105,6 @@ def test_an_index_that_has_grown_more_than_twice_is_fitted_anew(tmp_path: Path) 
     before = tokens(tmp_path)
     assert ingest(DOCUMENTS[:80], target=tmp_path, embedder=embedder).embedded == 40
     assert np.array_equal(before["projection"], tokens(tmp_path)["projection"])
-
     assert ingest(DOCUMENTS[:81], target=tmp_path, embedder=embedder).embedded == 81
     assert not np.array_equal(before["projection"], tokens(tmp_path)["projection"])
 
@@ -115,7 +112,6 @@ def test_an_index_that_has_grown_more_than_twice_is_fitted_anew(tmp_path: Path) 
 def test_an_index_of_a_remote_embedder_is_searched_without_and_says_so(tmp_path: Path) -> None:
     ingest(DOCUMENTS[:9], target=tmp_path, embedder=HashingEmbedder())
     assert json.loads((tmp_path / "manifest.json").read_text())["tokens"] is None
-
     index = open_index(tmp_path, embedder=ReadingEmbedder())
     assert not index.late
     assert len(index.nearest(ReadingEmbedder().embed(["harbour"])[0], k=3)) == 3

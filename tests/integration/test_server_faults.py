@@ -159,13 +159,11 @@ def test_a_fault_is_bounded_told_and_passes(
 @pytest.mark.parametrize("fault", [cut, page(429), page(500)], ids=["cut", "429", "500"])
 def test_a_fault_that_passes_is_not_seen(proxy: FaultyProxy, index: ServerIndex, quick: None, fault: Fault) -> None:
     proxy.fault = once(fault)
-
     assert best(index, "What is fee3?") == "d3"
 
 
 def test_a_refused_key_is_not_tried_twice(proxy: FaultyProxy, index: ServerIndex) -> None:
     proxy.fault, before = page(401), len(proxy.asked)
-
     with pytest.raises(IndexUnreachable, match="INDEX_SECRET_NAME"):
         index.fetch([1])
     assert len(proxy.asked) == before + 1
@@ -173,7 +171,6 @@ def test_a_refused_key_is_not_tried_twice(proxy: FaultyProxy, index: ServerIndex
 
 def test_whoever_asks_says_how_long_it_waits(proxy: FaultyProxy, index: ServerIndex) -> None:
     proxy.fault = frozen
-
     with bounded(), limit_waiting(0.3), pytest.raises(IndexUnreachable, match="did not answer in time"):
         best(index)
     proxy.fault = slow(0.6)  # later calls have their own time: one that was short does not bind them
@@ -185,10 +182,8 @@ def test_whoever_asks_says_how_long_it_waits(proxy: FaultyProxy, index: ServerIn
 
 def test_a_server_is_never_asked_more_than_ten_things_at_once(proxy: FaultyProxy, index: ServerIndex) -> None:
     proxy.fault, proxy.most = slow(0.05), 0
-
     with ThreadPoolExecutor(20) as pool:
         found = list(pool.map(lambda number: best(index, f"What is fee{number}?"), range(20)))
-
     assert found == [f"d{number}" for number in range(20)]
     assert 2 <= proxy.most <= AT_ONCE
 
@@ -337,7 +332,6 @@ def test_damage_is_told_and_an_ingest_repairs_it(
 ) -> None:
     with database(chroma, repaired) as db:
         damage(db, db.current()[0])
-
     with pytest.raises(error, match=f"{said}.*Run: ragctl ingest PATH"):
         opened(chroma.port, repaired)
     make(chroma, tmp_path, collection=repaired)
