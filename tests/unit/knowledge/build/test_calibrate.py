@@ -16,18 +16,10 @@ from knowledge.search.signals import LEXICAL_SHARE, WEIGHTS, Calibration
 
 
 def chunks(documents: int, *, each: int = 6) -> list[Chunk]:
+    said = "Das Kapitel {0} beginnt mit einem langen Satz. Absatz {1} sagt dann noch etwas mehr dazu."
+    chunk = Chunk(number=1, doc_id="", title="", chunk_index=0, chunk_count=1, text="")
     made = [(document, part) for document in range(documents) for part in range(each)]
-    return [
-        Chunk(
-            number=number,
-            doc_id=f"D{document}",
-            title="",
-            chunk_index=part,
-            chunk_count=each,
-            text=f"Das Kapitel {document} beginnt mit einem langen Satz. Absatz {part} sagt dann noch etwas mehr dazu.",
-        )
-        for number, (document, part) in enumerate(made, start=1)
-    ]
+    return [replace(chunk, doc_id=f"D{document}", text=said.format(document, part)) for document, part in made]
 
 
 def other_than(doc_id: str) -> Where:

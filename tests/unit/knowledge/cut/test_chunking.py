@@ -182,34 +182,19 @@ def test_the_overlap_of_an_endless_word_begins_at_a_character(text: str, markdow
 
 
 VERY_LONG = f"You can use the {'very ' * 30}new Thunderbolt port."
+ONE, TWO = "## One\n\nShort and sweet.", f"## Two\n\n{sentences(9, start=20)}"
 
 
 @pytest.mark.parametrize(
     ("text", "max_chars", "overlap", "pieces"),
     [
         (f"{VERY_LONG} {VERY_LONG} {sentences(4)}", 240, 100, [VERY_LONG, f"{VERY_LONG} {sentences(1)}", sentences(4)]),
-        (
-            f"> {sentences(3)} This is\n> a new sentence. {sentences(3, start=4)}",
-            130,
-            40,
-            [
-                f"> {sentences(3)} This is\n> a new sentence.",
-                f"> This is\n> a new sentence. {sentences(3, start=4)}",
-            ],
-        ),
-        (
-            f"## One\n\nShort and sweet.\n\n{sentences(9)}\n\n## Two\n\n{sentences(9, start=20)}",
-            300,
-            200,
-            [
-                "## One\n\nShort and sweet.",
-                f"Short and sweet.\n\n{sentences(9)}",
-                f"## Two\n\n{sentences(9, start=20)}",
-            ],
-        ),
+        (f"> {sentences(3)} This is\n> a new sentence. {sentences(3, start=4)}", 130, 40,
+         [f"> {sentences(3)} This is\n> a new sentence.", f"> This is\n> a new sentence. {sentences(3, start=4)}"]),
+        (f"{ONE}\n\n{sentences(9)}\n\n{TWO}", 300, 200, [ONE, f"Short and sweet.\n\n{sentences(9)}", TWO]),
     ],
     ids=["not inside a sentence", "of a quotation it is one too", "not over a section or with its heading"],
-)
+)  # fmt: skip
 def test_the_overlap(text: str, max_chars: int, overlap: int, pieces: list[str]) -> None:
     assert [piece.text for piece in split_text(text, max_chars=max_chars, overlap=overlap)] == pieces
 
@@ -423,9 +408,8 @@ def test_a_piece_has_the_anchor_of_the_nearest_heading_and_none_under_the_title(
 
 def test_equal_headings_are_numbered_as_mkdocs_does_it_however_many() -> None:
     titles = ["a", "a_1", "a", "a_1", "!", "!", "a"]
-    assert list(heading_ids(titles, [""] * 7, algorithm="python-markdown")) == [
-        *("a", "a_1", "a_2", "a_3", "_1", "_2", "a_4"),
-    ]
+    numbered = ["a", "a_1", "a_2", "a_3", "_1", "_2", "a_4"]
+    assert list(heading_ids(titles, [""] * 7, algorithm="python-markdown")) == numbered
     assert list(heading_ids(["a"] * 50_000, [""] * 50_000, algorithm="python-markdown"))[-1] == "a_49999"
 
 

@@ -142,19 +142,10 @@ def test_unicode_with_a_byte_order_mark_is_read_and_other_bytes_with_a_warning(
 
 
 def test_what_is_no_text_is_named_and_the_rest_read(tmp_path: Path) -> None:
-    write(
-        tmp_path,
-        {
-            "good.md": "Text",
-            "zero.md": b"",
-            "blank.txt": " \n\n",
-            "front.md": "---\ntitle: x\n---\n\n",
-            "open.md": "---\ntitle: Never closed\n\nText.",
-            "nul.md": b"\x89PNG\r\n\x1a\n\x00\x00",
-            "packed.md": bytes(range(1, 256)) * 20,
-            "cyrillic.txt": "Пошлина на ввоз".encode("cp1251"),
-        },
-    )
+    front = {"front.md": "---\ntitle: x\n---\n\n", "open.md": "---\ntitle: Never closed\n\nText."}
+    binary = {"nul.md": b"\x89PNG\r\n\x1a\n\x00\x00", "packed.md": bytes(range(1, 256)) * 20}
+    write(tmp_path, {"good.md": "Text", "zero.md": b"", "blank.txt": " \n\n", **front, **binary})
+    write(tmp_path, {"cyrillic.txt": "Пошлина на ввоз".encode("cp1251")})
     os.mkfifo(tmp_path / "pipe.md")
 
     reading = read([tmp_path])
@@ -173,18 +164,13 @@ def test_what_is_no_text_is_named_and_the_rest_read(tmp_path: Path) -> None:
 
 
 def test_files_without_text_and_folders_without_files_are_told_by_path(tmp_path: Path) -> None:
-    write(
-        tmp_path, {"a.md": "Text", "b.md": b"", "b.txt": "Text", "d.md": "---\ndraft: true\n---\n", "pics/x.png": b"p"}
-    )
+    draft = "---\ndraft: true\n---\n"
+    write(tmp_path, {"a.md": "Text", "b.md": b"", "b.txt": "Text", "d.md": draft, "pics/x.png": b"p"})
     write(tmp_path, {"gone/deep/.keep": b"", "some/deep/x.md": "Text", "some/none/.keep": b""})
-
     reading = read([tmp_path / "some" / "deep", tmp_path], loading=Loading(today=date(2026, 1, 1)))
 
-    assert {path: said.error for path, said in reading.emptied.items()} == {
-        "b.md": "is empty",
-        "gone": "is a folder without files",
-        "some/none": "is a folder without files",
-    }
+    emptied = {path: said.error for path, said in reading.emptied.items()}
+    assert emptied == {"b.md": "is empty"} | dict.fromkeys(("gone", "some/none"), "is a folder without files")
     assert ids(reading) == ["x", "a", "b.txt"]  # the id of b.md is not b.txt's to take
 
 
@@ -213,7 +199,7 @@ def test_folders_are_read_in_a_fixed_order_without_hidden_and_other_files(tmp_pa
         tmp_path,
         {
             "b.md": "b", "a/z.MD": "z", "a/b/c.markdown": "c", "d.txt": "d", "e.mdx": "e", ".hidden.md": "no",
-            ".git/x.md": "no", "e.json": "{}", "f.png": b"\x89PNG", "other.jsonl": "{}",
+            ".git/x.md": "no", "e.json": "{}", "f.png": b"\x89PNG", "other.jsonl": "{}", "a/f.PNG": b"", "Makefile": "",
             "corpus.jsonl": '{"_id": "q", "text": "t"}',
         },
     )  # fmt: skip
@@ -222,6 +208,7 @@ def test_folders_are_read_in_a_fixed_order_without_hidden_and_other_files(tmp_pa
 
     assert ids(reading) == ["b", "q", "d", "e", "a/z", "a/b/c"]
     assert (reading.failed, reading.warnings) == ((), ())
+    assert reading.skipped == {"hidden": 2, ".json": 1, ".png": 2, ".jsonl": 1, "without a suffix": 1}
     assert reading == read([tmp_path])
     assert ids(read([tmp_path, tmp_path / "a", tmp_path / "d.txt"])) == ids(reading)
 
@@ -297,37 +284,29 @@ def test_templates_are_read_as_what_they_make_and_other_names_as_the_user_says(t
     assert reading.skipped == {".erb": 2, ".in": 1}
 
 
-def test_converters_read_their_suffix_as_markdown(tmp_path: Path) -> None:
-    def upper(data: bytes, _: FoundFile | None) -> ConvertedText:
-        if b"bad" in data:
-            raise SourceUnreadable("is encrypted")
-        return ConvertedText(f"---\nmade: true\n---\n# {data.decode().upper()}\n\nText")
-
-    write(tmp_path, {"sub/a.HTML": "hello", "b.html": "bad"})
-
-    reading = read([tmp_path], loading=Loading(readers={".html": upper}))
-
-    assert [(d.doc_id, d.title, dict(d.extra)) for d in reading.documents] == [("sub/a", "HELLO", {"made": True})]
-    assert errors(reading.failed, tmp_path) == {"b.html": "is encrypted"}
-
-
-def test_whatever_a_document_raises_is_its_own_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_converters_read_their_suffix_as_markdown_and_whatever_a_document_raises_is_its_own_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def convert(data: bytes, _: FoundFile | None) -> ConvertedText:
-        raise LookupError("no such\n page")
+        if data != b"hello":
+            raise SourceUnreadable("is encrypted") if data == b"locked" else LookupError("no such\n page")
+        return ConvertedText(f"---\ntitle: made\n---\n# {data.decode()}\n\nText")
 
     monkeypatch.setattr(loading, "parse_fields", lambda meta: Fields(title=meta.get("title", "").upper()))
     lines = '{"_id": "q", "text": "t"}\n{"_id": "r", "title": 7, "text": "t"}\n{"_id": "s", "text": "t"}'
-    write(tmp_path, {"a.html": "x", "b.md": "---\ntitle: 7\n---\nText", "c.md": "Text", "corpus.jsonl": lines})
+    write(tmp_path, {"a.html": "x", "b.md": "---\ntitle: 7\n---\nText", "c.md": "Text", "corpus.jsonl": lines,
+                     "d.html": "locked", "sub/e.HTML": "hello"})  # fmt: skip
 
     reading = read([tmp_path], loading=Loading(readers={".html": convert}))
 
-    assert ids(reading) == ["c", "q", "s"]
+    assert [(d.doc_id, d.title) for d in reading.documents] == [("c", "c"), ("q", "q"), ("s", "s"), ("sub/e", "MADE")]
     no_upper = "unexpected AttributeError: 'int' object has no attribute 'upper'"
     no_page = "unexpected LookupError: no such page"
     assert errors(reading.failed, tmp_path) == {
         "a.html": f"cannot be converted: {no_page}. Save it in another format, or --exclude it",
         "b.md": f"has front matter that cannot be read: {no_upper}. Mend it, or --exclude the file",
         "corpus.jsonl:2": no_upper,
+        "d.html": "is encrypted",
     }
 
 
@@ -372,14 +351,16 @@ def test_the_digest_changes_with_anything_that_chunks_depend_on(tmp_path: Path, 
 # Corpora
 
 
-def test_a_beir_corpus_is_a_document_a_line(tmp_path: Path) -> None:
+def test_a_beir_corpus_is_a_document_a_line_with_its_title_as_text_where_it_has_none(tmp_path: Path) -> None:
     lines = [
         {"_id": "q1", "title": " Masks ", "text": " Wear\r\none. ", "metadata": {
             "link": "\nhttps://a.test/faq", "source": "Ministry", "last_update": "2020/03/7", "land": "", "stars": 4}},
         {"_id": 12, "title": "", "text": "Text", "url": "https://b.test"},
+        {"_id": "t1", "title": "Solar  eclipse"}, {"_id": "t2", "title": "Tides", "text": None},
     ]  # fmt: skip
 
-    first, second = read([write(tmp_path, {"corpus.jsonl": "\n".join(map(json.dumps, lines)) + "\n\n"})]).documents
+    reading = read([write(tmp_path, {"corpus.jsonl": "\n".join(map(json.dumps, lines)) + "\n\n"})])
+    first, second, *without_text = reading.documents
 
     assert (first.doc_id, first.title, first.text, first.path) == ("q1", "Masks", "Wear\none.", "corpus.jsonl")
     assert (first.url, first.source_org, first.last_updated) == ("https://a.test/faq", "Ministry", "2020-03-07")
@@ -387,13 +368,8 @@ def test_a_beir_corpus_is_a_document_a_line(tmp_path: Path) -> None:
         "link": "https://a.test/faq", "source": "Ministry", "last_update": "2020/03/7", "stars": 4
     }  # fmt: skip
     assert (second.doc_id, second.title, second.url) == ("12", "12", "https://b.test")
-
-
-def test_a_record_of_a_corpus_without_a_text_has_its_title_as_text(tmp_path: Path) -> None:
-    lines = '{"_id": "t1", "title": "Solar  eclipse"}\n{"_id": "t2", "title": "Tides", "text": null}'
-    reading = read([write(tmp_path, {"corpus.jsonl": lines})])
+    assert [(d.title, d.text) for d in without_text] == [("Solar eclipse",) * 2, ("Tides",) * 2]
     assert reading.failed == ()
-    assert [(d.title, d.text) for d in reading.documents] == [("Solar eclipse",) * 2, ("Tides",) * 2]
 
 
 def test_bad_lines_of_a_corpus_are_named_and_the_rest_read(tmp_path: Path) -> None:
