@@ -7,7 +7,6 @@ import os
 import random
 import re
 import signal
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -27,7 +26,7 @@ commands = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 TOO_SLOW_S, LIMIT_S, NEAREST = 0.6, 120.0, 100
 
 
-@dataclass
+@dataclass(eq=False)  # pytest keeps its plugins in sets
 class Record:
     """A plugin of pytest: which tests failed, and the seconds of each that ran."""
 
@@ -64,6 +63,7 @@ def run(tests: Collection[str], *options: str, limit_s: float = LIMIT_S) -> Reco
                 break
             time.sleep(0.02)
         code, failed, seconds = json.loads(out.read_text()) if out.exists() else (None, [], {})
+    assert code != -1, "pytest itself failed"
     return Record(set(failed if code in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) else tests), seconds)
 
 
@@ -145,7 +145,7 @@ def read_data() -> CoverageData:
     data = CoverageData()
     data.read()
     if not any(data.measured_contexts()):
-        sys.exit("No test is named in .coverage: run pytest --cov --cov-context=test first")
+        raise SystemExit("No test is named in .coverage: run pytest --cov --cov-context=test first")
     return data
 
 
