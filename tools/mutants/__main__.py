@@ -63,7 +63,8 @@ def run(tests: Collection[str], *options: str, limit_s: float = LIMIT_S) -> Reco
                 break
             time.sleep(0.02)
         code, failed, seconds = json.loads(out.read_text()) if out.exists() else (None, [], {})
-    assert code != -1, "pytest itself failed"
+    if code == -1:
+        raise RuntimeError("pytest itself failed")
     return Record(set(failed if code in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) else tests), seconds)
 
 

@@ -41,10 +41,8 @@ def swap(node: ast.AST) -> str | None:
             new = node.operand
         case ast.IfExp():
             new.body, new.orelse = node.orelse, node.body
-        case ast.Constant(value=bool(value)):
-            return str(not value)
-        case ast.Constant(value=int(value) | float(value)):
-            return str(value + 1)
+        case ast.Constant(value=bool() | int() | float() as value):
+            return str(not value if isinstance(value, bool) else value + 1)
         case ast.Constant(value=str(value)) if re.search(r"\d", value) and len(value) < 60:
             return repr(re.sub(r"\d+", lambda number: str(int(number[0]) + 1), value, count=1))
         case _:
