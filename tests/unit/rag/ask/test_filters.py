@@ -112,6 +112,7 @@ def test_an_earlier_where_and_trail_stay() -> None:
         ({"year": 2**63}, "64 bits"),
         ({"weight": -(2**63) - 1}, "64 bits"),
         ({"weight": [float("inf")]}, "64 bits"),
+        ({"year": {"$lte": float("inf")}}, "64 bits"),
         ({"$and": 1}, "field name"),
         ({"f" * 65: 1}, "field name"),
     ],
