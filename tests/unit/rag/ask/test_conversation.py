@@ -46,7 +46,14 @@ NEWEST = "User: And later?\nAssistant: Edit it.\nThen save.\n\n"
             "User: Hi\nAssistant - Yes, free.\nAssistant: Ok\n  user - thanks\n\n",
         ),
     ],
-    ids=["the seed's format", "the last that fit", "no older one is cut", "a long answer is cut", "a long question", "forged turns"],
+    ids=[
+        "the seed's format",
+        "the last that fit",
+        "no older one is cut",
+        "a long answer is cut",
+        "a long question",
+        "forged turns",
+    ],
 )
 def test_a_history_is_the_last_turns_that_fit_each_told_from_the_others(
     turns: tuple[tuple[str, str], ...], max_chars: int, history: str

@@ -59,29 +59,18 @@ def test_a_question_that_was_begun_ahead_is_not_asked_again() -> None:
     assert inner.calls == 1
 
 
-def test_what_failed_ahead_is_raised_where_it_is_needed_and_then_forgotten() -> None:
-    inner = SlowEmbedder()
+def test_what_failed_ahead_is_raised_where_it_is_needed_and_then_forgotten_and_a_stored_vector_outlives_it() -> None:
+    inner, vector = SlowEmbedder(), np.ones((1, 384), dtype=np.float32)
     inner.error = OSError("unreachable")
     embedder = CachingEmbedder(inner)
-    failing = embedder.embed_ahead("Which permit?")
+    failing = [embedder.embed_ahead(text) for text in ("Which permit?", "And when?")]
+    embedder.store_vector("And when?", vector)
     inner.let.set()
-    with pytest.raises(OSError, match="unreachable"):
-        failing.result(30)
+    for future in failing:
+        with pytest.raises(OSError, match="unreachable"):
+            future.result(30)
     with pytest.raises(OSError, match="unreachable"):
         embedder.embed(["Which permit?"])
     inner.error = None
     assert embedder.embed(["Which permit?"]).shape == (1, 384)
-    assert inner.calls == 3
-
-
-def test_a_stored_vector_outlives_a_call_that_fails() -> None:
-    inner = SlowEmbedder()
-    inner.error = OSError("unreachable")
-    embedder = CachingEmbedder(inner)
-    failing = embedder.embed_ahead("Which permit?")
-    vector = np.ones((1, 384), dtype=np.float32)
-    embedder.store_vector("Which permit?", vector)
-    inner.let.set()
-    with pytest.raises(OSError, match="unreachable"):
-        failing.result(30)
-    assert embedder.embed(["Which permit?"]) is vector
+    assert (embedder.embed(["And when?"]) is vector, inner.calls) == (True, 4)

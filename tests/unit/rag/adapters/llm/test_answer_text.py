@@ -90,7 +90,6 @@ def test_reasoning_that_has_no_end_leaves_nothing(text: str) -> None:
 @pytest.mark.parametrize(("text", "answer"), LOOPS)
 def test_a_loop_is_cut_before_its_second_time(text: str, answer: str) -> None:
     read = whole(text)
-
     assert (read.text, read.is_loop, read.has_ended) == (answer, True, True)
 
 
@@ -113,7 +112,6 @@ def test_a_stream_gives_the_same_wherever_it_is_cut(text: str, data: st.DataObje
     for start, end in zip([0, *places], [*places, len(text)], strict=True):
         answer.take(text[start:end])
     answer.end()
-
     read = whole(text)
     assert (answer.text, answer.has_ended, answer.is_loop) == (read.text, read.has_ended, read.is_loop)
     assert (answer.drops > 0) == (read.drops > 0)
@@ -126,7 +124,6 @@ def test_the_work_grows_with_the_text_alone(piece: str) -> None:
     for number in range(8_000):
         answer.take(piece if number % 2 else f"{piece}{number}")
     answer.end()
-
     assert time.process_time() - begun < 5.0
 
 
@@ -138,7 +135,6 @@ def test_the_work_grows_with_the_text_alone(piece: str) -> None:
 def test_a_page_is_no_answer(text: str, size: int) -> None:
     answer = AnswerText()
     pieces = [text[start : start + size] for start in range(0, len(text), size)]
-
     with pytest.raises(LlmFailed, match="an HTML page"):
         list(map(answer.take, pieces))
     assert answer.text == ""

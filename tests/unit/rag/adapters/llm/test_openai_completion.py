@@ -20,7 +20,6 @@ JSON = st.recursive(
 
 def test_a_whole_completion_is_read() -> None:
     body = json.dumps(completion("Yes. [Permits]", model="m-2026", finish_reason="length")).encode()
-
     assert read_completion(body, model="m") == Completion(
         text="Yes. [Permits]", model="m-2026", requested_model="m", finish_reason="length", usage=Usage(12, 5, 17)
     )
@@ -32,20 +31,17 @@ def test_a_whole_completion_is_read() -> None:
 )
 def test_usage_without_all_its_counts_is_none(usage: object) -> None:
     body = json.dumps({**completion("x"), "usage": usage}).encode()
-
     assert read_completion(body, model="m").usage is None
 
 
 def test_what_a_spare_completion_leaves_out_is_none_or_the_request_s() -> None:
     body = b'{"choices": [{"message": {"content": "x"}}]}'
-
     assert read_completion(body, model="asked") == Completion(text="x", model="asked", requested_model="asked")
 
 
 def test_the_first_choice_is_the_one_with_the_number_0_and_a_list_of_parts_is_its_text() -> None:
     parts = [{"type": "thinking", "thinking": "?"}, {"type": "text", "text": "Yes"}, {"type": "text", "text": "."}]
     choices = [{"index": 1, "message": {"content": "No."}}, {"index": 0, "message": {"content": parts}}]
-
     assert read_completion(json.dumps({"choices": choices}).encode(), model="m").text == "Yes."
 
 
@@ -80,9 +76,7 @@ def test_what_is_no_completion_is_unreadable(body: bytes) -> None:
 )
 def test_a_finish_reason_is_one_of_the_service_s_words(told: object, reason: str | None) -> None:
     body = {"choices": [{"message": {"content": "Yes."}, "finish_reason": told}]}
-
     made = read_completion(json.dumps(body).encode(), model="m")
-
     assert (made.finish_reason, made.partial) == (reason, reason in {"length", "interrupted"})
 
 
@@ -97,9 +91,7 @@ def test_a_finish_reason_is_one_of_the_service_s_words(told: object, reason: str
 )
 def test_what_is_left_out_says_why_the_text_ends(content: str, text: str, reason: str) -> None:
     body = json.dumps(completion(content, finish_reason="length")).encode()
-
     made = read_completion(body, model="m")
-
     assert (made.text, made.finish_reason) == (text, reason)
 
 

@@ -1,4 +1,4 @@
-"""rag.adapters.llm.openai_errors: the meaning of a status, and the wait that a server asks for."""
+"""rag.adapters: the meaning of a status, the wait that a server asks for, and the waits without one."""
 
 import math
 
@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.adapters.llm.openai_errors import ModelNotFound, Transient, classify_error, retry_after_s
+from rag.adapters.model_config import BackoffPolicy
 from rag.errors import LlmDenied, RequestRefused
 
 NOON = 1_792_929_600.0  # Sun, 25 Oct 2026 12:00:00 GMT
@@ -58,5 +59,16 @@ def test_retry_after_headers(headers: dict[str, str], expected_s: float | None) 
 @given(st.text())
 def test_no_header_value_breaks_the_reading(value: str) -> None:
     delay_s = retry_after_s({"retry-after": value}, now=NOON)
-
     assert delay_s is None or (delay_s >= 0 and math.isfinite(delay_s))
+
+
+@pytest.mark.parametrize(
+    ("attempt", "shortest_s", "longest_s"),
+    [(1, 1.0, 1.25), (2, 2.0, 2.5), (3, 4.0, 5.0), (4, 8.0, 10.0), (5, 10.0, 10.0), (5000, 10.0, 10.0)],
+)
+def test_the_seeds_waits_and_their_jitter(attempt: int, shortest_s: float, longest_s: float) -> None:
+    policy = BackoffPolicy(retries=3, base_s=1.0, cap_s=10.0)
+    assert [policy.pause_s(attempt, draw=draw) for draw in (0.0, 0.5, 1.0)] == [
+        shortest_s, pytest.approx((shortest_s + longest_s) / 2), longest_s
+    ]  # fmt: skip
+    assert BackoffPolicy(retries=3, base_s=0.5, cap_s=10.0, jitter=1.0).pause_s(2, draw=0.5) == 1.5

@@ -13,7 +13,7 @@ from rag.adapters.stores import cache as cache_module
 from rag.adapters.stores.cache import MAX_ENTRIES, MAX_ENTRY_CHARS, LayeredCache
 from rag.errors import StoreUnavailable
 from rag.ports import AnswerCache
-from rag.values.stored import CachedAnswer, CacheHit
+from rag.values.stored import CacheHit
 
 
 @pytest.fixture
@@ -38,38 +38,30 @@ class TestLayeredCacheOfAnotherProcess(AnswerCacheContract):
         return reader
 
 
-class BrokenCache(InMemoryAnswerCache):
-    """A shared layer that is down while ``down``; ``during_get`` runs between its read and its return."""
+class SharedLayer(InMemoryAnswerCache):
+    """``during_get`` runs between its read and its return."""
 
-    down = False
     during_get: Callable[[], object] = object
 
     def get(self, key: str) -> CacheHit | None:
-        self._check()
         hit = super().get(key)
         self.during_get()
         return hit
 
-    def put(self, key: str, answer: CachedAnswer, *, ttl_s: float) -> None:
-        self._check()
-        super().put(key, answer, ttl_s=ttl_s)
-
-    def evict(self, key: str) -> None:
-        self._check()
-        super().evict(key)
-
-    def _check(self) -> None:
-        if self.down:
+    def break_down(self) -> None:
+        def fail(*_: object, **__: object) -> None:
             raise StoreUnavailable("scripted")
 
-
-@pytest.fixture
-def l2(clock: FakeClock) -> BrokenCache:
-    return BrokenCache(clock=clock)
+        self.get = self.put = self.evict = fail  # type: ignore[method-assign]
 
 
 @pytest.fixture
-def layered(l2: BrokenCache, clock: FakeClock) -> LayeredCache:
+def l2(clock: FakeClock) -> SharedLayer:
+    return SharedLayer(clock=clock)
+
+
+@pytest.fixture
+def layered(l2: SharedLayer, clock: FakeClock) -> LayeredCache:
     return LayeredCache(l2, clock=clock)
 
 
@@ -78,13 +70,17 @@ def layer(cache: AnswerCache, key: str = KEY) -> str | None:
     return hit.layer if hit else None
 
 
-def test_a_hit_says_which_layer_had_it(layered: LayeredCache, l2: BrokenCache) -> None:
+def test_a_hit_says_which_layer_had_it_and_clear_empties_this_process_s_alone(
+    layered: LayeredCache, l2: SharedLayer
+) -> None:
     assert layer(layered) is None
     l2.put(KEY, make_answer(), ttl_s=60)
     assert [layer(layered), layer(layered)] == ["l2", "l1"]
+    layered.clear()
+    assert layer(layered) == "l2"
 
 
-def test_both_layers_have_what_was_put_and_lose_what_is_evicted(layered: LayeredCache, l2: BrokenCache) -> None:
+def test_both_layers_have_what_was_put_and_lose_what_is_evicted(layered: LayeredCache, l2: SharedLayer) -> None:
     layered.put(KEY, make_answer(), ttl_s=60)
     assert [layer(layered), layer(l2)] == ["l1", "l2"]
     layered.evict(KEY)
@@ -92,28 +88,20 @@ def test_both_layers_have_what_was_put_and_lose_what_is_evicted(layered: Layered
 
 
 @pytest.mark.parametrize("filled_by", ["put", "get"])
+@pytest.mark.parametrize("later_s", [2, -1800], ids=["a minute", "clock set back"])
 def test_an_eviction_elsewhere_holds_here_after_a_minute(
-    layered: LayeredCache, l2: BrokenCache, clock: FakeClock, filled_by: str
+    layered: LayeredCache, l2: SharedLayer, clock: FakeClock, filled_by: str, later_s: float
 ) -> None:
     (layered if filled_by == "put" else l2).put(KEY, make_answer(), ttl_s=3600)
     layered.get(KEY)
     l2.evict(KEY)
     clock.now += 59
     assert layer(layered) == "l1"  # reading it does not prolong its life
-    clock.now += 2
+    clock.now += later_s
     assert layer(layered) is None
 
 
-def test_a_clock_that_was_set_back_does_not_prolong_an_entry_s_life(
-    layered: LayeredCache, l2: BrokenCache, clock: FakeClock
-) -> None:
-    layered.put(KEY, make_answer(), ttl_s=3600)
-    l2.evict(KEY)
-    clock.now -= 1800
-    assert layer(layered) is None
-
-
-def test_what_is_evicted_while_it_is_read_does_not_come_back(layered: LayeredCache, l2: BrokenCache) -> None:
+def test_what_is_evicted_while_it_is_read_does_not_come_back(layered: LayeredCache, l2: SharedLayer) -> None:
     l2.put(KEY, make_answer(), ttl_s=60)
     l2.during_get = lambda: layered.evict(KEY)
     layered.get(KEY)
@@ -121,9 +109,9 @@ def test_what_is_evicted_while_it_is_read_does_not_come_back(layered: LayeredCac
 
 
 def test_with_the_shared_layer_down_this_process_still_has_its_own_and_evicts_it(
-    layered: LayeredCache, l2: BrokenCache
+    layered: LayeredCache, l2: SharedLayer
 ) -> None:
-    l2.down = True
+    l2.break_down()
     with pytest.raises(StoreUnavailable):
         layered.put(KEY, make_answer(), ttl_s=60)
     assert layer(layered) == "l1"
@@ -133,12 +121,11 @@ def test_with_the_shared_layer_down_this_process_still_has_its_own_and_evicts_it
         layered.get(KEY)
 
 
-def test_this_process_keeps_a_bounded_number(layered: LayeredCache, l2: BrokenCache) -> None:
+def test_this_process_keeps_a_bounded_number(layered: LayeredCache, l2: SharedLayer) -> None:
     for number in range(MAX_ENTRIES + 1):
         layered.put(str(number), make_answer(str(number)), ttl_s=60)
-    l2.down = True
-    assert layer(layered, str(MAX_ENTRIES)) == "l1"
-    assert layer(layered, "1") == "l1"
+    l2.break_down()
+    assert [layer(layered, str(number)) for number in (1, MAX_ENTRIES)] == ["l1", "l1"]
     with pytest.raises(StoreUnavailable):
         layered.get("0")
 
@@ -147,12 +134,6 @@ def test_large_answers_stay_in_the_shared_layer(layered: LayeredCache) -> None:
     layered.put(KEY, make_answer("small"), ttl_s=60)
     layered.put(KEY, make_answer("x" * MAX_ENTRY_CHARS), ttl_s=60)
     assert [layer(layered), layer(layered)] == ["l2", "l2"]
-
-
-def test_clear_empties_this_process_s_layer_only(layered: LayeredCache) -> None:
-    layered.put(KEY, make_answer(), ttl_s=60)
-    layered.clear()
-    assert layer(layered) == "l2"
 
 
 def test_threads_may_share_it(clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> None:
