@@ -43,13 +43,7 @@ def test_either_form_gets_the_other_beside_it(text: str, result: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "Is it possible? It is.",
-        "a smart idea of oit, C# and c",
-        "the OITs of this world, OIT_form",
-        "GaCounts: Georgia Counts",
-    ],
+    "text", ["Is it possible? It is.", "a smart idea of oit, C# and c", "OITs, OIT_form", "GaCounts: Georgia Counts"]
 )
 def test_words_in_another_case_parts_of_words_and_what_is_there_already_stay(text: str) -> None:
     assert TABLE.expand(text) == (text, ())

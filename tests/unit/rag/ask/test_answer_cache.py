@@ -35,11 +35,7 @@ from rag.values.stored import DAY_S, CachedAnswer, CacheHit
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("  What   IS\tX ?! ", "what is x."),
-        ("\u4ec0\u4e48\u662f\u589e\u503c\u7a0e\uff1f", "\u4ec0\u4e48\u662f\u589e\u503c\u7a0e"),
-    ],
+    ("one", "other"), [("  What   IS\tX ?! ", "what is x."), ("\u4ec0\u4e48\uff1f", "\u4ec0\u4e48")]
 )
 def test_case_blanks_and_the_final_mark_do_not_count(one: str, other: str) -> None:
     assert question_key(one) == question_key(other)
@@ -146,36 +142,26 @@ BORNE = CheckedClaim(text="Five days.", citations=("[Import permits]",), support
 
 
 @pytest.mark.parametrize(
-    ("answer", "cosine"),
+    ("cosine", "fields", "good"),
     [
-        (ANSWER, 0.75),
-        (replace(ANSWER, confidence=Confidence("Medium", 60.0, "", raw=60.0)), 0.1),
-        (replace(ANSWER, statements=(BORNE, replace(BORNE, support="partial"))), 0.8),
-        (replace(ANSWER, completion=replace(DONE, finish_reason=None)), 0.8),
-    ],
-    ids=["at the bar", "of a likely answer", "borne out", "ended for no reason told"],
-)
-def test_what_is_good_enough_is_kept(answer: Answer, cosine: float) -> None:
-    assert kept(answer, cosine)
-
-
-@pytest.mark.parametrize(
-    ("answer", "cosine"),
-    [
-        (ANSWER, 0.749),
-        (replace(ANSWER, confidence=Confidence("Low", 30.0, "", raw=30.0)), 0.8),
-        (replace(ANSWER, refused=True), 0.8),
-        (replace(ANSWER, citations=()), 0.8),
-        (replace(ANSWER, completion=None), 0.8),
-        (replace(ANSWER, completion=replace(DONE, degraded=True)), 0.8),
-        (replace(ANSWER, completion=replace(DONE, finish_reason="content_filter")), 0.8),
-        (replace(ANSWER, statements=(BORNE, replace(BORNE, support="unsupported"))), 0.8),
-        (replace(ANSWER, statements=(BORNE, replace(BORNE, citations=()))), 0.8),
-        (replace(ANSWER, statements=(replace(BORNE, support="partial"),)), 0.8),
+        (0.75, {}, True),
+        (0.749, {}, False),
+        (0.1, {"confidence": Confidence("Medium", 60.0, "", raw=60.0)}, True),  # of a likely answer
+        (0.8, {"confidence": Confidence("Low", 30.0, "", raw=30.0)}, False),
+        (0.8, {"refused": True}, False),
+        (0.8, {"citations": ()}, False),
+        (0.8, {"completion": None}, False),
+        (0.8, {"completion": replace(DONE, degraded=True)}, False),
+        (0.8, {"completion": replace(DONE, finish_reason=None)}, True),
+        (0.8, {"completion": replace(DONE, finish_reason="content_filter")}, False),
+        (0.8, {"statements": (BORNE, replace(BORNE, support="partial"))}, True),
+        (0.8, {"statements": (BORNE, replace(BORNE, support="unsupported"))}, False),
+        (0.8, {"statements": (BORNE, replace(BORNE, citations=()))}, False),
+        (0.8, {"statements": (replace(BORNE, support="partial"),)}, False),
     ],
 )
-def test_what_is_not_good_enough_is_not(answer: Answer, cosine: float) -> None:
-    assert not kept(answer, cosine)
+def test_what_is_good_enough_is_kept_and_nothing_else(cosine: float, fields: dict[str, Any], good: bool) -> None:
+    assert kept(replace(ANSWER, **fields), cosine) is good
 
 
 @pytest.mark.parametrize(("age_s", "expected"), [(30 * DAY_S, False), (30 * DAY_S + 1, True)])
@@ -234,7 +220,7 @@ def test_of_another_version_an_answer_is_told_where_the_same_passages_are_found(
     assert searched == [(key(), "v2")] * (1 if is_same else 2)  # renewed, it needs no search
 
 
-def test_the_question_is_embedded_ahead_before_the_shared_layer_is_asked() -> None:
+def test_the_question_is_embedded_ahead_of_the_shared_layer_and_not_for_what_this_process_has() -> None:
     events: list[str] = []
 
     class Shared(InMemoryAnswerCache):
@@ -246,16 +232,10 @@ def test_the_question_is_embedded_ahead_before_the_shared_layer_is_asked() -> No
     cache = replace(slot(), store=LayeredCache(shared), embed_ahead=lambda text: events.append(text))
     assert cache.get(key(), QUERY) is None
     assert events == ["Which permit?", "shared layer"]
-
-
-def test_what_this_process_has_needs_no_vector() -> None:
-    ahead: list[str] = []
-    cache = replace(slot(), embed_ahead=ahead.append)
     cache.keep(replace(DRAFT, key=key()), ANSWER, HITS, top_score=0.8)
+    events.clear()
     hit = cache.get(key(), QUERY)
-    assert hit is not None
-    assert hit.layer == "l1"
-    assert ahead == []
+    assert (hit and hit.layer, events) == ("l1", [])
 
 
 GROUNDS = (

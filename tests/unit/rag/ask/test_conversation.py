@@ -74,14 +74,13 @@ def test_what_is_filled_in_is_not_looked_into() -> None:
 QUERY = SearchQuery(text="And the deadline?", top_k=8, trail=("before",))
 
 
-def turn(question: str) -> Turn:
-    return Turn(question=question, answer="not this one", at=1.0)
+OLD, NEW = (Turn(question=text, answer="not this one", at=1.0) for text in ("How do I report?", "In GaCounts?"))
 
 
 def test_the_question_stays_and_the_turns_stand_beside_it() -> None:
     other = View("When is it due?")
     query = replace(QUERY, views=(other,))
-    found = with_turns(query, (turn("How do I report?"), turn("In GaCounts?")), answer="Sign in first.")
+    found = with_turns(query, (OLD, NEW), answer="Sign in first.")
     assert (found.text, found.views[0]) == (QUERY.text, other)
     views = found.views[1:]
     assert [(view.text, view.where) for view in views] == [
@@ -94,15 +93,12 @@ def test_the_question_stays_and_the_turns_stand_beside_it() -> None:
 
 
 def test_what_there_is_no_room_for_is_the_oldest() -> None:
-    found = with_turns(QUERY, (turn("old " * MAX_VIEW_CHARS), turn("In GaCounts?")), answer="long " * MAX_VIEW_CHARS)
-    questions, answer = found.views
+    long = replace(OLD, question="old " * MAX_VIEW_CHARS)
+    questions, answer = with_turns(QUERY, (long, NEW), answer="long " * MAX_VIEW_CHARS).views
     assert questions.text == "And the deadline? In GaCounts?"
     assert len(answer.text) <= len(QUERY.text) + 1 + ANSWER_CHARS
-
-
-def test_a_question_that_fills_the_room_is_searched_for_alone() -> None:
-    long = SearchQuery(text="x" * MAX_VIEW_CHARS, top_k=8, views=(View("other"),))
-    assert with_turns(long, (turn("In GaCounts?"),), answer="So.") is long
+    full = SearchQuery(text="x" * MAX_VIEW_CHARS, top_k=8, views=(View("other"),))
+    assert with_turns(full, (NEW,), answer="So.") is full, "it is searched for alone"
 
 
 HISTORY = (
@@ -111,15 +107,15 @@ HISTORY = (
 )
 MEANT = "What is the reporting deadline for GaCounts?"
 DECLINE = "I don't have specific information about that. Please rephrase your question."
-GERMAN = "Bis wann muss ich melden?"
+GERMAN = replace(QUERY, text="Bis wann muss ich melden?")
 
 
-def reframe(chat: FakeChat, *, budget_s: float = 5.0) -> Reframe:
+def reframe(chat: FakeChat) -> Reframe:
     return Reframe(
         chat=chat,
         template="Language: {language}\nHistory:\n{history}\nQuestion: {question}",
         decline=DECLINE,
-        budget_s=budget_s,
+        budget_s=5.0,
         history_chars=4000,
         language_unlike=lambda text: "English" if "muss" in text else "",
         new_mark=lambda *_: MARK,
@@ -128,16 +124,10 @@ def reframe(chat: FakeChat, *, budget_s: float = 5.0) -> Reframe:
 
 def test_a_question_in_another_language_is_translated_by_one_call_and_only_then() -> None:
     chat = FakeChat(MEANT)
-    found = reframe(chat)(replace(QUERY, text=GERMAN), (), make_ledger())
+    found = reframe(chat)(GERMAN, (), make_ledger())
     assert (found.text, found.views, found.trail[-1]) == (MEANT, (), f"understood as: {MEANT}")
     assert reframe(chat)(QUERY, (), make_ledger()) is QUERY
     assert [asked[0].content.partition("\n")[0] for asked in chat.asked] == ["Language: English"]
-
-
-@pytest.mark.parametrize("said", ["SAME", "Wann muss ich das?", "I don't have specific information about that."])
-def test_what_is_no_translation_changes_nothing(said: str) -> None:
-    query = replace(QUERY, text=GERMAN)
-    assert reframe(FakeChat(said))(query, (), make_ledger()) is query
 
 
 def test_the_model_sees_the_history_and_the_question_as_they_are() -> None:
@@ -156,20 +146,24 @@ def test_the_model_sees_the_history_and_the_question_as_they_are() -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("said", "query", "history"),
     [
-        QUERY.text,
-        '"Same."',
-        "",
-        f"Here is the question:\n\n{MEANT}",
-        f"deadline {'x' * (MAX_REWRITING_CHARS - 8)}",
-        "I am sorry, but my rules forbid me this.",
-        "I don\u2019t have specific information about that deadline.",
+        (QUERY.text, QUERY, HISTORY),
+        ('"Same."', QUERY, HISTORY),
+        ("", QUERY, HISTORY),
+        (f"Here is the question:\n\n{MEANT}", QUERY, HISTORY),
+        (f"deadline {'x' * (MAX_REWRITING_CHARS - 8)}", QUERY, HISTORY),
+        ("I am sorry, but my rules forbid me this.", QUERY, HISTORY),
+        ("I don\u2019t have specific information about that deadline.", QUERY, HISTORY),
+        ("SAME", GERMAN, ()),
+        ("Wann muss ich das?", GERMAN, ()),
+        (DECLINE, GERMAN, ()),
     ],
-    ids=["as it was", "same", "nothing", "two lines", "too long", "no word of the conversation", "a decline"],
 )
-def test_what_is_no_rewriting_changes_nothing(text: str) -> None:
-    assert reframe(FakeChat(text))(QUERY, HISTORY, make_ledger()) is QUERY
+def test_what_is_no_rewriting_and_no_translation_changes_nothing(
+    said: str, query: SearchQuery, history: tuple[Turn, ...]
+) -> None:
+    assert reframe(FakeChat(said))(query, history, make_ledger()) is query
 
 
 LONGEST = f"deadline {'x' * (MAX_REWRITING_CHARS - 9)}"
@@ -197,10 +191,10 @@ def test_the_call_is_counted_whatever_came_of_it() -> None:
     assert this.llm == LlmUse(calls=2, retries=1, prompt_tokens=12, completion_tokens=5)
 
 
-@pytest.mark.parametrize(("budget_s", "left_s", "expected"), [(5.0, 27.0, 5.0), (5.0, 2.0, 2.0)])
-def test_the_nearer_deadline_wins(budget_s: float, left_s: float, expected: float) -> None:
+@pytest.mark.parametrize(("left_s", "expected"), [(27.0, 5.0), (2.0, 2.0)])
+def test_the_nearer_deadline_wins(left_s: float, expected: float) -> None:
     chat = FakeChat(MEANT)
-    reframe(chat, budget_s=budget_s)(QUERY, HISTORY, make_ledger(left_s))
+    reframe(chat)(QUERY, HISTORY, make_ledger(left_s))
     assert [deadline.remaining() for deadline in chat.deadlines] == [expected]
 
 
