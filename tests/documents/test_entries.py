@@ -44,9 +44,8 @@ def test_options_are_entries_below_their_section_and_what_follows_is_the_section
 def test_words_with_what_they_mean_are_items(tmp_path: Path) -> None:
     shown = "# Words\n\n- Quay:\n  Where ships lie.\n\n  Also a pier.\n- Tug:\n  A ship.\n\nThat is all.\n"
     markdown = "# Words\n\nQuay\n: Where ships lie.\n\n    Also a pier.\n\nTug\n: A ship.\n\nThat is all.\n"
-    html = (
-        "<h1>Words</h1><dl><dt>Quay<dd><p>Where ships lie.</p><p>Also a pier.</p><dt>Tug<dd>A ship.</dl><p>That is all."
-    )
+    quay = "<dt>Quay<dd><p>Where ships lie.</p><p>Also a pier.</p>"
+    html = f"<h1>Words</h1><dl>{quay}<dt>Tug<dd>A ship.</dl><p>That is all."
     assert as_read(markdown, tmp_path) == shown
     assert converted(html, ".html") == shown
 

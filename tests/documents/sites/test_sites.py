@@ -19,6 +19,7 @@ BASE = "https://x.test"
 MDBOOK = {"book.toml": '[book]\ntitle = "B"\n', "src/a/b.md": ""}
 NUXT = {"nuxt.config.ts": "site: {}", "content/a.md": ""}
 NEXT = {"next.config.mjs": "contentDirBasePath: '/docs'", "content/a.md": ""}
+SLUGS = "!!python/object/apply:pymdownx.slugs.slugify {kwds: {case: lower}}"
 STARLIGHT = "src/content/docs/"
 ASTRO = {"astro.config.mjs": "export default defineConfig({ trailingSlash: 'always' })", f"{STARLIGHT}a.md": ""}
 
@@ -43,10 +44,9 @@ def test_hugo_s_configuration_is_found_from_a_folder_of_its_content(tmp_path: Pa
     assert made(site, "b.md", URL="/d/e.html") == "https://x.test/sub/d/e.html"
     assert made(site, "b.md", canonical="https://y.test/z") == "https://y.test/z"
     assert made(site, "é.md") == "https://x.test/sub/docs/%C3%A9/"
-    assert made(find_site(tmp_path), "content/posts/b.md", title="My post", date="2020-01-02") == (
-        "https://x.test/sub/2020/my-post/"
-    )
-    assert made(find_site(tmp_path), "README.md") == ""
+    whole = find_site(tmp_path)
+    post = made(whole, "content/posts/b.md", title="My post", date="2020-01-02")
+    assert (post, made(whole, "README.md")) == ("https://x.test/sub/2020/my-post/", "")
     assert page_url(site, path="b.md", meta={}, base_url="https://z.test/") == "https://z.test/docs/b/"
 
 
@@ -68,9 +68,8 @@ def test_jekyll_s_permalinks_are_those_of_its_configuration_or_end_in_html(tmp_p
 
     assert made(site, "_docs/sub/a.md") == "https://x.test/blog/docs/sub/a/"
     assert made(site, "_docs/a.md", permalink="/b/") == "https://x.test/blog/b/"
-    assert made(site, "_posts/2020-01-02-my-post.md", categories=["Big News"]) == (
-        "https://x.test/blog/big-news/2020/01/02/my-post/"
-    )
+    news = made(site, "_posts/2020-01-02-my-post.md", categories=["Big News"])
+    assert news == "https://x.test/blog/big-news/2020/01/02/my-post/"
     assert made(site, "_posts/2020-01-02-a.md", date="2021-03-04 10:00:00 +0100") == "https://x.test/blog/2021/03/04/a/"
     assert made(site, "about/index.md") == "https://x.test/blog/about/"
     assert made(site, "_sass/README.md") == ""
@@ -84,14 +83,9 @@ def test_jekyll_s_permalinks_are_those_of_its_configuration_or_end_in_html(tmp_p
     [
         ("", "https://x.test/en/a/b/", "python-markdown"),
         ("use_directory_urls: false\n", "https://x.test/en/a/b.html", "python-markdown"),
-        (
-            "markdown_extensions:\n  - toc:\n"
-            "      slugify: !!python/object/apply:pymdownx.slugs.slugify {kwds: {case: lower}}\n",
-            "https://x.test/en/a/b/",
-            "pymdownx",
-        ),
+        (f"markdown_extensions: [toc: {{slugify: {SLUGS}}}]\n", "https://x.test/en/a/b/", "pymdownx"),
     ],
-)  # fmt: skip
+)
 def test_mkdocs(tmp_path: Path, extra: str, page: str, anchors: str) -> None:
     config = f"site_url: https://x.test/en/\ntheme: {{features: [a]}}\nx: !ENV [Y, z]\n{extra}"
     site = find_site(write(tmp_path, {"mkdocs.yml": config, "docs/a/b.md": ""}) / "docs")
