@@ -111,7 +111,7 @@ def test_what_is_said_in_other_words_may_be_high(with_llm: Start) -> None:
 
 
 def test_courtesies_around_an_answer_state_nothing_and_what_only_looks_like_one_does(with_llm: Start) -> None:
-    front, behind = "Hello! Thank you for reaching out.", "I hope this helps! Let me know if you need anything else!"
+    front, behind = "Sure! Thank you for reaching out.", "I hope this helps! Let me know if you need anything else!"
     sound, body = said(with_llm, QUOTED), said(with_llm, f"{front} {QUOTED} {behind}")
     assert (body["answer"], verdicts(body)) == (f"{front} {QUOTED} {behind}", ["supported"])
     assert body["confidence"] == sound["confidence"]

@@ -44,6 +44,7 @@ def supports(checked: CheckedAnswer) -> list[str]:
     return of(json_nodes(checked.tree, lambda chunk: (chunk, "")))
 
 
+MISCITED = "statement 1 is now cited to [id_2]: what it cited does not support it"
 BOTH = f"{COSTS} [Import permits]. {TRUE} [Import permits]."
 
 
@@ -51,17 +52,15 @@ BOTH = f"{COSTS} [Import permits]. {TRUE} [Import permits]."
     ("answer", "form", "left", "chunks", "notes"),
     [
         (f"{TRUE} [id_1]. {COSTS} [id_2].", IDS, f"{TRUE} [id_1]. {COSTS} [id_2].", [1, 2], []),
-        (
-            f"{COSTS} [id_1].", IDS, f"{COSTS} [id_2].", [2],
-            ["statement 1 is now cited to [id_2]: what it cited does not support it"],
-        ),
+        (f"{COSTS} [id_1].", IDS, f"{COSTS} [id_2].", [2], [MISCITED]),
+        (f"{COSTS}. {TRUE} [id_1].", IDS, f"{COSTS}. [id_2] {TRUE} [id_1].", [2, 1], [MISCITED]),
         (
             f"{TRUE} [id_1].\n\n{COSTS}.", IDS, f"{TRUE} [id_1].\n\n{COSTS}. [id_2]", [1, 2],
             ["statement 2 is now cited to [id_2]: it cited nothing"],
         ),
         (BOTH, TitleForm(0.5, 3), BOTH, [2, 1], []),
     ],
-    ids=["right", "wrong passage", "no passage", "one label of two passages"],
+    ids=["right", "wrong passage", "that of the next one", "no passage", "one label of two passages"],
 )  # fmt: skip
 def test_a_statement_is_cited_to_the_passage_that_says_it(
     answer: str, form: CitationForm, left: str, chunks: list[int], notes: list[str]

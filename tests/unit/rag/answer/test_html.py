@@ -168,7 +168,7 @@ def test_what_a_cited_passage_holds_and_code_stays(text: str) -> None:
         "https://a.example.b.example/guide", "https://b.example/guide", "https://a.example@b.example/guide",
         "https://a.example/guide/x", "https://a.example/guid", "https://a.example/guide?x=1", "//b.example/guide",
         "https://a.example:8080/guide", "/guide", "guide", "https://a.example/Guide", "https://xa.example/guide",
-        "javascript:alert(1)", "data:text/html,x", "https://a.example\\@b.example", "https://a\u200b.example/guide",
+        "javascript:alert(1)", "data:text/html,x", "https://a.example\\@b.example", "https://[a.example/guide", "https://a\u200b.example/guide",
     ],
 )  # fmt: skip
 def test_an_address_is_the_whole_of_it(address: str) -> None:
