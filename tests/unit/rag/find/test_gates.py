@@ -7,7 +7,7 @@ import pytest
 from fakes import make_evidence, make_hit
 
 from knowledge.model.values import Evidence, Hit, SearchResult
-from rag.find.gate import Coverage, EvidenceGate, require_hit
+from rag.find.gate import Coverage, EvidenceGate, TopScore, require_hit
 from rag.values.answer import Decline, Proceed
 from rag.values.question import Question
 
@@ -110,9 +110,13 @@ def test_a_decline_tells_the_documents_language_where_the_question_has_another(
         assert "needed" in decision.reason
 
 
-def test_one_hit_is_enough_for_one() -> None:
-    assert require_hit(SearchResult((FAR,)), Question(text="q")) == Proceed((FAR,), 1)
-    assert require_hit(SearchResult(()), Question(text="q")) == Decline("0 chunks passed the threshold, 1 needed")
+def test_one_hit_is_enough_for_one_and_the_best_cosine_for_another_whose_bar_a_request_may_set() -> None:
+    found, nothing, asked, gate = SearchResult((FAR, NEAR)), SearchResult(()), Question(text="q"), TopScore(0.55)
+    assert require_hit(SearchResult((FAR,)), asked) == Proceed((FAR,), 1)
+    assert require_hit(nothing, asked) == Decline("0 chunks passed the threshold, 1 needed")
+    assert (gate(found, asked), gate(nothing, asked)) == (Proceed(found.hits, 1), Decline("nothing was found"))
+    assert gate(found, replace(asked, threshold=0.3)) == Proceed(found.hits, 2)
+    assert gate(found, replace(asked, threshold=0.6)) == Decline("the best chunk's cosine is 0.55, 0.6 needed")
 
 
 FILTERS = {"category": "permits"}
