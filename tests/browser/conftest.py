@@ -17,7 +17,6 @@ ARGUMENTS = (
 )
 PLACES = ("chromium", "chromium-browser", "google-chrome")
 
-
 type Violations = list[str]
 
 
@@ -49,10 +48,8 @@ def context(browser: Browser, violations: Violations) -> Iterator[BrowserContext
     context = browser.new_context(viewport={"width": 1100, "height": 800})
     context.set_default_timeout(30_000)
     context.on("weberror", lambda error: violations.append(str(error.error)))
-    context.on(
-        "console",
-        lambda message: violations.append(message.text) if "Content Security Policy" in message.text else None,
-    )
+    told = lambda said: violations.append(said.text) if "Content Security Policy" in said.text else None  # noqa: E731
+    context.on("console", told)
     yield context
     context.close()
     assert violations == []

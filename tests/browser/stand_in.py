@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from playwright.sync_api import Locator, Page
@@ -19,74 +18,30 @@ PAGES = {"/": "index.html", "/docs": "docs.html"}
 ANSWER: dict[str, Any] = {
     "answer": "Twenty-five dollars. [Trade permits > Chewing gum]",
     "rendered": [
-        {
-            "tag": "p",
-            "children": ["Twenty-five dollars. ", {"tag": "cite", "n": 1, "chunkId": "id_1", "children": []}],
-        },
+        {"tag": "p", "children": ["Twenty-five dollars. ", {"tag": "cite", "n": 1, "chunkId": "id_1", "children": []}]}
     ],
     "sources": [],
     "relatedDocs": [{"title": "Trade permits", "category": "regulatory", "docId": "d1", "url": None}],
-    "citations": [
-        {
-            "raw": "[Trade permits > Chewing gum]",
-            "title": "Trade permits",
-            "section": "Chewing gum",
-            "fullTitle": "Trade permits",
-            "sourceUrls": ["https://permits.example/gum"],
-            "chunkId": "id_1",
-            "id": None,
-        }
-    ],
-    "references": [
-        {
-            "n": 1,
-            "chunkId": "id_1",
-            "title": "Trade permits",
-            "section": "Chewing gum",
-            "url": "https://permits.example/gum",
-            "docId": "d1",
-            "support": "supported",
-            "quote": "A licence costs twenty-five dollars.",
-        }
-    ],
-    "partial": False,
+    "references": [{
+        "n": 1, "chunkId": "id_1", "title": "Trade permits", "section": "Chewing gum", "docId": "d1",
+        "url": "https://permits.example/gum", "support": "supported", "quote": "A licence costs twenty-five dollars.",
+    }],
+    "citations": [], "found": [], "closest": [], "refused": False, "partial": False, "routing": None,
     "citationsMarkdown": "1. [Trade permits](https://permits.example/gum)",
     "confidence": {"level": "High", "score": 88, "reason": "one source"},
-    "refused": False,
-    "routing": None,
-    "responseId": "r1",
-    "sessionId": None,
-    "found": [],
-    "closest": [],
+    "responseId": "r1", "sessionId": None,
     "metadata": {
-        "model": "extractive",
-        "finishReason": "stop",
-        "timings": {"totalMs": 21.0},
-        "trail": [],
-        "skipped": [],
+        "model": "extractive", "finishReason": "stop", "timings": {"totalMs": 21.0}, "trail": [], "skipped": [],
     },
-}
+}  # fmt: skip
 WELCOME = {
-    "questions": ["What does chewing gum cost?"],
-    "documents": 1,
-    "titles": ["Trade permits"],
-    "model": "extractive",
-    "name": "",
-    "greeting": "",
-    "disclaimer": "",
-    "contact": "",
-    "longest": 1000,
-}
+    "questions": ["What does chewing gum cost?"], "documents": 1, "titles": ["Trade permits"], "longest": 1000,
+    "model": "extractive", **dict.fromkeys(("name", "greeting", "disclaimer", "contact"), ""),
+}  # fmt: skip
 CHUNK: dict[str, Any] = {
-    "id": "id_1",
-    "title": "Trade permits",
-    "section": "Chewing gum",
-    "url": None,
-    "text": "x",
-    "units": [],
-    "matches": [],
-}
-
+    "id": "id_1", "title": "Trade permits", "section": "Chewing gum", "url": None, "text": "x",
+    "units": [], "matches": [],
+}  # fmt: skip
 
 type Piece = str | threading.Event
 
@@ -140,9 +95,7 @@ class StandIn:
         self._thread.start()
         return self
 
-    def __exit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._http.shutdown()
         self._thread.join()
         for piece in self.stream or ():
@@ -164,11 +117,8 @@ class StandIn:
         if path == "/openapi.json":
             return 200, "application/json", OPENAPI.read_bytes()
         if self.key and headers.get("x-api-key") != self.key:
-            return (
-                403,
-                "application/json",
-                b'{"error": "Send a valid API key in the header x-api-key", "code": "forbidden"}',
-            )
+            said = b'{"error": "Send a valid API key in the header x-api-key", "code": "forbidden"}'
+            return 403, "application/json", said
         status, body = self.replies.get(path, (200, self.chunk) if path.startswith("/api/chunks/") else (404, {}))
         return status, "application/json", json.dumps(body).encode()
 
@@ -185,12 +135,6 @@ def _sent(pieces: Sequence[Piece], write: Callable[[bytes], Any]) -> None:
 def _handler(server: StandIn) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            self._answer()
-
-        def do_POST(self) -> None:
-            self._answer()
-
-        def _answer(self) -> None:
             self.rfile.read(int(self.headers.get("Content-Length") or 0))
             server.asked.append(self.path)
             path = self.path.partition("?")[0]
@@ -202,6 +146,8 @@ def _handler(server: StandIn) -> type[BaseHTTPRequestHandler]:
             status, kind, content = server.respond(path, headers)
             self._head(status, kind, len(content), server.template(path)[1] if path in PAGES else "")
             self.wfile.write(content)
+
+        do_POST = do_GET  # noqa: N815 - the name that http.server calls
 
         def _head(self, status: int, kind: str, length: int | None, allowed: str = "") -> None:
             self.send_response(status)

@@ -41,6 +41,8 @@ HEAD = row("Change", "Until", "Fee", of="th")
 FIRST, SECOND = ("Date of departure", "72 hours"), ("Name of the consignee", "manifest closing")
 CODE = 'PUT /bookings/4711\n{\n  "departure": "2026-03-02"\n}'
 NOTE = tag("note", "not found in the sources")
+OF_SOURCES = stated("supported", LONG, cite(1))
+ASK_FIRST = ("Ask for the ", tag("code", "booking"), " first. ", cite(2))
 
 
 def table(*rows: Node) -> Node:
@@ -60,8 +62,8 @@ PATCHES = [
     patch(1, tag("p", LONG, cite(1))),
     patch(1, tag("p", LONG, cite(1), " ", tag("strong", FREE[:18]), FREE[18:])),
     patch(2, tag("ul", tag("li", "Ask for the ", tag("code", "booking")))),
-    patch(2, tag("ul", tag("li", "Ask for the ", tag("code", "booking"), " first. ", cite(2)))),
-    patch(2, tag("ul", tag("li", "Ask for the ", tag("code", "booking"), " first. ", cite(2)), tag("li", "Then pay."))),
+    patch(2, tag("ul", tag("li", *ASK_FIRST))),
+    patch(2, tag("ul", tag("li", *ASK_FIRST), tag("li", "Then pay."))),
     patch(3),
     patch(3, table()),
     patch(3, table(row(*FIRST, ["SGD 50 ", cite(1)]))),
@@ -75,17 +77,8 @@ PATCHES = [
 
 CHECKED = [
     tag("h2", "Changing a booking"),
-    tag(
-        "p",
-        stated("supported", LONG, cite(1)),
-        " ",
-        stated("unsupported", tag("strong", FREE[:18]), FREE[18:], " ", NOTE),
-    ),
-    tag(
-        "ul",
-        tag("li", stated("partial", "Ask for the ", tag("code", "booking"), " first. ", cite(2))),
-        tag("li", stated("uncited", "Then pay.")),
-    ),
+    tag("p", OF_SOURCES, " ", stated("unsupported", tag("strong", FREE[:18]), FREE[18:], " ", NOTE)),
+    tag("ul", tag("li", stated("partial", *ASK_FIRST)), tag("li", stated("uncited", "Then pay."))),
     table(
         row(*FIRST, [stated("supported", "SGD 50 ", cite(1))]),
         row(*(stated("unsupported", cell) for cell in SECOND), [stated("unsupported", "SGD 80 ", cite(3), NOTE)]),
@@ -96,15 +89,13 @@ CHECKED = [
 """The same when its statements have been checked."""
 
 SECTIONS = ("Changing a confirmed booking", "Asking for a change", "Fees at a glance")
+AMENDMENTS = {
+    "title": "Booking amendments and cancellations", "url": "https://line.example/amendments", "docId": "d1",
+}  # fmt: skip
+TARIFF = {"title": "Customs tariff 2026", "url": None, "docId": "d2"}
 REFERENCES = [
-    {
-        "chunkId": f"id_{n}",
-        "title": "Customs tariff 2026" if n == 3 else "Booking amendments and cancellations",
-        "section": SECTIONS[n - 1],
-        "url": None if n == 3 else "https://line.example/amendments",
-        "docId": "d2" if n == 3 else "d1",
-    }
-    for n in (1, 2, 3)
+    {"chunkId": f"id_{n}", "section": section, **(TARIFF if n == 3 else AMENDMENTS)}
+    for n, section in enumerate(SECTIONS, 1)
 ]
 """What is read, as the event ``sources`` has it."""
 
@@ -119,12 +110,9 @@ WHOLE: dict[str, Any] = {
     "answer": LONG + FREE,
     "rendered": CHECKED,
     "references": [
-        {**one, "n": n, "support": support, "quote": quote}
-        for n, (one, support, quote) in enumerate(
-            zip(REFERENCES, ("supported", "partial", "unsupported"), QUOTES, strict=True), 1
-        )
+        {**one, "n": n, "support": ("supported", "partial", "unsupported")[n - 1], "quote": QUOTES[n - 1]}
+        for n, one in enumerate(REFERENCES, 1)
     ],
-    "citations": [],
     "metadata": {**ANSWER["metadata"], "model": "a-model"},
     "confidence": {"level": "Medium", "score": 61, "reason": "8 relevant sources with 3 citations"},
 }

@@ -6,7 +6,7 @@ from typing import Any
 import permits
 import pytest
 from browser.accessibility import hold_but_contrast_to_axe, hold_looks_to_axe, hold_to_axe
-from browser.stand_in import ANSWER, CHUNK, StandIn, ask
+from browser.stand_in import ANSWER, CHUNK, StandIn, ask, event
 from browser.streams import nodes
 from faults.drawing import NIGHTLY
 from local_server import Server
@@ -46,8 +46,7 @@ def test_a_visit_is_the_page_and_one_request_and_a_question_that_is_offered_is_a
 
 
 def test_a_chip_opens_the_passage_with_what_answers(page: Page, server: Server) -> None:
-    ask(opened(page, server), QUESTION)
-    chip = last(page).locator(".answer .chip").first
+    chip = ask(opened(page, server), QUESTION).locator(".answer .chip").first
     chip.click()
     dialog = page.get_by_role("dialog")
     expect(dialog.locator("#passage-title")).to_have_text("Trade permits")
@@ -64,17 +63,10 @@ def test_a_passage_is_shown_as_it_is_written_with_its_marks_in_place(page: Page,
     table = "| year | fee |\n|---|---|\n| 2026 | 30 dollars |"
     text = f"# Trade permits\n\n\U0001f6a2 **Gum &amp; sweets** cost 25 dollars.\n\n{table}"
     row = text.index("| 2026")
-    stand_in.chunk = {
-        **CHUNK,
-        "text": text,
-        "rendered": nodes(text),
-        "units": [{"start": row, "end": len(text), "score": 0.9}],
-        "matches": [
-            {"start": at, "end": at + 7, "weight": 1} for at in (text.index("dollars"), text.rindex("dollars"))
-        ],
-    }
-    ask(opened(page, stand_in), QUESTION)
-    last(page).locator(".answer .chip").click()
+    units = [{"start": row, "end": len(text), "score": 0.9}]
+    words = [{"start": at, "end": at + 7, "weight": 1} for at in (text.index("dollars"), text.rindex("dollars"))]
+    stand_in.chunk = {**CHUNK, "text": text, "rendered": nodes(text), "units": units, "matches": words}
+    ask(opened(page, stand_in), QUESTION).locator(".answer .chip").click()
     shown = page.locator("#passage-text")
     expect(shown.locator("p")).to_have_text("\U0001f6a2 Gum & sweets cost 25 dollars.")
     expect(shown.locator("strong")).to_have_text("Gum & sweets")
@@ -84,8 +76,7 @@ def test_a_passage_is_shown_as_it_is_written_with_its_marks_in_place(page: Page,
 
 
 def test_a_vote_can_be_given_commented_and_taken_back(page: Page, server: Server) -> None:
-    ask(opened(page, server), QUESTION)
-    helpful = last(page).get_by_role("button", name="Helpful", exact=True)
+    helpful = ask(opened(page, server), QUESTION).get_by_role("button", name="Helpful", exact=True)
     helpful.click()
     expect(helpful).to_have_attribute("aria-pressed", "true")
     last(page).get_by_label("Comment on this answer").fill("Just what I needed")
@@ -100,8 +91,7 @@ def test_a_vote_can_be_given_commented_and_taken_back(page: Page, server: Server
 
 def test_a_vote_too_many_says_so_and_is_not_shown_as_given(page: Page, stand_in: StandIn) -> None:
     stand_in.replies["/api/feedback"] = (429, {"error": "No more than 60 votes", "code": "too_many_votes"})
-    ask(opened(page, stand_in), QUESTION)
-    helpful = last(page).get_by_role("button", name="Helpful", exact=True)
+    helpful = ask(opened(page, stand_in), QUESTION).get_by_role("button", name="Helpful", exact=True)
     helpful.click()
     expect(last(page).locator(".said")).to_have_text("That were enough votes for now. Please try again later.")
     expect(helpful).to_have_attribute("aria-pressed", "false")
@@ -133,8 +123,7 @@ def test_a_question_that_is_too_long_comes_back_to_be_shortened(page: Page, serv
     before = box.bounding_box()
     box.fill("What does a licence cost? " * 400)
     after = box.bounding_box()
-    assert before
-    assert after
+    assert before and after  # noqa: PT018
     assert before["height"] * 2 < after["height"] <= 0.4 * 800
     page.keyboard.press("Enter")
     expect(page.locator("#count")).to_have_text("10399 of 1000 characters. Please shorten the question.")
@@ -186,9 +175,8 @@ def test_the_keyboard_is_enough(page: Page, server: Server) -> None:
     page.keyboard.press("Enter")
     expect(page.get_by_role("dialog")).to_be_visible()
     page.keyboard.press("Tab")
-    assert page.evaluate(
-        "document.activeElement.closest('dialog') !== null || document.activeElement === document.body"
-    )
+    stays = "document.activeElement.closest('dialog') !== null || document.activeElement === document.body"
+    assert page.evaluate(stays)
 
 
 def test_a_failure_says_what_and_can_be_tried_again(page: Page, context: BrowserContext, stand_in: StandIn) -> None:
@@ -211,24 +199,19 @@ def test_a_failure_says_what_and_can_be_tried_again(page: Page, context: Browser
     ("stream", "said"),
     [
         ('event: status\ndata: {"stage":"searching"}\n\nevent: del', "The answer broke off. Please ask again."),
-        (
-            'event: error\ndata: {"error":"The index is damaged","code":"index_not_ready"}\n\n',
-            "The documents cannot be searched just now.",
-        ),
+        (event("error", {"error": "x", "code": "index_not_ready"}), "The documents cannot be searched just now."),
     ],
 )
 def test_a_stream_that_ends_badly_says_so(page: Page, stand_in: StandIn, stream: str, said: str) -> None:
     stand_in.stream = [stream]
-    ask(opened(page, stand_in), QUESTION)
-    expect(last(page).locator(".card")).to_contain_text(said)
+    expect(ask(page, at=stand_in.address)).to_contain_text(said)
 
 
 def test_events_are_read_however_they_are_written(page: Page, stand_in: StandIn) -> None:
     whole = json.dumps(ANSWER, indent=1).replace("\n", "\r\ndata: ")
     events = [": waiting", 'event: delta\r\ndata: {"text":\r\ndata: "x"}', f"event: answer\r\ndata: {whole}", ""]
     stand_in.stream = ["\r\n\r\n".join(events)]
-    ask(opened(page, stand_in), QUESTION)
-    expect(last(page).locator(".answer")).to_have_text("Twenty-five dollars. 1")
+    expect(ask(page, at=stand_in.address).locator(".answer")).to_have_text("Twenty-five dollars. 1")
 
 
 def test_a_missing_key_is_asked_for_kept_for_the_session_and_forgotten(page: Page, stand_in: StandIn) -> None:
@@ -263,7 +246,6 @@ def test_axe_finds_nothing_in_any_profile_s_look(browser: Browser, server: Serve
     context = browser.new_context(color_scheme=scheme, bypass_csp=True, reduced_motion="reduce")
     page = opened(context.new_page(), server)
     expect(page.locator("#suggestions")).to_be_visible()
-
     hold_to_axe(page, "empty")
     ask(page, QUESTION)
     expect(last(page).locator(".actions")).to_be_visible()
@@ -286,14 +268,13 @@ def test_axe_finds_nothing_in_any_profile_s_look(browser: Browser, server: Serve
     context.close()
 
 
-def test_without_motion_nothing_blinks(browser: Browser, stand_in: StandIn) -> None:
-    context = browser.new_context(reduced_motion="reduce")
+@pytest.mark.parametrize(("motion", "running"), [("reduce", "none"), ("no-preference", "blink")])
+def test_without_motion_nothing_blinks(browser: Browser, stand_in: StandIn, motion: Any, running: str) -> None:
+    context = browser.new_context(reduced_motion=motion)
     page = opened(context.new_page(), stand_in)
-    running = page.evaluate(
-        "() => { const d = document.createElement('div'); d.className = 'arriving'; document.body.append(d);"
-        " return getComputedStyle(d, '::after').animationName; }"
-    )
-    assert running == "none"
+    page.evaluate("() => { document.body.className = 'arriving'; document.body.append(document.createElement('p')); }")
+    last_words = "(one) => getComputedStyle(one, '::after').animationName"
+    assert page.locator(".arriving > p").last.evaluate(last_words) == running
     context.close()
 
 

@@ -19,12 +19,9 @@ def asked(page: Page, stand_in: StandIn) -> Page:
     text = f"## Changing\n\n{written} We do."
     units = [{"start": text.index(written), "end": text.index(written) + len(written), "score": 0.9}]
     words = [("booking", 0.6), ("We", 0.25)]
+    matches = [{"start": text.index(word), "end": text.index(word) + len(word), "weight": w} for word, w in words]
     stand_in.chunk = {
-        **CHUNK,
-        "url": URL,
-        "text": text,
-        "units": units,
-        "matches": [{"start": text.index(word), "end": text.index(word) + len(word), "weight": w} for word, w in words],
+        **(CHUNK | {"url": URL, "text": text, "units": units, "matches": matches}),
         "rendered": [tag("h2", "Changing"), tag("p", f"{SAID} We do.")],
         "before": [tag("h2", "Before"), tag("p", "What stands before.")],
         "after": [tag("p", "What stands after.")],
@@ -47,8 +44,7 @@ def test_chips_show_their_quote_and_lead_to_passages_beside_the_answer(page: Pag
     expect(dialog.locator("#passage-text mark.word")).to_have_text(["booking"])  # "We" weighs too little
     assert "".join(dialog.locator("#passage-text mark.unit").all_text_contents()) == SAID
     box, text = dialog.bounding_box(), card.bounding_box()
-    assert box
-    assert text
+    assert box and text  # noqa: PT018
     assert (box["x"] + box["width"], box["height"]) == (1100, 800)
     assert text["x"] + text["width"] <= box["x"], "both can be read"
     href = page.get_by_role("link", name="Open at this place").get_attribute("href") or ""
@@ -86,22 +82,16 @@ def test_on_a_phone_it_is_a_sheet_that_back_closes(page: Page, stand_in: StandIn
 
 def test_only_what_is_not_cited_is_related_and_leads_to_its_best_passage(page: Page, stand_in: StandIn) -> None:
     other = {"title": "Tariff", "category": "money_matters", "docId": "d9", "url": None}
-    found = [
-        {**other, "chunkId": f"id_{n}", "section": section, "score": 0.5, "read": read}
-        for n, section, read in ((7, "Fees > How to pay a fee", True), (8, "Who pays?", False))
-    ]
+    paid = {**other, "chunkId": "id_7", "section": "Fees > How to pay a fee", "score": 0.5, "read": True}
+    found = [paid, {**paid, "chunkId": "id_8", "section": "Who pays?", "read": False}]
     related = [*ANSWER["relatedDocs"], other]
     stand_in.replies["/api/query"] = (200, {**ANSWER, "relatedDocs": related, "found": found})
     card = ask(page, "What does gum cost?", at=stand_in.address)
     expect(card.locator(".related")).to_have_text("money mattersTariff")
     expect(page.locator(".next button")).to_have_text(["How do I pay a fee?", "Who pays?"])
     card.get_by_text("How this came about").click()
-    expect(card.locator(".passages li")).to_have_text(
-        [
-            "Tariff > Fees > How to pay a fee 0.50 · read, not used",
-            "Tariff > Who pays? 0.50 · not read: no room, or said already",
-        ]
-    )
+    used, left = "How to pay a fee 0.50 · read, not used", "Who pays? 0.50 · not read: no room, or said already"
+    expect(card.locator(".passages li")).to_have_text([f"Tariff > Fees > {used}", f"Tariff > {left}"])
     card.locator(".related button").click()
     expect(page.locator("#passage-title")).to_have_text("Trade permits")
     (read_one,) = [path for path in stand_in.asked if "chunks" in path]

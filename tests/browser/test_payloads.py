@@ -15,61 +15,26 @@ pytestmark = [pytest.mark.slow, pytest.mark.sampled]
 
 RUN = "window.ran=(window.ran||0)+1"
 FORMS = (
-    "<script>{run}</script>",
-    "<img src=x onerror={run}>",
-    '<img src=x onerror="{run}">',
-    "<svg onload={run}>",
-    "<svg><script>{run}</script></svg>",
-    "<svg><animate onbegin={run} attributeName=x dur=1s>",
-    '<iframe srcdoc="<script>parent.{run}</script>">',
-    '<iframe src="javascript:parent.{run}">',
-    "<body onload={run}>",
-    "<details open ontoggle={run}>",
-    "<video><source onerror={run}></video>",
-    "<input autofocus onfocus={run}>",
-    "<marquee onstart={run}>",
-    '<object data="javascript:{run}">',
-    '<embed src="javascript:{run}">',
-    '<base href="javascript:{run}//">',
+    "<script>{run}</script>", "<img src=x onerror={run}>", '<img src=x onerror="{run}">', "<svg onload={run}>",
+    "<svg><script>{run}</script></svg>", "<svg><animate onbegin={run} attributeName=x dur=1s>",
+    '<iframe srcdoc="<script>parent.{run}</script>">', '<iframe src="javascript:parent.{run}">',
+    "<body onload={run}>", "<details open ontoggle={run}>", "<video><source onerror={run}></video>",
+    "<input autofocus onfocus={run}>", "<marquee onstart={run}>", '<object data="javascript:{run}">',
+    '<embed src="javascript:{run}">', '<base href="javascript:{run}//">',
     '<link rel=stylesheet href="data:text/css,*{{}}" onload={run}>',
     '<meta http-equiv=refresh content="0;url=javascript:{run}">',
-    '<form action="javascript:{run}"><button autofocus>x</button></form>',
-    '<a href="javascript:{run}">x</a>',
+    '<form action="javascript:{run}"><button autofocus>x</button></form>', '<a href="javascript:{run}">x</a>',
     "<math><mtext></form><form><mglyph><style></math><img src=x onerror={run}>",
-    '<noscript><p title="</noscript><img src=x onerror={run}>">',
-    "<template><script>{run}</script></template>",
-    "<style>@import 'javascript:{run}';</style>",
-    '"><script>{run}</script>',
-    "'><img src=x onerror={run}>",
-    "</textarea><script>{run}</script>",
-    "</title><script>{run}</script>",
-    "--><script>{run}</script>",
-    "]]><script>{run}</script>",
-    "${{{run}}}",
-    "{{{{constructor.constructor('{run}')()}}}}",
-    "javascript:{run}",
-    "JaVaScRiPt:{run}",
-    "java\tscript:{run}",
-    " javascript:{run}",
-    "\u0001javascript:{run}",
-    "data:text/html,<script>{run}</script>",
-    "vbscript:{run}",
-    "[x](javascript:{run})",
-    "![x](javascript:{run})",
-    "<javascript:{run}>",
-    "[x]: javascript:{run}\n\n[x]",
-    "[x](data:text/html;base64,PHNjcmlwdD4=)",
-    "`<script>{run}</script>`",
-    "```\n<script>{run}</script>\n```",
-    "| <img src=x onerror={run}> |\n|---|\n| x |",
-    "\u202e<script>{run}</script>",
-    "<scr\u0000ipt>{run}</script>",
-    "\uff1cscript\uff1e{run}\uff1c/script\uff1e",
-)
-
-
-def as_it_is(text: str) -> str:
-    return text
+    '<noscript><p title="</noscript><img src=x onerror={run}>">', "<template><script>{run}</script></template>",
+    "<style>@import 'javascript:{run}';</style>", '"><script>{run}</script>', "'><img src=x onerror={run}>",
+    "</textarea><script>{run}</script>", "</title><script>{run}</script>", "--><script>{run}</script>",
+    "]]><script>{run}</script>", "${{{run}}}", "{{{{constructor.constructor('{run}')()}}}}", "javascript:{run}",
+    "JaVaScRiPt:{run}", "java\tscript:{run}", " javascript:{run}", "\u0001javascript:{run}",
+    "data:text/html,<script>{run}</script>", "vbscript:{run}", "[x](javascript:{run})", "![x](javascript:{run})",
+    "<javascript:{run}>", "[x]: javascript:{run}\n\n[x]", "[x](data:text/html;base64,PHNjcmlwdD4=)",
+    "`<script>{run}</script>`", "```\n<script>{run}</script>\n```", "| <img src=x onerror={run}> |\n|---|\n| x |",
+    "\u202e<script>{run}</script>", "<scr\u0000ipt>{run}</script>", "\uff1cscript\uff1e{run}\uff1c/script\uff1e",
+)  # fmt: skip
 
 
 def as_references(text: str) -> str:
@@ -88,7 +53,7 @@ def in_an_item(text: str) -> str:
     return f"- {text}\n- x"
 
 
-WRAPPERS = (as_it_is, html.escape, as_references, quote, split, in_bold, in_an_item)
+WRAPPERS = (str, html.escape, as_references, quote, split, in_bold, in_an_item)
 PAYLOADS = [wrap(form.format(run=RUN)) for form in FORMS for wrap in WRAPPERS]
 SCENES = ("answer", "reload", "decline", "error", "passage", "suggestion", "question")
 """What the page shows when it holds the payloads."""
@@ -107,8 +72,8 @@ LOOK = """() => {
 """What of a page would show that a text had become more than text."""
 
 
-def answer(payloads: tuple[str, ...]) -> dict[str, Any]:
-    """An answer that holds all of ``payloads`` in all of its places."""
+def answer(payloads: tuple[str, ...], level: str = "Low") -> dict[str, Any]:
+    """An answer that holds all of ``payloads`` in all of its places, and has that level of confidence."""
     cite, related = ANSWER["references"][0], ANSWER["relatedDocs"][0]
     rendered = [
         *ANSWER["rendered"],
@@ -126,7 +91,7 @@ def answer(payloads: tuple[str, ...]) -> dict[str, Any]:
         "rendered": rendered,
         "references": [cite, *({**cite, **dict.fromkeys(said, one)} for one in payloads)],
         "relatedDocs": [{**related, **dict.fromkeys(("title", "category", "url"), one)} for one in payloads],
-        "confidence": {"level": "Low", "score": 5, "reason": " ".join(payloads)},
+        "confidence": {"level": level, "score": 5, "reason": " ".join(payloads)},
         "partial": True,
         "metadata": {**ANSWER["metadata"], **metadata},
     }
@@ -161,8 +126,8 @@ def show(page: Page, stand_in: StandIn, scene: str, payloads: tuple[str, ...]) -
     text = " ".join(payloads)
     questions = list(payloads) if scene == "suggestion" else ["x"]
     stand_in.replies["/api/suggestions"] = (200, {"questions": questions, "longest": 10**6})
-    if scene in {"answer", "reload"}:
-        stand_in.replies["/api/query"] = (200, answer(payloads))
+    if scene in {"answer", "reload"}:  # a level that there is not has no meter, and no reason
+        stand_in.replies["/api/query"] = (200, answer(payloads, *([payloads[0]] if scene == "reload" else [])))
     elif scene == "decline":
         stand_in.replies["/api/query"] = (200, decline(payloads))
     elif scene == "error":

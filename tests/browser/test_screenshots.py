@@ -15,14 +15,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(not SHOTS, reason="SCREENSHOT
 QUESTIONS = ["Duty and VAT in Thailand", "How to request a freight quote", "Refund of GST paid by mistake"]
 LOW = {"level": "Low", "score": 21, "reason": ""}
 NEAR = {"chunkId": "id_1", "title": "Trade permits", "section": "Chewing gum", "url": None, "score": 0.5}
-DECLINED = {
-    **ANSWER,
-    "answer": "I don't have specific information about that in the knowledge base.",
-    "rendered": ["I don't have specific information about that in the knowledge base."],
-    "refused": True,
-    "references": [],
-    "closest": [NEAR],
-}
+NONE = "I don't have specific information about that in the knowledge base."
+DECLINED = {**ANSWER, "answer": NONE, "rendered": [NONE], "refused": True, "references": [], "closest": [NEAR]}
 DOWN = event("sources", {"references": REFERENCES}) + event("error", {"error": "", "code": "llm_unavailable"})
 
 
@@ -41,7 +35,7 @@ def test_nine_states(browser: Browser, stand_in: StandIn) -> None:
         return page
 
     def put(page: Page, until: str = ".actions") -> Page:
-        page.locator("#question").fill("What does a change cost?")
+        page.locator("#question").fill("What does a change cost?")  # in any language
         page.keyboard.press("Enter")
         page.locator(until).first.wait_for()
         return page

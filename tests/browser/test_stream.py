@@ -16,14 +16,12 @@ from playwright.sync_api import Browser, Page, expect
 pytestmark = pytest.mark.slow
 
 ALL = len(PATCHES)
-BREAKS = [
-    ("length", "The answer was cut off here: time or length ran out."),
-    ("interrupted", "The answer broke off here: the model stopped answering."),
-]
-GUM, PLANTS, HOURS = (
-    f"[Trade permits > {section}]"
-    for section in ("Chewing gum", "Bringing plants into the country", "Opening hours of the permit office")
-)
+BREAKS = {
+    "length": "The answer was cut off here: time or length ran out.",
+    "interrupted": "The answer broke off here: the model stopped answering.",
+}
+GUM, PLANTS = "[Trade permits > Chewing gum]", "[Trade permits > Bringing plants into the country]"
+HOURS = "[Trade permits > Opening hours of the permit office]"
 WRITTEN = (
     "## Chewing gum\n\nA licence of the Health Sciences Authority costs 25 dollars a year. " + GUM,
     " Elephants travel free of charge.\n\nWhat else to know:\n\n- Nobody may sell it",
@@ -125,15 +123,11 @@ def test_statements_look_as_the_sources_bear_them_out_below_them(page: Page, sta
     card = ask(page, at=stand_in.address)
     line = "(one) => ['Line', 'Style'].map((name) => getComputedStyle(one)[`textDecoration${name}`]).join(' ')"
     looks = {
-        support: card.locator(f".answer .statement.{support}").first.evaluate(line)
-        for support in ("supported", "partial", "unsupported", "uncited")
-    }
-    assert looks == {
-        "supported": "none solid",
-        "partial": "underline dashed",
-        "unsupported": "underline wavy",
-        "uncited": "underline dotted",
-    }
+        "supported": "none solid", "partial": "underline dashed",
+        "unsupported": "underline wavy", "uncited": "underline dotted",
+    }  # fmt: skip
+    found = {support: card.locator(f".answer .statement.{support}").first.evaluate(line) for support in looks}
+    assert found == looks
     chips = card.locator(".answer .chip")
     expect(chips).to_have_class(["chip supported", "chip partial", "chip supported", "chip unsupported"])
     expect(chips.nth(1)).to_have_attribute("aria-label", f"Source 2: {titled(1)} (says this in other words)")
@@ -168,9 +162,8 @@ def test_quotes_take_the_place_of_a_text_without_support_and_it_stays_behind_a_f
     card = ask(page, at=stand_in.address)
     expect(card.locator(".answer")).to_have_text("Twenty-five dollars. 1")
     expect(card.locator(".trust")).to_contain_text("Nothing that the model wrote is in the documents.")
-    fold = card.get_by_text("What the language model wrote")
     expect(card.get_by_text(LONG)).to_be_hidden()
-    fold.click()
+    card.get_by_text("What the language model wrote").click()
     expect(card.get_by_text(LONG)).to_be_visible()
     assert page.locator("#spoken").inner_text().strip().endswith("Twenty-five dollars.")
 
@@ -178,10 +171,8 @@ def test_quotes_take_the_place_of_a_text_without_support_and_it_stays_behind_a_f
 def test_a_passage_is_marked_by_what_its_chip_quotes(page: Page, stand_in: StandIn) -> None:
     lines = ["Gum costs 25 dollars.", "Gum is **sticky** & sweet.", "Nobody sells gum."]
     passage = "\n\n".join(lines)
-    units = [
-        {"start": passage.index(one), "end": passage.index(one) + len(one), "score": 9 - at}
-        for at, one in enumerate(lines)
-    ]
+    starts = [passage.index(one) for one in lines]
+    units = [{"start": at, "end": at + len(one), "score": -at} for at, one in zip(starts, lines, strict=True)]
     nodes = [tag("p", lines[0]), tag("p", "Gum is ", tag("strong", "sticky"), " & sweet."), tag("p", lines[2])]
     stand_in.chunk = {**CHUNK, "text": passage, "units": units, "rendered": nodes}
     quoting = {**ANSWER, "answer": lines[0], "references": [{**ANSWER["references"][0], "quote": ""}]}
@@ -197,7 +188,7 @@ def test_a_passage_is_marked_by_what_its_chip_quotes(page: Page, stand_in: Stand
         expect(page.locator("#passage-text mark.unit")).to_have_text(marked)
 
 
-@pytest.mark.parametrize(("reason", "said"), BREAKS)
+@pytest.mark.parametrize(("reason", "said"), BREAKS.items())
 def test_part_of_an_answer_says_where_it_broke_off(page: Page, stand_in: StandIn, reason: str, said: str) -> None:
     cut = {**WHOLE, "partial": True, "metadata": {**WHOLE["metadata"], "finishReason": reason}}
     stand_in.stream = [patches(ALL), event("answer", cut)]
@@ -347,7 +338,6 @@ def test_axe_finds_nothing_while_it_comes_and_when_it_is_there(
     )
     page = context.new_page()
     card = ask(page, at=stand_in.address)
-
     expect(card.locator(".answer")).to_have_text("Booking amendments and cancellations, Customs tariff 2026")
     hold_to_axe(page, "reading")
     read.set()
@@ -372,9 +362,8 @@ def test_what_the_service_streams_stays_where_it_is(page: Page, index: Path) -> 
     ):
         card = ask(page, permits.QUESTION, at=f"http://{server.address}/")
         expect(page.get_by_role("button", name="Stop")).to_be_visible()
-        for told, pause in zip(
-            ("dollars", "may", "certificate", "nine in", "--licence", "closed"), pauses, strict=True
-        ):
+        words = ("dollars", "may", "certificate", "nine in", "--licence", "closed")
+        for told, pause in zip(words, pauses, strict=True):
             expect(card.locator(".arriving")).to_contain_text(told)
             found = card.locator(".answer").evaluate(PLACES)
             assert found["kept"]
