@@ -47,11 +47,7 @@ class Stack:
     """
 
     def __init__(
-        self,
-        template: Template,
-        parameters: Mapping[str, Any],
-        *,
-        create_only: Mapping[str, list[str]] | None = None,
+        self, template: Template, parameters: Mapping[str, Any], *, create_only: Mapping[str, list[str]] | None = None
     ) -> None:
         defaults = {name: parameter["Default"] for name, parameter in template["Parameters"].items()}
         self._template = template

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import boto3  # type: ignore[import-untyped]
+from scripted_dynamodb import KEYED
 from werkzeug.serving import WSGIRequestHandler, make_server
 
 from emulator.template import read_template
@@ -35,11 +36,8 @@ type Bend = Callable[[int, Any], tuple[int, Any]]
 """What becomes of a status and a body on their way."""
 
 
-@cache
-def _resources() -> Json:
-    """Those of the template, which takes long to read."""
-    resources: Json = read_template(TEMPLATE)["Resources"]
-    return resources
+_template = cache(read_template)
+"""It takes long to read."""
 
 
 class Front:
@@ -49,7 +47,7 @@ class Front:
     """
 
     def __init__(self, handle: Handle, key: str) -> None:
-        resources = _resources()
+        resources: Json = _template(TEMPLATE)["Resources"]
         properties = resources["Api"]["Properties"]
         scope: Json = {}
         exec(resources["Authorizer"]["Properties"]["Code"]["ZipFile"], scope)
@@ -74,17 +72,16 @@ class Front:
             status, answer = self._answer(path, environ, body)
         if bend := self.bends.get(path):
             status, answer = bend(status, answer)
-        text = "text/html" if path == "/" else "text/event-stream"
-        kind = text if isinstance(answer, str) else "application/json"
-        told = (answer if isinstance(answer, str) else json.dumps(answer)).encode()
+        kind, told = "application/json", json.dumps(answer).encode()
+        if isinstance(answer, str):
+            kind, told = "text/html" if path == "/" else "text/event-stream", answer.encode()
         length = [] if self.streams else [("Content-Length", str(len(told)))]
         start_response(f"{status} Told", [("Content-Type", kind), *length])
         return iter([told])  # of a list of one part the server would say the length itself
 
     def _answer(self, path: str, environ: Json, body: bytes) -> tuple[int, Any]:
-        method = next((m for pattern, m in self._paths if pattern.fullmatch(path)), {}).get(
-            environ["REQUEST_METHOD"].lower()
-        )
+        methods: Json = next((m for pattern, m in self._paths if pattern.fullmatch(path)), {})
+        method = methods.get(environ["REQUEST_METHOD"].lower())
         if method is None:
             return self._own("MISSING_AUTHENTICATION_TOKEN", 403)
         if method.get("security") and self.wants_key:
@@ -128,25 +125,14 @@ def serving(front: Callable[..., Iterable[bytes]]) -> Iterator[str]:
 
 def template(url: str, key_id: str, table_name: str) -> str:
     """A small stack with the outputs of ours. What moto cannot make from a template is made beside it."""
-    keys = (("pk", "HASH"), ("sk", "RANGE"))
-    table = {
-        "TableName": table_name,
-        "BillingMode": "PAY_PER_REQUEST",
-        "AttributeDefinitions": [{"AttributeName": name, "AttributeType": "S"} for name, _ in keys],
-        "KeySchema": [{"AttributeName": name, "KeyType": kind} for name, kind in keys],
-    }
+    table = {"TableName": table_name, **KEYED}
     resources = {
         "QueryLogGroup": ("AWS::Logs::LogGroup", {"LogGroupName": f"/aws/lambda/{STACK}-query"}),
         "Table": ("AWS::DynamoDB::Table", table),
         "Api": ("AWS::ApiGateway::RestApi", {"Name": STACK}),
     }
-    outputs = {
-        "ApiUrl": url,
-        "ApiKeyId": key_id,
-        "QueryFunctionAlias": ALIAS,
-        "QueryLogGroup": {"Ref": "QueryLogGroup"},
-        "TableName": {"Ref": "Table"},
-    }
+    named = {"QueryLogGroup": {"Ref": "QueryLogGroup"}, "TableName": {"Ref": "Table"}}
+    outputs = {"ApiUrl": url, "ApiKeyId": key_id, "QueryFunctionAlias": ALIAS, **named}
     typed = {name: {"Type": kind, "Properties": given} for name, (kind, given) in resources.items()}
     return json.dumps({"Resources": typed, "Outputs": {name: {"Value": value} for name, value in outputs.items()}})
 
@@ -192,14 +178,9 @@ class Account:
         role = self.client("iam").create_role(RoleName=STACK, AssumeRolePolicyDocument=document)["Role"]["Arn"]
         client = self.client("lambda")
         client.create_function(
-            FunctionName=FUNCTION,
-            Role=role,
-            Runtime="python3.13",
-            Handler="app.lambda_handler",
-            Code={"ZipFile": b"code"},
-            Environment={"Variables": dict(variables)},
-            Layers=[self.make_layer()],
-        )
+            FunctionName=FUNCTION, Role=role, Runtime="python3.13", Handler="app.lambda_handler",
+            Code={"ZipFile": b"code"}, Environment={"Variables": dict(variables)}, Layers=[self.make_layer()],
+        )  # fmt: skip
         version = client.publish_version(FunctionName=FUNCTION)["Version"]
         client.create_alias(FunctionName=FUNCTION, Name="live", FunctionVersion=version)
 

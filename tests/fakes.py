@@ -66,26 +66,15 @@ def forget_secrets() -> None:
 
 
 _OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
-    "$eq": operator.eq,
-    "$ne": operator.ne,
-    "$gt": operator.gt,
-    "$gte": operator.ge,
-    "$lt": operator.lt,
-    "$lte": operator.le,
-    "$in": lambda value, wanted: value in wanted,
-}
+    "$eq": operator.eq, "$ne": operator.ne, "$gt": operator.gt, "$gte": operator.ge, "$lt": operator.lt,
+    "$lte": operator.le, "$in": lambda value, wanted: value in wanted,
+}  # fmt: skip
 
 
 def make_chunk(text: str = "Permits take five working days.", **fields: Any) -> Chunk:
     """A chunk; what is not said is plain and the same for all."""
-    defaults: dict[str, Any] = {
-        "number": 1,
-        "title": "Import permits",
-        "doc_id": "import-permits",
-        "chunk_index": 0,
-        "chunk_count": 1,
-    }
-    return Chunk(**{**defaults, "text": text, **fields})
+    plain = {"number": 1, "title": "Import permits", "doc_id": "import-permits", "chunk_index": 0, "chunk_count": 1}
+    return Chunk(**{**plain, "text": text, **fields})
 
 
 def make_hit(text: str = "Permits take five working days.", *, cosine: float = 0.8, **fields: Any) -> Hit:
@@ -173,18 +162,15 @@ class FakeIndex:
         return tuple(self._support(claim, tuple(dict.fromkeys((*claim.chunks, *among))), question) for claim in claims)
 
     def _support(self, claim: Claim, chunks: Sequence[int], question: str) -> ClaimSupport:
+        alone = [(number, self._share(claim, [number])) for number in chunks]
         texts = "\n".join([question, *(chunk.text for chunk in self.fetch(chunks))]).lower()
         return ClaimSupport(
             chance=self._share(claim, chunks),
-            shared=max((self._share(claim, [number]) for number in chunks), default=0.0),
+            shared=max((share for _, share in alone), default=0.0),
             cited=self._share(claim, claim.chunks) if claim.chunks else None,
-            each=tuple(self._alone(claim, number) for number in chunks),
+            each=tuple(ChunkSupport(number, share, verbatim=share == 1) for number, share in alone),
             missing=tuple(word for word in _WORD.findall(claim.text) if word.isdigit() and word not in texts),
         )
-
-    def _alone(self, claim: Claim, number: int) -> ChunkSupport:
-        share = self._share(claim, [number])
-        return ChunkSupport(number, share, verbatim=share == 1)
 
     def _share(self, claim: Claim, numbers: Iterable[int]) -> float:
         held = {word for chunk in self.fetch(numbers) for word in _WORD.findall(chunk.text.lower())}
@@ -296,13 +282,9 @@ class Machine:
 def make_answer(**fields: Any) -> Answer:
     """An answer of a model; what is not said is plain and the same for all."""
     defaults: dict[str, Any] = {
-        "text": "Five days.",
-        "question": Question(text="Which permit?"),
-        "profile": "waypoint",
-        "response_id": "r1",
-        "confidence": Confidence("High", 90.0, ""),
-        "refused": False,
-    }
+        "text": "Five days.", "question": Question(text="Which permit?"), "profile": "waypoint", "response_id": "r1",
+        "confidence": Confidence("High", 90.0, ""), "refused": False,
+    }  # fmt: skip
     return Answer(**{**defaults, **fields})
 
 
@@ -332,12 +314,7 @@ def make_evidence(score: float, bar: float | None = 0.0) -> Evidence:
     return Evidence(asked=asked, signals={}, score=score, bar=bar)
 
 
-def make_inputs(
-    index: Index,
-    writer: Writer,
-    *,
-    stages: StageDependencies | None = None,
-) -> StageDependencies:
+def make_inputs(index: Index, writer: Writer, *, stages: StageDependencies | None = None) -> StageDependencies:
     """Inputs without stores, tables or a model for other purposes, or with those of ``stages``."""
     return replace(stages or make_services(stores=False, chat=False), index=index, writer=writer)
 

@@ -15,16 +15,9 @@ type Connect = Callable[..., OpenAiChat]
 """An adapter for a server or its address, with changes to ``ChatConfig``; it is closed with its block."""
 
 SEED: dict[str, Any] = {
-    "api_key": lambda: "sk-test-0123456789",
-    "model": "first",
-    "temperature": 0.3,
-    "max_tokens": 500,
-    "connect_timeout_s": 60.0,
-    "read_timeout_s": 60.0,
-    "retries": 3,
-    "base_s": 0.001,
-    "cap_s": 0.002,
-}
+    "api_key": lambda: "sk-test-0123456789", "model": "first", "temperature": 0.3, "max_tokens": 500,
+    "connect_timeout_s": 60.0, "read_timeout_s": 60.0, "retries": 3, "base_s": 0.001, "cap_s": 0.002,
+}  # fmt: skip
 
 
 class FakeTime:

@@ -53,11 +53,15 @@ class Exchange:
         self, status: int, body: bytes, headers: Mapping[str, str], *, length: int = -1, reason: str | None = None
     ) -> None:
         """Send a response; ``length``, where there is one, claims another length than the body's."""
+        self.head(status, {"Content-Length": str(len(body) if length < 0 else length), **headers}, reason)
+        self.handler.wfile.write(body)
+
+    def head(self, status: int, headers: Mapping[str, str], reason: str | None = None) -> None:
+        """Send a response's head."""
         self.handler.send_response(status, reason)
-        for name, value in {"Content-Length": str(len(body) if length < 0 else length), **headers}.items():
+        for name, value in headers.items():
             self.handler.send_header(name, value)
         self.handler.end_headers()
-        self.handler.wfile.write(body)
 
     def hang_up(self) -> None:
         """Close the connection after this step."""
@@ -68,14 +72,8 @@ def completion(
     text: str | None, *, model: str = MODEL, finish_reason: str = "stop", usage: Json | None = USAGE
 ) -> Json:
     """The body of a completion with one choice."""
-    message = {"role": "assistant", "content": text}
-    body: Json = {
-        "id": "chatcmpl-1",
-        "object": "chat.completion",
-        "created": 1_760_000_000,
-        "model": model,
-        "choices": [{"index": 0, "message": message, "finish_reason": finish_reason}],
-    }
+    choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": finish_reason}
+    body = {"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": model, "choices": [choice]}
     return body if usage is None else {**body, "usage": usage}
 
 
@@ -103,10 +101,7 @@ def drip(*pieces: str | bytes | threading.Event | Json, usage: Json | None = USA
     """
 
     def step(exchange: Exchange) -> None:
-        exchange.handler.send_response(200)
-        exchange.handler.send_header("Content-Type", "text/event-stream")
-        exchange.handler.send_header("Connection", "close")
-        exchange.handler.end_headers()
+        exchange.head(200, {"Content-Type": "text/event-stream", "Connection": "close"})
         exchange.hang_up()
 
         def send(data: str) -> None:
@@ -189,14 +184,8 @@ def embeddings(*, dimensions: int = 64, scale: float = 1.0, as_lists: bool = Fal
     def step(exchange: Exchange) -> None:
         asked = exchange.request.json
         rows = HashingEmbedder(dimensions=asked.get("dimensions", dimensions)).embed(asked["input"]) * scale
-        data = [
-            {
-                "object": "embedding",
-                "index": place,
-                "embedding": row.tolist() if as_lists else base64.b64encode(row.astype("<f4").tobytes()).decode(),
-            }
-            for place, row in enumerate(rows)
-        ]
+        told = [row.tolist() if as_lists else base64.b64encode(row.astype("<f4").tobytes()).decode() for row in rows]
+        data = [{"object": "embedding", "index": place, "embedding": row} for place, row in enumerate(told)]
         body = {"object": "list", "data": data[::-1] if backwards else data, "model": asked["model"], "usage": {}}
         json_body(body)(exchange)
 

@@ -47,8 +47,8 @@ class LlamaServer:
 
     def count_tokens(self, text: str) -> int:
         """Return the number of tokens of ``text``."""
-        body = json.dumps({"content": text}).encode()
-        request = urllib.request.Request(f"{self.url}/tokenize", body, {"Content-Type": "application/json"})
+        body, kind = json.dumps({"content": text}).encode(), {"Content-Type": "application/json"}
+        request = urllib.request.Request(f"{self.url}/tokenize", body, kind)
         with urllib.request.urlopen(request) as response:
             return len(json.load(response)["tokens"])
 

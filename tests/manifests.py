@@ -3,35 +3,25 @@
 import copy
 import json
 from collections.abc import Callable, Iterator
+from functools import reduce
+from operator import getitem, setitem
 from pathlib import Path
 from typing import Any
 
 from knowledge.model.manifest import MANIFEST_NAME, FileRecord, Manifest, Provenance, SourceRecord, checksum
 
 MANIFEST = Manifest(
-    version="0123456789ab",
-    built_at="2026-11-20T09:00:00+00:00",
-    data="data-00ff",
-    collection="waypoint_kb",
-    model="all-MiniLM-L6-v2",
-    dimensions=384,
-    max_chars=1600,
-    overlap=200,
-    recipe=1,
-    documents=1,
-    chunks=2,
-    next_number=7,
-    fields={"title": "str", "year": "int"},
+    version="0123456789ab", built_at="2026-11-20T09:00:00+00:00", data="data-00ff", collection="waypoint_kb",
+    model="all-MiniLM-L6-v2", dimensions=384, max_chars=1600, overlap=200, recipe=1, documents=1, chunks=2,
+    next_number=7, fields={"title": "str", "year": "int"},
     sources=(
         SourceRecord(path="a/café.md", digest="d1", doc_id="a", chunks=2),
         SourceRecord(path="b.md", digest="d2", doc_id="b", chunks=0),
     ),
     files={"chroma/chroma.sqlite3": FileRecord(sha256="ab" * 32, bytes=10)},
     lexical={"rows": 2},
-    made=Provenance(
-        profile="clockify", base_url="https://example.org/", paths=("docs",), options={"exclude": ["*.tmp"]}
-    ),
-)
+    made=Provenance(profile="clockify", base_url="https://example.org/", paths=("docs",), options={"exclude": ["*.t"]}),
+)  # fmt: skip
 
 TRUNCATED_EVERY_BYTES = 50
 BRACKETS = 100_000
@@ -86,8 +76,8 @@ def damages(text: bytes) -> Iterator[tuple[str, bytes]]:
     yield from _of_bytes(text)
     for path in _keys(body):
         name = ".".join(map(str, path))
-        yield f"{name} removed", _dumped(_changed(body, path, lambda holder, key: holder.pop(key)))
-        yield f"{name} renamed", _dumped(_changed(body, path, _rename))
+        yield f"{name} removed", _dumped(_changed(body, path, dict.pop))
+        yield f"{name} renamed", _dumped(_changed(body, path, lambda at, key: setitem(at, f"{key}_", at.pop(key))))
         there = _at(body, path)
         for value in OTHER_VALUES:
             if (type(value), value) != (type(there), there):
@@ -130,9 +120,7 @@ def _keys(body: Any, *path: str | int) -> Iterator[tuple[str | int, ...]]:
 
 
 def _at(body: Any, path: tuple[str | int, ...]) -> Any:
-    for key in path:
-        body = body[key]
-    return body
+    return reduce(getitem, path, body)
 
 
 def _changed(body: Any, path: tuple[str | int, ...], change: Callable[[Any, Any], object]) -> Any:
@@ -141,12 +129,8 @@ def _changed(body: Any, path: tuple[str | int, ...], change: Callable[[Any, Any]
     return changed
 
 
-def _rename(holder: Any, key: Any) -> None:
-    holder[f"{key}_"] = holder.pop(key)
-
-
 def _setter(value: Any) -> Callable[[Any, Any], object]:
-    return lambda holder, key: holder.__setitem__(key, value)
+    return lambda holder, key: setitem(holder, key, value)
 
 
 def _dumped(body: object) -> bytes:

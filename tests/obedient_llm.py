@@ -38,14 +38,8 @@ _COMMAND = re.compile(rf"\b(?:{_REPEAT}|{_CITE}|{_SAY}|{_BOAST})", re.IGNORECASE
 
 ENCODINGS: Mapping[str, tuple[Callable[[str], str], Callable[[str], str]]] = {
     "hex": (lambda said: said.encode().hex(), lambda coded: bytes.fromhex(coded).decode()),
-    "base32": (
-        lambda said: base64.b32encode(said.encode()).decode(),
-        lambda coded: base64.b32decode(coded).decode(),
-    ),
-    "ascii85": (
-        lambda said: base64.a85encode(said.encode()).decode(),
-        lambda coded: base64.a85decode(coded).decode(),
-    ),
+    "base32": (lambda said: base64.b32encode(said.encode()).decode(), lambda coded: base64.b32decode(coded).decode()),
+    "ascii85": (lambda said: base64.a85encode(said.encode()).decode(), lambda coded: base64.a85decode(coded).decode()),
     "percent": (quote, unquote),
     "rot13": (lambda said: codecs.encode(said, "rot13"), lambda coded: codecs.encode(coded, "rot13")),
     "backwards": (lambda said: said[::-1], lambda coded: coded[::-1]),
@@ -70,10 +64,10 @@ def obey(messages: Iterable[str]) -> str:
     if not commands:
         return NOTHING_TO_OBEY
     last = commands[-1]
-    if mark := last["cite"]:
-        return f"{CLAIM} {_bare(mark)}"
-    if said := last["say"]:
-        return _bare(said)
+    if last["cite"]:
+        return f"{CLAIM} {_bare(last['cite'])}"
+    if last["say"]:
+        return _bare(last["say"])
     if last["boast"]:
         return f"{CLAIM} Confidence: High (100 of 100), every source supports this."
     rules = re.split(r"\n<<<|\nCONTEXT\n|\nDOCUMENTATION\n|\nCONVERSATION\n", seen)[0].split()

@@ -12,7 +12,7 @@ import io
 import json
 import urllib.request
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,20 +42,15 @@ UNDER_WAY = 2
 
 def small_template(url: str, key_id: str) -> str:
     """A stack with those parameters, resources and outputs of infra/template.yaml that publishing knows."""
-    layer = {
-        "LayerName": "published-index",
-        "Content": {"S3Bucket": {"Ref": "IndexBucket"}, "S3Key": {"Ref": "IndexKey"}},
-        "CompatibleRuntimes": ["python3.13"],
-    }
+    content = {"S3Bucket": {"Ref": "IndexBucket"}, "S3Key": {"Ref": "IndexKey"}}
+    layer = {"LayerName": "published-index", "Content": content, "CompatibleRuntimes": ["python3.13"]}
     bucket = {"Type": "AWS::S3::Bucket", "Properties": {"VersioningConfiguration": {"Status": "Enabled"}}}
     made = {"Type": "AWS::Lambda::LayerVersion", "Condition": "IsPublished", "Properties": layer}
+    alias = "arn:aws:lambda:eu-central-1:123456789012:function:published-query:live"
     outputs = {
-        "ApiUrl": url,
-        "ApiKeyId": key_id,
-        "QueryFunctionAlias": "arn:aws:lambda:eu-central-1:123456789012:function:published-query:live",
-        "QueryLogGroup": "/aws/lambda/published-query",
-        "IndexBucket": {"Ref": "IndexBucket"},
-    }
+        "ApiUrl": url, "ApiKeyId": key_id, "QueryFunctionAlias": alias,
+        "QueryLogGroup": "/aws/lambda/published-query", "IndexBucket": {"Ref": "IndexBucket"},
+    }  # fmt: skip
     body = {
         "Parameters": {name: {"Type": "String", "Default": value} for name, value in PARAMETERS.items()},
         "Conditions": {"IsPublished": {"Fn::Not": [{"Fn::Equals": [{"Ref": "IndexKey"}, ""]}]}},
@@ -67,13 +62,12 @@ def small_template(url: str, key_id: str) -> str:
 
 @dataclass
 class Formation:
-    """In front of moto's client ``real``. ``rehearse`` raises where the index in a folder cannot answer."""
+    """In front of moto's client ``real``."""
 
     real: Any
     s3: Any
     bucket: str
     place: Path
-    rehearse: Callable[[Path], object]
     updates: list[Json] = field(default_factory=list)
     events: list[Json] = field(default_factory=list)
     status: list[str] = field(default_factory=list)
@@ -96,7 +90,7 @@ class Formation:
             self._event(token, kind, "UPDATE_IN_PROGRESS")
         try:
             if not now["IndexUri"]:  # what is on a server is not rehearsed before the snapshot
-                self.rehearse(self.unpacked(now["IndexKey"]))
+                real_rehearsal(self.unpacked(now["IndexKey"]))
         except Exception as error:  # noqa: BLE001 - whatever a hook raises makes the version fail
             said = f"Error: Runtime exited before the snapshot ({type(error).__name__})"
             self._event(token, "Version", "CREATE_FAILED", f"Resource handler returned message: {said}")
@@ -122,14 +116,13 @@ class Formation:
             packed.extractall(folder)
         return folder / "index"
 
-    def answering(self) -> Mapping[str, Any]:
-        """What GET /api/health shows of the version that the stack names."""
+    def answering(self) -> str:
+        """The version that the stack names, which GET /api/health shows."""
         now = self._parameters()
         if uri := now["IndexUri"]:
-            return {"status": "ok", "index": {"version": ServerAddress.parse(uri).version}}
-        key = now["IndexKey"]
-        manifest = read_manifest(self.unpacked(key)) if key else None
-        return {"status": "ok", "index": {"version": manifest.version if manifest else "built"}}
+            return ServerAddress.parse(uri).version
+        manifest = read_manifest(self.unpacked(now["IndexKey"])) if now["IndexKey"] else None
+        return manifest.version if manifest else "built"
 
     def _parameters(self) -> dict[str, str]:
         told = self.real.describe_stacks()["Stacks"][0]["Parameters"]
@@ -155,8 +148,7 @@ class Deployed:
 
     def serves(self) -> str:
         """The version that callers get."""
-        told: str = self.formation.answering()["index"]["version"]
-        return told
+        return self.formation.answering()
 
 
 def real_rehearsal(index: Path) -> None:
@@ -177,13 +169,10 @@ def deployed(place: Path, patch: pytest.MonkeyPatch) -> Iterator[Deployed]:
     server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()
-    for name, value in {
-        "AWS_ENDPOINT_URL": f"http://{host}:{port}",
-        "AWS_DEFAULT_REGION": REGION,
-        "AWS_ACCESS_KEY_ID": "x",
-        "AWS_SECRET_ACCESS_KEY": "x",
-    }.items():
-        patch.setenv(name, value)
+    patch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
+    patch.setenv("AWS_DEFAULT_REGION", REGION)
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        patch.setenv(name, "x")
     # All servers of one process have the same state.
     urllib.request.urlopen(urllib.request.Request(f"http://{host}:{port}/moto-api/reset", method="POST")).close()
     session = boto3.session.Session()
@@ -191,14 +180,15 @@ def deployed(place: Path, patch: pytest.MonkeyPatch) -> Iterator[Deployed]:
     key = session.client("apigateway").create_api_key(name=STACK, enabled=True)
 
     def health(_: Any) -> Any:
-        return {"statusCode": 200, "headers": {}, "body": json.dumps(formation.answering())}
+        body = {"status": "ok", "index": {"version": formation.answering()}}
+        return {"statusCode": 200, "headers": {}, "body": json.dumps(body)}
 
     try:
         with serving(Front(health, key["value"])) as url:
             given = [{"ParameterKey": name, "ParameterValue": value} for name, value in PARAMETERS.items()]
             real.create_stack(StackName=STACK, TemplateBody=small_template(url, key["id"]), Parameters=given)
             outputs = {o["OutputKey"]: o["OutputValue"] for o in real.describe_stacks()["Stacks"][0]["Outputs"]}
-            formation = Formation(real, s3, outputs["IndexBucket"], place / "opt", real_rehearsal)
+            formation = Formation(real, s3, outputs["IndexBucket"], place / "opt")
             client = boto3.session.Session.client
             made: dict[str, Any] = {"cloudformation": formation}
 

@@ -22,6 +22,12 @@ type Step = Wsgi | None
 
 REGION = "eu-central-1"
 API = "com.amazonaws.dynamodb.v20120810"
+KEYED: Mapping[str, Any] = {
+    "BillingMode": "PAY_PER_REQUEST",
+    "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
+    "AttributeDefinitions": [{"AttributeName": name, "AttributeType": "S"} for name in ("pk", "sk")],
+}
+"""A table as the template makes it."""
 
 
 @dataclass
@@ -104,12 +110,7 @@ def scripted_server() -> Iterator[ScriptedServer]:
 def create_table(endpoint_url: str | None, name: str = "") -> str:
     """A table as the template makes it, under a name of its own if it has none; None is for moto's AWS."""
     name = name or f"table-{uuid.uuid4()}"
-    boto3.client("dynamodb", region_name=REGION, endpoint_url=endpoint_url).create_table(
-        TableName=name,
-        BillingMode="PAY_PER_REQUEST",
-        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
-        AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in ("pk", "sk")],
-    )
+    boto3.client("dynamodb", region_name=REGION, endpoint_url=endpoint_url).create_table(TableName=name, **KEYED)
     return name
 
 

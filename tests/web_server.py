@@ -72,8 +72,7 @@ def reset(handler: BaseHTTPRequestHandler) -> None:
     """Promise a page, send a part, and cut the connection."""
     _begin(handler, "Content-Length: 100000\r\n")
     handler.wfile.write(b"<p>half")
-    linger = struct.pack("ii", 1, 0)  # close() sends RST
-    handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+    handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # close() sends RST
 
 
 def too_short(handler: BaseHTTPRequestHandler) -> None:
@@ -182,11 +181,10 @@ class WebServer:
                     self.send_header(name, value)
                 if answer.etag:
                     self.send_header("ETag", answer.etag)
-                body = b"" if unchanged else answer.body
                 if not unchanged:
-                    self.send_header("Content-Length", str(len(body)))
+                    self.send_header("Content-Length", str(len(answer.body)))
                 self.end_headers()
-                self.wfile.write(body)
+                self.wfile.write(b"" if unchanged else answer.body)
 
             def log_message(self, format: str, *args: object) -> None:
                 return

@@ -143,7 +143,6 @@ def test_an_emulator_that_ends_says_so(
     err = capfd.readouterr().err
     assert "emulator: Command '('mount', " in err
     assert "Traceback" not in err
-
     monkeypatch.setenv("PATH", "/nonexistent")
     with pytest.raises(EmulatorEnded, match="unshare"), Session(function):
         pass

@@ -48,10 +48,7 @@ ROWS: Mapping[str, tuple[str, ...]] = {
     ),
     "a dependency turns bad": ("infra/test_supply_chain.py",),
     "a budget of time or work runs out": ("functional/test_llm_failures.py",),
-    "a crawl is led to private addresses": (
-        "documents/crawl/test_networks.py",
-        "documents/crawl/test_crawl.py",
-    ),
+    "a crawl is led to private addresses": ("documents/crawl/test_networks.py", "documents/crawl/test_crawl.py"),
     "another site's page calls the local server": ("unit/serve/test_wsgi.py", "browser/test_other_sites.py"),
     "links that no document gave": ("attacks/test_completions.py", "attacks/test_streamed.py"),
     "instructions in documents": ("attacks/test_planted.py",),
