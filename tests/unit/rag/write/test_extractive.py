@@ -59,11 +59,6 @@ def test_it_tells_which_passages_its_quotes_are_of() -> None:
     assert [quote.text in context.passages[quote.passage].text for quote in quotes] == [True, True]
 
 
-def test_code_comes_with_what_introduces_it() -> None:
-    question, text = "how to restart flux", "To restart the flux you run this:\n\n```sh\nflux restart --force\n```"
-    assert completed(question, context_of(question, make_hit(f"{text}\n", title="Flux"))).text == text
-
-
 def test_a_word_that_no_document_has_is_named_first() -> None:
     question = "What does an import permit cost in Ohio?"
     weak = replace(PERMITS, score=0.3, parts={"dense": 0.3})
