@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 ROWS: Mapping[str, tuple[str, ...]] = {
-    "an ingest is killed": ("integration/test_ingest_kill.py",),
+    "an ingest is killed": ("integration/test_ingest_faults.py::test_a_kill_at_any_moment_leaves_a_whole_index",),
     "a read or a write of an ingest fails": ("integration/test_ingest_faults.py::test_every_call_fails_once",),
     "the power fails during an ingest": ("integration/test_ingest_faults.py::test_the_power_fails_at_any_moment",),
     "an index is damaged": (

@@ -33,7 +33,7 @@ def test_what_was_said_is_taken_once_and_more_failures_than_cases_are_no_count()
 
 
 def test_the_table_adds_up_by_row_and_says_what_was_not_tried() -> None:
-    kills, planted = "tests/integration/test_ingest_kill.py::test_a", "tests/attacks/test_planted.py::test_b[x]"
+    kills, planted = f"tests/{ROWS['an ingest is killed'][0]}", "tests/attacks/test_planted.py::test_b[x]"
     told = list(
         table(
             [

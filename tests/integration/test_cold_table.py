@@ -88,35 +88,30 @@ def test_a_certificate_that_is_not_the_table_s_is_refused(trusted: Path, fault: 
 
 
 @pytest.fixture
-def table(dynamodb_table: DynamoDbTable) -> DynamoDbTable:
-    return dynamodb_table
-
-
-@pytest.fixture
-def ahead(table: DynamoDbTable) -> DynamoDbTable:
+def ahead(dynamodb_table: DynamoDbTable) -> DynamoDbTable:
     """The same table for a process whose clock is an hour ahead."""
-    other = copy.copy(table)
+    other = copy.copy(dynamodb_table)
     other.clock = FakeClock(now=START + HOUR_S)
     return other
 
 
 def test_an_answer_outlives_its_time_by_no_more_than_the_clocks_differ(
-    table: DynamoDbTable, ahead: DynamoDbTable, clock: FakeClock
+    dynamodb_table: DynamoDbTable, ahead: DynamoDbTable, clock: FakeClock
 ) -> None:
-    TableAnswerCache(table).put(KEY, make_answer(), ttl_s=60)
+    TableAnswerCache(dynamodb_table).put(KEY, make_answer(), ttl_s=60)
     assert TableAnswerCache(ahead).get(KEY) is None
     TableAnswerCache(ahead).put(KEY, make_answer(), ttl_s=60)
     clock.now = START + HOUR_S + 60
-    assert TableAnswerCache(table).get(KEY)
+    assert TableAnswerCache(dynamodb_table).get(KEY)
     clock.now += 1
-    assert TableAnswerCache(table).get(KEY) is None
+    assert TableAnswerCache(dynamodb_table).get(KEY) is None
 
 
 def test_a_process_asks_again_for_an_answer_of_the_future_after_a_minute(
-    table: DynamoDbTable, ahead: DynamoDbTable, clock: FakeClock
+    dynamodb_table: DynamoDbTable, ahead: DynamoDbTable, clock: FakeClock
 ) -> None:
     """So that one that was evicted elsewhere is gone here too."""
-    cache = LayeredCache(TableAnswerCache(table), clock=clock)
+    cache = LayeredCache(TableAnswerCache(dynamodb_table), clock=clock)
     TableAnswerCache(ahead).put(KEY, make_answer(), ttl_s=HOUR_S)
     assert cache.get(KEY)
     TableAnswerCache(ahead).evict(KEY)
@@ -125,18 +120,20 @@ def test_a_process_asks_again_for_an_answer_of_the_future_after_a_minute(
     assert cache.get(KEY) is None
 
 
-def test_after_a_clock_is_set_back_an_answer_is_asked_for_again(table: DynamoDbTable, clock: FakeClock) -> None:
-    cache = LayeredCache(TableAnswerCache(table), clock=clock)
+def test_after_a_clock_is_set_back_an_answer_is_asked_for_again(
+    dynamodb_table: DynamoDbTable, clock: FakeClock
+) -> None:
+    cache = LayeredCache(TableAnswerCache(dynamodb_table), clock=clock)
     cache.put(KEY, make_answer(), ttl_s=HOUR_S)
-    TableAnswerCache(table).evict(KEY)
+    TableAnswerCache(dynamodb_table).evict(KEY)
     clock.now -= HOUR_S
     assert cache.get(KEY) is None
 
 
 def test_no_turn_is_lost_between_clocks_and_their_order_is_that_of_the_clocks(
-    table: DynamoDbTable, ahead: DynamoDbTable
+    dynamodb_table: DynamoDbTable, ahead: DynamoDbTable
 ) -> None:
     TableMemory(ahead).remember(SESSION, make_turn(HOUR_S))
-    TableMemory(table).remember(SESSION, make_turn(1))
-    for one in (table, ahead):
+    TableMemory(dynamodb_table).remember(SESSION, make_turn(1))
+    for one in (dynamodb_table, ahead):
         assert TableMemory(one).recall(SESSION, limit=5) == (make_turn(1), make_turn(HOUR_S))

@@ -63,9 +63,6 @@ def data_file(folder: Path, pattern: str) -> Path:
     return next(folder.glob(f"data-*/{pattern}"))
 
 
-# Searching
-
-
 def test_an_index_finds_chunks_with_everything_that_was_stored_of_them(index: EmbeddedIndex) -> None:
     question = EMBEDDER.embed([f"Desk 9\n{EVERYTHING.text}"])[0]
 
@@ -130,9 +127,6 @@ def test_a_closed_index_fails_and_leaves_nothing_behind(made: Path, tmp_path: Pa
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(SearchFailed):
         ask(index, "fee")
-
-
-# The source is only read
 
 
 def test_a_read_only_source_opens_and_stays_as_it_is(folder: Path) -> None:
@@ -209,9 +203,6 @@ def test_a_file_that_is_damaged_is_named_where_all_is_copied(folder: Path, harm:
         opened(folder, copy_first=True)
 
 
-# Nothing there, or not whole
-
-
 @pytest.mark.parametrize("place", ["absent", "empty", "killed"])
 def test_no_index_says_what_to_run(tmp_path: Path, place: str) -> None:
     (tmp_path / "empty").mkdir()
@@ -247,12 +238,6 @@ def test_a_damaged_file_is_named(folder: Path, tmp_path: Path, pattern: str, har
     assert list(scratch.iterdir()) == []
 
 
-def test_a_manifest_that_counts_wrong_is_damage(folder: Path) -> None:
-    write_body(folder, read_body(folder) | {"counts": {"documents": 20, "chunks": 21, "updated": 0}})
-    with pytest.raises(IndexDamaged, match="20 vectors for 21 chunks"):
-        opened(folder)
-
-
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
@@ -268,14 +253,14 @@ def test_another_embedder_or_collection_is_a_mismatch_that_names_both(
         opened(made, **options)
 
 
-def test_another_space_is_a_mismatch(folder: Path) -> None:
+def test_a_manifest_that_counts_wrong_is_damage_and_one_of_another_space_a_mismatch(folder: Path) -> None:
     body = read_body(folder)
+    write_body(folder, body | {"counts": {"documents": 20, "chunks": 21, "updated": 0}})
+    with pytest.raises(IndexDamaged, match="20 vectors for 21 chunks"):
+        opened(folder)
     write_body(folder, body | {"embedding": body["embedding"] | {"space": "l2"}})
     with pytest.raises(IndexMismatch, match="space 'l2', this program uses 'cosine'"):
         opened(folder)
-
-
-# Replaced while in use
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""What may happen to an ingest beside a kill: a call of the disk fails, the power fails, others write too.
+"""What may happen to an ingest: a kill, a call of the disk that fails, a power cut, others that write too.
 
 Each leaves the old index or the new one whole, and the next ingest works.
 """
@@ -11,22 +11,68 @@ import io
 import os
 import shutil
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from fakes_embedding import HashingEmbedder
 from faults.drawing import by_night, tenth, times
 from faults.power import WAYS, Tree, Volume, put
 from faults.tally import tally
-from index_writers import answers, words_of_writers, written
+from index_writers import answers, documents, ingest_in_child, words_of_writers, written
 
 from knowledge.build import write
+from knowledge.build.ingest import ingest
 from knowledge.engines.collection import Collection
 from knowledge.model.errors import IndexUnavailable, KnowledgeError
 from knowledge.open.scratch import Scratch, sweep
 
 pytestmark = pytest.mark.slow
+
+
+# For each kill a child ingests and is killed with SIGKILL, either by itself at a chosen call (every call that touches
+# the disk, and every embedding, is a candidate) or by its parent after a share of the time that an ingest takes.
+
+
+POINTS, TIMED = by_night((8, 2), (100, 30))
+
+
+def test_a_kill_at_any_moment_leaves_a_whole_index(tmp_path: Path) -> None:
+    ingest_in_child(tmp_path, 1)  # the first one waits for the process that it is forked from
+    started = time.perf_counter()
+    total = ingest_in_child(tmp_path, 2)
+    lasted_s = time.perf_counter() - started
+    assert total > POINTS
+    assert answers(tmp_path) == 2
+
+    old, seen = 2, set()
+    points = sorted({round(1 + n * (total - 1) / (POINTS - 1)) for n in range(POINTS)})
+    plans: list[dict[str, Any]] = [{"kill_at": point} for point in points]
+    plans += [{"kill_after_s": lasted_s * (n + 0.5) / TIMED} for n in range(TIMED)]
+    for new, how in enumerate(plans, start=3):
+        ingest_in_child(tmp_path, new, **how)
+        now = answers(tmp_path)
+        assert now in (old, new)
+        seen.add(now == new)
+        old = now
+
+    assert False in seen
+    assert len(points) == POINTS
+    summary = ingest(documents(99), target=tmp_path, embedder=HashingEmbedder())
+    assert answers(tmp_path) == 99
+    assert summary.unchanged >= 36
+    assert len(list(tmp_path.glob("data-*"))) <= 2
+    assert not list(tmp_path.glob("index-*"))
+
+
+def test_a_kill_during_the_first_ingest_leaves_no_index_and_the_next_one_makes_it(tmp_path: Path) -> None:
+    total = ingest_in_child(tmp_path / "whole", 1)
+    ingest_in_child(tmp_path / "killed", 1, kill_at=total // 2)
+    assert not (tmp_path / "killed" / "manifest.json").exists()
+    assert ingest_in_child(tmp_path / "killed", 1)
+    assert answers(tmp_path / "killed") == 1
 
 
 # A read or a write fails once

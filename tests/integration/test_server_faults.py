@@ -46,8 +46,6 @@ KEY = "ck-a-key-that-nobody-may-see"
 BOUNDED_S = 20
 """Nothing here takes longer, on however busy a machine: it ends at all."""
 QUICK = CallPolicy(seconds=1.0, tries=2)
-
-
 DOCUMENTS = desks(30)
 
 
@@ -131,14 +129,9 @@ def bounded() -> Iterator[None]:
     ],
     ids=["frozen", "trickling", "cut", "429", "500", "page", "403"],
 )
+@pytest.mark.usefixtures("quick")
 def test_a_fault_is_bounded_told_and_passes(
-    proxy: FaultyProxy,
-    made: str,
-    index: ServerIndex,
-    quick: None,
-    fault: Fault,
-    said: str,
-    caplog: pytest.LogCaptureFixture,
+    proxy: FaultyProxy, made: str, index: ServerIndex, fault: Fault, said: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert best(index) == "d7"
 
@@ -175,9 +168,6 @@ def test_whoever_asks_says_how_long_it_waits(proxy: FaultyProxy, index: ServerIn
         best(index)
     proxy.fault = slow(0.6)  # later calls have their own time: one that was short does not bind them
     assert best(index) == "d7"
-
-
-# Many at once
 
 
 def test_a_server_is_never_asked_more_than_ten_things_at_once(proxy: FaultyProxy, index: ServerIndex) -> None:
@@ -235,9 +225,6 @@ def test_calls_that_overran_give_their_turns_back(proxy: FaultyProxy, index: Ser
     assert found == "d7"
 
 
-# A server that restarts
-
-
 def test_a_server_that_restarts_answers_again_by_itself(tmp_path: Path, quick: None) -> None:
     for server in chroma_server.running(tmp_path):
         with closing(opened(server.port, make(server, tmp_path / "work"))) as index:
@@ -287,6 +274,9 @@ def test_both_versions_can_be_opened_until_the_next(chroma: ChromaServer, tmp_pa
         opened(chroma.port, name, versions[0])
 
 
+type Damage = Callable[[Database, str], None]
+
+
 def lose_chunks(db: Database, version: str) -> None:
     db.delete(db.chunks(version), ["id_3", "id_4"])
 
@@ -323,12 +313,7 @@ def repaired(tmp_path_factory: pytest.TempPathFactory, chroma: ChromaServer) -> 
     ],
 )
 def test_damage_is_told_and_an_ingest_repairs_it(
-    chroma: ChromaServer,
-    repaired: str,
-    tmp_path: Path,
-    damage: Callable[[Database, str], None],
-    error: type[Exception],
-    said: str,
+    chroma: ChromaServer, repaired: str, tmp_path: Path, damage: Damage, error: type[Exception], said: str
 ) -> None:
     with database(chroma, repaired) as db:
         damage(db, db.current()[0])
@@ -368,9 +353,6 @@ def test_a_disk_without_room_is_told(chroma: ChromaServer, made: str, monkeypatc
         opened(chroma.port, made)
 
 
-# An ingest that is killed
-
-
 def test_a_killed_ingest_goes_on_and_ends_as_one_in_one_go(
     chroma: ChromaServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -401,15 +383,13 @@ def test_a_killed_ingest_goes_on_and_ends_as_one_in_one_go(
     assert 12 <= len(twice) <= 24
 
     whole = make(chroma, tmp_path / "whole")
-    one, other = opened(chroma.port, whole), opened(chroma.port, name)
-    assert list(other.iter_chunks()) == list(one.iter_chunks())
-    assert dict(other.fields) == dict(one.fields)
-    for question in ("What is fee7?", "noon", "nothing known"):
-        hits, others = (index.search([View(question)], k=30).hits for index in (one, other))
-        assert [hit.chunk.number for hit in others] == [hit.chunk.number for hit in hits]
-        assert [hit.score for hit in others] == pytest.approx([hit.score for hit in hits], abs=1e-6)
-    one.close()
-    other.close()
+    with closing(opened(chroma.port, whole)) as one, closing(opened(chroma.port, name)) as other:
+        assert list(other.iter_chunks()) == list(one.iter_chunks())
+        assert dict(other.fields) == dict(one.fields)
+        for question in ("What is fee7?", "noon", "nothing known"):
+            hits, others = (index.search([View(question)], k=30).hits for index in (one, other))
+            assert [hit.chunk.number for hit in others] == [hit.chunk.number for hit in hits]
+            assert [hit.score for hit in others] == pytest.approx([hit.score for hit in hits], abs=1e-6)
 
 
 def test_a_killed_update_leaves_the_version_before_and_goes_on(
@@ -448,16 +428,9 @@ def test_an_ingest_outlives_faults_that_pass(
         assert sorted(chunk.doc_id for chunk in index.iter_chunks()) == sorted(one.doc_id for one in DOCUMENTS)
 
 
-# Keys
-
-
+@pytest.mark.usefixtures("quick")
 def test_a_key_goes_over_tls_alone_and_into_no_log(
-    chroma: ChromaServer,
-    made: str,
-    tmp_path: Path,
-    quick: None,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+    chroma: ChromaServer, made: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     told: list[BaseException] = []
