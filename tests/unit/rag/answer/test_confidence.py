@@ -195,7 +195,9 @@ def test_what_goes_to_a_person_is_low_whatever_its_score(score: float, level: st
     found = c.add_routing(answer, c.ConfidenceRouter(80))
     assert found.confidence.level == level
     assert (found.routing and found.routing.action) == ("escalate" if level == "Low" else "return")
-    assert c.add_routing(replace(answer, citations=()), None).confidence.level == "Low"
+    claim = CheckedClaim(text="s", citations=(), support="unsupported", chance=0.5)
+    for unfounded in (replace(answer, citations=()), replace(answer, statements=(claim,))):
+        assert c.add_routing(unfounded, None).confidence.level == "Low"
 
 
 HIGH, LOW = Confidence("High", 80.0, "3 relevant sources"), Confidence("Low", 20.0, "r")

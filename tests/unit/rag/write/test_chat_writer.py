@@ -14,7 +14,7 @@ from rag.errors import LlmFailed, LlmUnavailable
 from rag.find.pack import TitledPacker
 from rag.profiles import PROFILES, load_profile
 from rag.values.answer import Context, Passage
-from rag.values.chat import Completion, Deadline, Message
+from rag.values.chat import Completion, Deadline, LlmUse, Message
 from rag.values.question import Question, Turn
 from rag.write.chat_writer import ChatWriter, DoubtfulWriter, FallbackWriter
 from rag.write.extractive import DOUBT, ExtractiveWriter
@@ -65,13 +65,14 @@ def test_a_completion_that_cannot_be_encoded_is_mended() -> None:
     assert make_writer(FakeChat("Cut \ud83d"))(ASKED, CONTEXT, deadline=deadline()).text == "Cut \ufffd"
 
 
-def test_the_last_resort_answers_only_while_the_model_is_unreachable_and_says_so() -> None:
-    last = Writes()
-    writer = FallbackWriter(make_writer(FakeChat("Answer [T].", LlmUnavailable("down"))), last)
+def test_the_last_resort_answers_only_while_the_model_is_unreachable_says_so_and_counts_the_calls() -> None:
+    last, down = Writes(), LlmUnavailable("down")
+    down.spent = LlmUse(calls=4, retries=3, denied=1)
+    writer = FallbackWriter(make_writer(FakeChat("Answer [T].", down)), last)
     completion = writer(ASKED, CONTEXT, deadline=deadline())
     assert (completion.text, completion.degraded, last.given) == ("Answer [T].", False, [])
     quoted = writer(ASKED, CONTEXT, deadline=deadline())
-    assert quoted == Completion(text="Quoted. [T]", model="extractive", calls=0, degraded=True)
+    assert quoted == Completion(text="Quoted. [T]", model="extractive", degraded=True, calls=4, retries=3, denied=1)
     assert last.given == [(ASKED, CONTEXT)]
 
 
