@@ -40,6 +40,7 @@ def test_without_a_variable_everything_has_a_default_and_nothing_can_be_changed(
 
 def test_white_space_around_a_value_is_not_part_of_it_and_an_empty_one_is_none() -> None:
     settings = load(Settings, {"LLM_API_KEY": "key\n", "INDEX_URI": " file:///data ", "REQUEST_DEADLINE_S": " 5 "})
+    assert load(Settings, {"LLM_FALLBACK_MODELS": "a/b, c ,"}).llm_fallback_models == ("a/b", "c")
     assert settings.llm_api_key.get_secret_value() == "key"
     assert (settings.index_place, settings.request_deadline_s) == ("file:///data", 5.0)
     assert load(Settings, {"RAG_PROFILE": "", "REQUEST_DEADLINE_S": " "}) == load(Settings, {})
@@ -56,39 +57,28 @@ def test_only_documented_variables_are_read() -> None:
     assert load(Settings, {"profile": "other", "collection": "x"}) == load(Settings, {})
 
 
-def test_secrets_are_read_where_one_is_named() -> None:
-    assert load(Settings, {"LLM_SECRET_NAME": "a"}).reads_secrets
-    assert load(Settings, {"EMBED_SECRET_NAME": "a"}).reads_secrets
-    assert not load(Settings, {"EMBED_API_KEY": "k"}).reads_secrets
-
-
 @pytest.mark.parametrize(
-    ("given", "is_on"),
+    ("name", "value", "is_on", "reads_secrets"),
     [
-        ({"LLM_API_KEY": "key"}, True),
-        ({"LLM_SECRET_NAME": "s"}, True),
-        ({"LLM_BASE_URL": "http://a/v1"}, True),
-        ({"EMBED_SECRET_NAME": "s"}, False),
-        ({"LLM_API_KEY": "  "}, False),
-        ({"LLM_MODEL": "m"}, False),
+        ("LLM_API_KEY", "key", True, False),
+        ("LLM_SECRET_NAME", "s", True, True),
+        ("LLM_BASE_URL", "http://a/v1", True, False),
+        ("EMBED_API_KEY", "key", False, False),
+        ("EMBED_SECRET_NAME", "s", False, True),
+        ("LLM_API_KEY", "  ", False, False),
+        ("LLM_MODEL", "m", False, False),
     ],
 )
-def test_the_llm_is_on_with_a_key_or_an_explicit_address(given: dict[str, str], is_on: bool) -> None:
-    assert load(Settings, given).has_llm is is_on
-
-
-def test_fallback_models_are_a_list() -> None:
-    assert load(Settings, {"LLM_FALLBACK_MODELS": "a/b, c ,"}).llm_fallback_models == ("a/b", "c")
+def test_the_llm_is_on_with_a_key_or_an_explicit_address_and_secrets_are_read_where_one_is_named(
+    name: str, value: str, is_on: bool, reads_secrets: bool
+) -> None:
+    settings = load(Settings, {name: value})
+    assert (settings.has_llm, settings.reads_secrets) == (is_on, reads_secrets)
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [
-        ("RAG_PROFILE", "unheard-of"),
-        ("REQUEST_DEADLINE_S", "0"),
-        ("REQUEST_DEADLINE_S", "nan"),
-        ("CHROMA_COLLECTION", "ab"),
-    ],
+    [("RAG_PROFILE", "a-b"), ("REQUEST_DEADLINE_S", "0"), ("REQUEST_DEADLINE_S", "nan"), ("CHROMA_COLLECTION", "ab")],
 )
 def test_a_wrong_setting_is_named(name: str, value: str) -> None:
     with pytest.raises(ConfigurationError, match=name) as caught:
@@ -172,11 +162,10 @@ def test_a_kind_fixes_unit_source_and_bounds() -> None:
     accepted |= {"COSINE": "-1 1", "SHARE": "0 1", "PART": ".1 1", "SURE": "0 100"}
     refused = {"PLAIN": "0 4", "CHUNKS": "0 51 2.5", "CHARS": "-1 10", "WAIT_S": "0 9.1 nan", "PAUSE_S": "-1 9.1"}
     refused |= {"COSINE": "-1.1 1.1", "SHARE": "-.1 1.1", "PART": "0 1.1", "SURE": "-1 101"}
-    for name, values in accepted.items():
-        for value in values.split():
+    for name in accepted:
+        for value in accepted[name].split():
             load(Kinds, {name: value})
-    for name, values in refused.items():
-        for value in values.split():
+        for value in refused[name].split():
             with pytest.raises(ConfigurationError, match=name):
                 load(Kinds, {name: value})
 
@@ -189,29 +178,35 @@ def test_an_accent_that_cannot_be_read_on_its_tint_is_named_with_its_contrast() 
         load(Settings, {"PAGE_ACCENT": "#ffd700"})
 
 
-def write(folder: Path, text: bytes) -> Path:
-    path = folder / "waypoint" / "system.txt"
-    path.parent.mkdir()
-    path.write_bytes(text)
-    return path
+@pytest.fixture
+def prompt(tmp_path: Path) -> Path:
+    (tmp_path / "waypoint").mkdir()
+    return tmp_path / "waypoint" / "system.txt"
 
 
-def test_the_text_as_it_is(tmp_path: Path) -> None:
+def test_the_text_as_it_is(prompt: Path) -> None:
     text = 'Réponds.\n{context}\nJSON such as {"a": 1} may stand here.\n'
-    assert load_prompt(write(tmp_path, text.encode()), "context") == text
+    prompt.write_text(text, encoding="utf-8")
+    assert load_prompt(prompt, "context") == text
 
 
-@pytest.mark.parametrize("text", [b"{ context }{a}", b"{context} and {context}{a}"])
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (b"{ context }{a}", r"must hold \{context\} exactly once"),
+        (b"{context} and {context}{a}", r"must hold \{context\} exactly once"),
+        (b"\xff{context}{a}", "cannot be read"),
+        (None, "cannot be read"),
+    ],
+)
 @pytest.mark.parametrize("placeholders", [("context", "a"), ("a", "context")])
-def test_each_placeholder_exactly_once(tmp_path: Path, text: bytes, placeholders: tuple[str, str]) -> None:
-    with pytest.raises(ConfigurationError, match=r"'system.txt' of 'waypoint' must hold \{context\} exactly once"):
-        load_prompt(write(tmp_path, text), *placeholders)
-
-
-def test_a_template_that_cannot_be_read(tmp_path: Path) -> None:
-    for path in (tmp_path / "waypoint" / "system.txt", write(tmp_path, b"\xff{context}")):
-        with pytest.raises(ConfigurationError, match=r"'system\.txt' of 'waypoint' cannot be read"):
-            load_prompt(path, "context")
+def test_a_template_has_each_placeholder_exactly_once_and_can_be_read(
+    prompt: Path, text: bytes | None, told: str, placeholders: tuple[str, str]
+) -> None:
+    if text:
+        prompt.write_bytes(text)
+    with pytest.raises(ConfigurationError, match=rf"'system\.txt' of 'waypoint' {told}"):
+        load_prompt(prompt, *placeholders)
 
 
 @pytest.mark.parametrize("profile", PROFILES)

@@ -16,18 +16,13 @@ from rag.values.answer import Answer, CheckedClaim, Citation, Confidence, Refere
 from rag.values.chat import Completion, Usage
 from rag.values.question import Question
 
-HIT = make_hit(
-    cosine=0.812345,
-    title="Import permits & licences",
-    doc_id="permits",
-    section="Fees",
-    source_urls=("https://a.example",),
-)
-
 
 def test_a_whole_answer() -> None:
     cited, raw, address = "[Import permits > Fees]", "Import permits", "https://a.example"
-    mark = Citation(raw=cited, title=raw, section="Fees", position=13, hit=HIT, source_urls=(address,))
+    hit = make_hit(
+        cosine=0.812345, title="Import permits & licences", doc_id="permits", section="Fees", source_urls=(address,)
+    )
+    mark = Citation(raw=cited, title=raw, section="Fees", position=13, hit=hit, source_urls=(address,))
     answer = Answer(
         text=f"Five dollars {cited}.",
         question=Question(text="How much?", session_id="s" * 22),
@@ -36,7 +31,7 @@ def test_a_whole_answer() -> None:
         confidence=Confidence("High", 81.2, "3 relevant sources with 1 citation", raw=64.5),
         refused=False,
         citations=(replace(mark, chunk_id="id_1", support="partial"),),
-        references=(Reference(n=1, hit=HIT, support="partial", quote="Permits take five working days."),),
+        references=(Reference(n=1, hit=hit, support="partial", quote="Permits take five working days."),),
         sources=(Source(title=raw, org="Customs", url=address, section="", references=(1,)),),
         related_docs=(RelatedDoc(title=raw, category="regulatory", doc_id="permits", url=""),),
         routing=Routing("escalate", "low"),

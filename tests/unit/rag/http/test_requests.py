@@ -23,12 +23,9 @@ def body(**fields: Any) -> str:
 
 def test_everything_that_can_be_said() -> None:
     filters = {"region": "SG", "year": {"$gte": 2020}, "public": True, "weight": [1.5, 2.5]}
-    parsed = parse_query(
-        body(query="Qué?", sessionId="abcdefghij_KLMNOP-0123", topK=7, threshold=0.25, filters=filters)
-    )
-    assert parsed == Question(
-        text="Qué?", session_id="abcdefghij_KLMNOP-0123", top_k=7, threshold=0.25, filters=filters
-    )
+    session = "abcdefghij_KLMNOP-0123"
+    parsed = parse_query(body(query="Qué?", sessionId=session, topK=7, threshold=0.25, filters=filters))
+    assert parsed == Question(text="Qué?", session_id=session, top_k=7, threshold=0.25, filters=filters)
     assert type(parsed.filters["public"]) is bool
 
 
@@ -50,7 +47,6 @@ def test_the_question_is_left_to_admission() -> None:
 def test_not_a_json_object(raw: str) -> None:
     with pytest.raises(InvalidJson) as caught:
         parse_query(raw)
-    assert caught.value.code == "invalid_json"
     assert caught.value.sentence() == 'Request body must be a JSON object such as {"query": "..."}'
 
 
@@ -58,8 +54,6 @@ def test_not_a_json_object(raw: str) -> None:
 def test_the_question_must_be_a_string(fields: dict[str, object]) -> None:
     with pytest.raises(InvalidQuery) as caught:
         parse_query(json.dumps(fields))
-    assert caught.value.code == "invalid_query"
-    assert caught.value.sentence() == "Query must be a string"
     assert caught.value.sentence("Question") == "Question must be a string"
 
 
@@ -106,19 +100,21 @@ def test_filters_of_another_shape(filters: object) -> None:
     assert parse_query(body(filters=MOST_FILTERS)).filters == MOST_FILTERS
 
 
-@pytest.mark.parametrize(("name", "longest"), [("responseId", 64), ("comment", 2000)])
-def test_a_vote_s_texts_at_their_ends(name: str, longest: int) -> None:
-    vote = {"responseId": "r", "helpful": None, "comment": ""}
-    whole = parse_request(FeedbackRequest, json.dumps({**vote, name: "a" * longest}))
-    assert whole.model_dump(by_alias=True) == {**vote, name: "a" * longest}
-    with pytest.raises(InvalidParameter, match=f"^{name} must be "):
-        parse_request(FeedbackRequest, json.dumps({**vote, name: "a" * (longest + 1)}))
+VOTE = {"responseId": "r", "helpful": None, "comment": ""}
 
 
-@pytest.mark.parametrize(("name", "value"), [("responseId", ""), ("helpful", 1), ("comment", 1)])
+@pytest.mark.parametrize("given", [{"responseId": "a" * 64}, {"comment": "a" * 2000}, {"helpful": True}])
+def test_a_vote_s_texts_at_their_ends(given: dict[str, object]) -> None:
+    assert parse_request(FeedbackRequest, json.dumps(VOTE | given)).model_dump(by_alias=True) == VOTE | given
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("responseId", ""), ("responseId", "a" * 65), ("helpful", 1), ("comment", 1), ("comment", "a" * 2001)],
+)
 def test_what_is_no_vote_is_named(name: str, value: object) -> None:
     with pytest.raises(InvalidParameter, match=f"^{name} must be "):
-        parse_request(FeedbackRequest, json.dumps({"responseId": "r", "helpful": True, name: value}))
+        parse_request(FeedbackRequest, json.dumps({**VOTE, name: value}))
 
 
 def test_filters_nested_deeper_than_any_filter() -> None:
@@ -128,9 +124,8 @@ def test_filters_nested_deeper_than_any_filter() -> None:
 
 
 def test_a_threshold_beyond_all_numbers() -> None:
-    with pytest.raises(InvalidParameter) as caught:
+    with pytest.raises(InvalidParameter, match=f"^{THRESHOLD}$"):
         parse_query('{"query": "x", "threshold": 1e999}')
-    assert caught.value.sentence() == THRESHOLD
 
 
 def test_lone_surrogates_in_the_question_are_replaced_and_pairs_kept() -> None:
