@@ -82,8 +82,8 @@ def test_every_string_is_answered_or_refused(service: Api, path: Path) -> None:
 def test_a_model_that_repeats_the_question_repeats_no_markup(parrot: Api, path: Path) -> None:
     answered = 0
     for text, route in zip(share(parrot, path), cycle(ROUTES), strict=False):
-        body = json.dumps({"query": text, "question": text, "threshold": -1, "topK": 1})
-        reply = parrot.call(rest_event("POST", route, body))
+        body = {"query": text, "question": text, "threshold": -1, "topK": 1}
+        reply = parrot.call(rest_event("POST", route, json.dumps(body)))
         assert reply.status in {200, 400}, (reply.status, text)
         assert not TAG.search(reply.json.get("error", "")), text
         if reply.status == 200:

@@ -27,17 +27,16 @@ def test_times_add_up_by_slot() -> None:
     assert this.timings == {"query": 2000.0, "gate": 1000.0}
 
 
-def test_an_optional_stage_that_fails_gives_the_default_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_optional_stage_that_fails_gives_the_default_and_says_so_but_an_interrupt_is_none(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     this = ledger()
     assert this.optional("cache", lambda: give_up(StoreUnavailable("down")), 7) == 7
     assert this.optional("cache", lambda: 8, 7) == 8
     assert (this.skipped, this.timings) == (["cache"], {"cache": 2000.0})
     assert "cache is skipped: StoreUnavailable: down" in caplog.text
-
-
-def test_an_interrupt_is_not_caught() -> None:
     with pytest.raises(KeyboardInterrupt):
-        ledger().optional("cache", lambda: give_up(KeyboardInterrupt()), 7)
+        this.optional("cache", lambda: give_up(KeyboardInterrupt()), 7)
 
 
 def failed(calls: int, retries: int) -> LlmUnavailable:
@@ -71,7 +70,6 @@ def test_an_error_that_ends_the_request_takes_along_what_was_used(error: Excepti
 def test_a_deadline_falls_to_zero() -> None:
     clock = FakeClock(now=100.0)
     deadline = Deadline.after(27.0, clock)
-
     assert (deadline.at, deadline.remaining()) == (127.0, 27.0)
     clock.now = 110.5
     assert deadline.remaining() == 16.5
@@ -85,7 +83,6 @@ def test_what_follows_a_streams_text_has_until_its_end_where_there_is_one() -> N
     assert (deadline.remaining(), deadline.stream_deadline().remaining()) == (27.0, 600.0)
     assert deadline.stream_deadline() == Deadline(700.0, clock, between_s=20.0, end=700.0)
     assert deadline.stream_deadline().stream_deadline() == deadline.stream_deadline()
-
     plain = Deadline.after(27.0, clock)
     assert (plain.between_s, plain.end, plain.stream_deadline()) == (math.inf, None, plain)
 

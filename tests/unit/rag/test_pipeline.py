@@ -42,18 +42,15 @@ def ask(chat: FakeChat, index: FakeIndex | None = None, **fields: object) -> Ans
 
 
 def test_an_answer_from_question_to_confidence() -> None:
-    usage = Usage(prompt_tokens=9, completion_tokens=4, total_tokens=13)
-    completion = Completion(text="Five days [Import permits]. Noon [carriers].", model="m", usage=usage)
-    chat = FakeChat(completion)
-    answer = ask(chat, text="  Which permit? ", session_id="s" * 22)
+    completion = Completion(text="Five days [Import permits]. Noon [carriers].", model="m", usage=Usage(9, 4, 13))
+    answer = ask(FakeChat(completion), text="  Which permit? ", session_id="s" * 22)
     assert answer.text == "Five days [Import permits]. Noon [carriers]."
     assert [citation.hit.chunk.number for citation in answer.citations] == [1, 2]
     assert [source.url for source in answer.sources] == ["https://a.example"]
     assert [doc.doc_id for doc in answer.related_docs] == ["permits", "carriers", "ports"]
     # Scores .8, .6, .4: mean .6 over three.
-    assert answer.confidence.level == "High"
-    assert answer.confidence.reason == "3 relevant sources with 2 citations"
     assert answer.confidence.score == pytest.approx(80.0)
+    assert (answer.confidence.level, answer.confidence.reason) == ("High", "3 relevant sources with 2 citations")
     assert answer.question == Question(text="Which permit?", session_id="s" * 22, understood="Which permit?")
     assert (answer.chunks_retrieved, answer.completion, answer.refused) == (3, completion, False)
     assert (answer.profile, answer.response_id, answer.routing) == ("waypoint", "response-1", None)
@@ -64,11 +61,8 @@ def test_the_model_sees_what_passed_the_threshold_best_first() -> None:
     chat = FakeChat("x")
     ask(chat)
     ((system, user),) = chat.asked
-    assert system.content == (
-        "<<<a-mark\n[Import permits]\nPermits take five working days.\n\n"
-        "[Carriers]\nCarriers call at noon.\n\n"
-        "[Ports]\nPorts close at night.\na-mark>>>"
-    )
+    permits, others = "[Import permits]\nPermits take five working days.", "[Carriers]\nCarriers call at noon.\n\n"
+    assert system.content == f"<<<a-mark\n{permits}\n\n{others}[Ports]\nPorts close at night.\na-mark>>>"
     assert user.content == "Which permit?"
 
 
@@ -179,18 +173,13 @@ def test_a_translated_question_is_searched_for_and_the_model_is_asked_as_the_use
     assert len(translator.asked) == 1
 
 
-@pytest.mark.parametrize(("top_k", "asked_for"), [(None, 10), (1, 1)])
-def test_top_k_is_the_requests_or_the_profiles(top_k: int | None, asked_for: int) -> None:
-    index = FakeIndex(HITS)
-    ask(FakeChat("x"), index, top_k=top_k)
-    assert [search.k for search in index.searches] == [asked_for]
-
-
-def test_the_requests_threshold_and_filters_are_honoured() -> None:
+def test_the_requests_top_k_threshold_and_filters_are_honoured() -> None:
     index = FakeIndex(HITS, fields={"doc_id": "str"})
     answer = ask(FakeChat("x"), index, threshold=-1.0, filters={"doc_id": ["tea", "ports"]})
     assert [doc.doc_id for doc in answer.related_docs] == ["ports", "tea"]
     assert answer.trail == ("filtered by the request's own filters: doc_id",)
+    ask(FakeChat("x"), index, top_k=1)
+    assert [search.k for search in index.searches] == [10, 1]
 
 
 def test_nothing_is_retrieved_for_a_question_that_is_not_admitted() -> None:

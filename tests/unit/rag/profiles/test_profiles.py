@@ -23,23 +23,10 @@ from knowledge.model.values import SearchResult
 from rag.config.settings import Prompts, Settings, load
 from rag.errors import ConfigurationError
 from rag.profiles import PROFILES, load_profile
-from rag.profiles.house import HouseSettings
 from rag.values.answer import Answer
 from rag.values.question import Question
 from rag.wiring.models import build_writer
 from rag.write.chat_writer import ChatWriter
-
-# Profile, field, the seed's own variable (which wins), and the name that all profiles share.
-SHARED: list[tuple[str, str, str, str]] = [
-    ("gacounts", "threshold", "MIN_SIMILARITY", "RELEVANCE_THRESHOLD"),
-    ("gacounts", "llm_model", "GEN_MODEL", "LLM_MODEL"),
-    ("clockify", "threshold", "DEFAULT_THRESHOLD", "RELEVANCE_THRESHOLD"),
-    ("clockify", "top_k", "DEFAULT_TOP_K", "RETRIEVAL_TOP_K"),
-    ("clockify", "connect_timeout_s", "CHAT_CONNECT_TIMEOUT", "LLM_CONNECT_TIMEOUT_S"),
-    ("clockify", "read_timeout_s", "CHAT_READ_TIMEOUT", "LLM_READ_TIMEOUT_S"),
-    ("clockify", "llm_model", "RAG_CHAT_MODEL", "LLM_MODEL"),
-]
-
 
 INPUTS = make_inputs(FakeIndex(), make_writer(FakeChat()))
 
@@ -75,10 +62,11 @@ def test_memory_is_on_and_the_cache_where_the_seed_has_one_and_both_are_off_with
     assert found == {"gacounts": (True, True)} | dict.fromkeys(("house", "waypoint", "clockify"), (True, False))
 
 
-def test_the_same_variables_switch_memory_and_cache_in_every_profile() -> None:
+def test_the_same_variables_switch_memory_and_cache_and_only_gacounts_prompt_has_a_place_for_history() -> None:
     environ = {"HISTORY_TURNS": "3", "HISTORY_CHARS": "500", "REFRAME_TIMEOUT_S": "2", "ENABLE_RESPONSE_CACHE": "true"}
     for name in PROFILES:
         on = knobs(name, environ)
+        assert on.prompt_history_chars == (500 if name == "gacounts" else 0)
         talk, cache = make_services().build_conversation(on), make_services().build_answer_cache(on, 0.4)
         assert talk is not None
         assert talk.reframe is not None
@@ -87,15 +75,21 @@ def test_the_same_variables_switch_memory_and_cache_in_every_profile() -> None:
         assert make_services().build_answer_cache(knobs(name, {"ENABLE_RESPONSE_CACHE": "false"}), 0.4) is None
 
 
-def test_only_gacounts_prompt_has_a_place_for_history() -> None:
-    found = {name: knobs(name, {"HISTORY_CHARS": "700"}).prompt_history_chars for name in PROFILES}
-    assert found == {"house": 0, "waypoint": 0, "gacounts": 700, "clockify": 0}
-
-
-def test_the_shared_name_is_read_and_the_seeds_own_wins() -> None:
-    for profile, field, own, shared in SHARED:
-        told = [{shared: "1"}, {own: "1", shared: "many"}, {own: " ", shared: "1"}]
-        assert {f"{float(getattr(knobs(profile, environ), field)):g}" for environ in told} == {"1"}, (profile, field)
+@pytest.mark.parametrize(
+    ("profile", "field", "own", "shared"),
+    [
+        ("gacounts", "threshold", "MIN_SIMILARITY", "RELEVANCE_THRESHOLD"),
+        ("gacounts", "llm_model", "GEN_MODEL", "LLM_MODEL"),
+        ("clockify", "threshold", "DEFAULT_THRESHOLD", "RELEVANCE_THRESHOLD"),
+        ("clockify", "top_k", "DEFAULT_TOP_K", "RETRIEVAL_TOP_K"),
+        ("clockify", "connect_timeout_s", "CHAT_CONNECT_TIMEOUT", "LLM_CONNECT_TIMEOUT_S"),
+        ("clockify", "read_timeout_s", "CHAT_READ_TIMEOUT", "LLM_READ_TIMEOUT_S"),
+        ("clockify", "llm_model", "RAG_CHAT_MODEL", "LLM_MODEL"),
+    ],
+)
+def test_the_shared_name_is_read_and_the_seeds_own_wins(profile: str, field: str, own: str, shared: str) -> None:
+    told = [{shared: "1"}, {own: "1", shared: "many"}, {own: " ", shared: "1"}]
+    assert {f"{float(getattr(knobs(profile, environ), field)):g}" for environ in told} == {"1"}
 
 
 @pytest.mark.parametrize(("name", "value"), [("RELEVANCE_THRESHOLD", "nan"), ("MIN_SIMILARITY", "often")])
@@ -113,19 +107,15 @@ def test_a_threshold_by_either_name_is_one_that_a_person_set() -> None:
             assert knobs(profile, unset).threshold_or(None) is None
 
 
-def test_without_an_llm_nothing_is_re_ranked_or_rewritten_and_turns_are_still_kept() -> None:
-    bare = make_services(chat=False)
-    assert bare.build_rerank("m", budget_s=1.0, spread=0.05) is None
-    talk = bare.build_conversation(knobs("house", {}))
-    assert (talk.memory is not None, talk.reframe) == (True, None)
-
-
-def test_the_re_ranking_has_its_own_model() -> None:
-    made = make_services().build_rerank("small", budget_s=1.5, spread=0.07)
+def test_the_re_ranking_has_its_own_model_and_without_an_llm_turns_are_still_kept() -> None:
+    made, bare = make_services().build_rerank("small", budget_s=1.5, spread=0.07), make_services(chat=False)
     assert made is not None
     assert isinstance(made.chat, FakeChat)
     prompt = SERVICE_PROMPTS["rerank.txt"]
     assert (made.chat.model, made.template, made.budget_s, made.spread) == ("small", prompt, 1.5, 0.07)
+    talk = bare.build_conversation(knobs("house", {}))
+    assert (bare.build_rerank("m", budget_s=1.0, spread=0.05), talk.reframe) == (None, None)
+    assert talk.memory is not None
 
 
 def test_a_profile_s_stores_are_those_of_all() -> None:
@@ -141,7 +131,6 @@ def test_a_profile_s_stores_are_those_of_all() -> None:
 
 def test_sessions_are_unguessable_and_accepted_by_the_service() -> None:
     made = make_services().build_conversation(knobs("house", {}))
-    assert made is not None
     issued = {made.assign_session(Question(text="x")).session_id or "" for _ in range(100)}
     assert len(issued) == 100
     assert all(re.fullmatch(r"[A-Za-z0-9_-]{22,64}", session) for session in issued)
@@ -199,24 +188,22 @@ def test_passages_are_cited_by_number_and_a_number_opens_its_passage() -> None:
 def test_its_words_are_its_owners() -> None:
     _, chat = answered("No.", ASSISTANT_NAME="Harbour Bikes")
     assert chat.asked[0][0].content.startswith("You are the assistant of Harbour Bikes. You answer questions from")
-    answer, plain = answered(
-        "I could not find an answer to that in the documents.", ASSISTANT_CONTACT="hello@bikes.example"
-    )
+    decline = "I could not find an answer to that in the documents."
+    answer, plain = answered(decline, ASSISTANT_CONTACT="hello@bikes.example")
     assert plain.asked[0][0].content.startswith("You answer questions from the documents of")
     assert answer.refused
-    inputs = make_inputs(FakeIndex(), lambda *_: None)  # type: ignore[arg-type]
-    assert load_profile("house").build(HouseSettings(), inputs).decline_text == (
-        "I could not find an answer to that in the documents. Other words may find it."
-    )
-    told = load_profile("house").build(HouseSettings(assistant_contact="hello@bikes.example"), inputs).decline_text
-    assert told == "I could not find an answer to that in the documents. You can ask hello@bikes.example."
+    for contact, told in (
+        ("", "Other words may find it."),
+        ("hello@bikes.example", "You can ask hello@bikes.example."),
+    ):
+        built = load_profile("house").build(knobs("house", {"ASSISTANT_CONTACT": contact}), INPUTS)
+        assert built.decline_text == f"{decline} {told}"
 
 
 def test_it_routes_where_somebody_asks_for_it() -> None:
     assert answered("Leave is 27 days [2].")[0].routing is None
     routing = answered("Leave is 27 days [2].", ESCALATE_BELOW="100")[0].routing
-    assert routing is not None
-    assert routing.action == "escalate"
+    assert (routing and routing.action) == "escalate"
 
 
 FIFTH = """
@@ -247,9 +234,7 @@ PROFILE = Profile("Fifth: a profile that somebody added.", FifthSettings, build)
 def test_a_fifth_profile_is_a_file_a_prompt_and_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "fifth.py").write_text(FIFTH.lstrip(), encoding="utf-8")
     (tmp_path / "prompts" / "fifth").mkdir(parents=True)
-    (tmp_path / "prompts" / "fifth" / "system.txt").write_text(
-        "Answer from this, and cite [id_N]:\n{context}", encoding="utf-8"
-    )
+    (tmp_path / "prompts" / "fifth" / "system.txt").write_text("Answer from this, and cite [id_N]:\n{context}")
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setitem(PROFILES, "fifth", lambda: import_module("fifth").PROFILE)
     answer, chat = answered("Leave is 27 days [id_2].", "fifth", PROMPTS_DIR=str(tmp_path / "prompts"))

@@ -149,13 +149,9 @@ VARIABLES = [
     ("LLM_BASE_URL", "llm_base_url", "https://api.groq.com/openai/v1", "https://llm.example/v1"),
 ]
 # The seed's constants without a variable.
-CONSTANTS = {
-    "max_query_chars": 1000,
-    "retries": 3,
-    "backoff_base_s": 1.0,
-    "backoff_cap_s": 10.0,
-    "backoff_jitter": 0.25,
-} | {"high_count": 3, "high_mean": 0.5, "medium_count": 2, "medium_mean": 0.3, "min_dice": 0.5, "min_contained": 3}
+CONSTANTS = {"retries": 3, "backoff_base_s": 1.0, "backoff_cap_s": 10.0, "backoff_jitter": 0.25}
+CONSTANTS |= {"high_count": 3, "high_mean": 0.5, "medium_count": 2, "medium_mean": 0.3}
+CONSTANTS |= {"max_query_chars": 1000, "min_dice": 0.5, "min_contained": 3}
 
 
 def test_the_seeds_numbers() -> None:
@@ -175,12 +171,8 @@ def test_the_seeds_sentence_and_categories() -> None:
         "I don't have specific information about that in the knowledge base. "
         "Please rephrase your question or contact a specialist."
     )
-    assert waypoint.CATEGORIES == {
-        "01_regulatory": "regulatory",
-        "02_carriers": "carrier",
-        "03_reference": "reference",
-        "04_internal_synthetic": "internal",
-    }
+    folders = {"01_regulatory": "regulatory", "02_carriers": "carrier"}
+    assert folders | {"03_reference": "reference", "04_internal_synthetic": "internal"} == waypoint.CATEGORIES
 
 
 def run(index: FakeIndex, chat: FakeChat, text: str = "Which permit?", **environ: str) -> None:
@@ -197,6 +189,8 @@ def test_every_knob_reaches_its_stage() -> None:
     # Scores 2 cos - 1: .78, .76 pass, .74 and .72 do not (rounding decides on the bar itself).
     assert chat.asked[0][0].content.startswith("<<<a-mark\n[T1]\nText 1.")
     assert "[T3]" not in chat.asked[0][0].content
+    with pytest.raises(QueryTooLong, match="20 characters"):
+        run(index, chat, "a" * 21, MAX_QUERY_LENGTH="20")
 
 
 def test_a_context_is_four_characters_a_token() -> None:
@@ -206,11 +200,6 @@ def test_a_context_is_four_characters_a_token() -> None:
     assert len(chat.asked[0][0].content) == fences + 2 * (len("[1] T1\n") + 3000 + 2) - 2
     run(FakeIndex(hits), chat, MAX_CONTEXT_TOKENS="1000")
     assert len(chat.asked[1][0].content) == fences + len("[1] T1\n") + 3000
-
-
-def test_the_longest_question() -> None:
-    with pytest.raises(QueryTooLong, match="20 characters"):
-        run(FakeIndex(), FakeChat(), "a" * 21, MAX_QUERY_LENGTH="20")
 
 
 def test_ollamas_address_with_and_without_v1() -> None:
