@@ -61,10 +61,8 @@ ARGUMENTS = ", ".join(f"argument_{n}" for n in range(12))
             "<ul><li>See <dl><dt><code>x_y</code><dd>Z.</dl></ul>",
             "## Modes\n\n### `--mode`\n\nOne of\n\n- `on`:\n  Yes.\n\n## Modes\n\n- See\n\n  - `x_y`:\n    Z.\n",
         ),
-        (
-            f'<h1>API</h1><dl><dt class="sig" id="moor">moor({ARGUMENTS})<dd>Moor a ship.</dl>',
-            f"# API\n\n## `moor` {{#moor}}\n\n`moor({ARGUMENTS})`\n\nMoor a ship.\n",
-        ),
+        (f'<h1>API</h1><dl><dt class="sig" id="moor">moor({ARGUMENTS})<dd>Moor a ship.</dl>',
+         f"# API\n\n## `moor` {{#moor}}\n\n`moor({ARGUMENTS})`\n\nMoor a ship.\n"),
         (
             "<h1>T</h1><dl><dd>Indented.</dd></dl><dl><dl><dt>Quay<dd>A pier.</dl></dl>"
             "<dl><dd>Of all.<dt><b>a_b</b><dd>B.</dl>",

@@ -96,21 +96,17 @@ def test_dates_with_zones_of_every_form_are_iso(written: str, read: str) -> None
 
 
 def test_what_a_page_says_of_itself_has_fields_whatever_the_tool_calls_it() -> None:
-    found = parse_fields(
-        {
-            "Title": "Append",
-            "Description": "Adds to a list.",
-            "deck": "How to &amp; why",
-            "summary": "Adds to a list.",
-            "keywords": "one, two,,one",
-            "tags": ["three", 4, {"no": "word"}],
-            "aliases": ["/old/path/", "old.html", "old-page", "other name"],
-            "params": {"functions": {"aliases": ["append"]}},
-            "priority": 3,
-        }
-    )
+    texts = {
+        "Title": "Append",
+        "Description": "Adds to a list.",
+        "deck": "How to &amp; why",
+        "summary": "Adds to a list.",
+    }
+    names = {"keywords": "one, two,,one", "tags": ["three", 4, {"no": "word"}]}
+    aliases = {"aliases": ["/old/path/", "old.html", "old-page", "other name"]}
+    nested = {"params": {"functions": {"aliases": ["append"]}}, "priority": 3}
 
-    assert found == Fields(
+    assert parse_fields(texts | names | aliases | nested) == Fields(
         title="Append",
         description="Adds to a list.\n\nHow to & why",
         keywords=("one", "two", "three", "4"),
@@ -138,12 +134,8 @@ def test_pages_that_their_site_would_not_show_are_left_out(meta: dict[str, objec
 
 
 def test_the_preamble_stands_below_the_heading_and_repeats_nothing() -> None:
-    stated = Fields(
-        title="Append",
-        description="Text, *here*.\n\nA sentence of its own.",
-        keywords=("one", "two"),
-        aliases=("append", "push"),
-    )
+    about = "Text, *here*.\n\nA sentence of its own."
+    stated = Fields(title="Append", description=about, keywords=("one", "two"), aliases=("append", "push"))
     said = "A sentence of its own.\n\nKeywords: one, two\n\nAlso called: push"
 
     assert add_preamble(stated, "# Append\n\nText here.\n") == f"# Append\n\n{said}\n\nText here.\n"

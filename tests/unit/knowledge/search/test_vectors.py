@@ -2,7 +2,6 @@
 
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -10,21 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from knowledge.model.errors import IndexDamaged
+from knowledge.model.values import Matrix
 from knowledge.search.vectors import BLOCK_ROWS, MOMENTS_NAME, VECTORS_NAME, VectorStore, write_vectors
-
-if TYPE_CHECKING:
-    from knowledge.model.values import Matrix
 
 BYTE_PRECISION = 8e-3
 """In 16 dimensions; in 384 it is a tenth."""
 
 
-def units(count: int, dimensions: int = 16, *, seed: int = 0) -> "Matrix":
+def units(count: int, dimensions: int = 16, *, seed: int = 0) -> Matrix:
     matrix = np.random.default_rng(seed).normal(0.3, 1, (count, dimensions))
     return np.asarray(matrix / np.linalg.norm(matrix, axis=1, keepdims=True), dtype=np.float32)
 
 
-def stored(folder: Path, vectors: "Matrix") -> VectorStore:
+def stored(folder: Path, vectors: Matrix) -> VectorStore:
     write_vectors(folder, vectors)
     return VectorStore(folder, rows=len(vectors), dimensions=vectors.shape[1])
 
