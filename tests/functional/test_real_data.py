@@ -10,9 +10,9 @@ from knowledge.embedding import MiniLM
 from knowledge.read.documents import read
 
 HANDBOOK = REPOSITORY.parent / "shared" / "data" / "docs_handbook" / "pages"
-LEAVE = ("advanced-sick-leave", "fmla", "paid-parental-leave", "voluntary-leave-transfer-program")
+LEAVE = ("advanced-sick-leave", "fmla", "going-out-of-office", "paid-parental-leave")
 POLICIES = ("bug-bounty", "password-requirements", "security-incidents")
-PAGES = [f"travel-and-leave/{name}.md" for name in LEAVE]
+PAGES = [f"travel-and-leave/{name}.md" for name in (*LEAVE, "voluntary-leave-transfer-program")]
 PAGES += [f"general-information-and-resources/tech-policies/{name}.md" for name in POLICIES]
 
 pytestmark = [
