@@ -135,9 +135,7 @@ def test_slow_is_four_fifths_of_the_deadline(properties: Any, deadline: str, sec
     alarm = properties("SlowAnswersAlarm", AlarmTopicArn=TOPIC, RequestDeadlineS=deadline)
     [total] = [row for row in alarm["Metrics"] if "MetricStat" in row]
     [share] = [row for row in alarm["Metrics"] if "Expression" in row]
-
     found = re.fullmatch(rf"{total['Id']} / \(10 \* ([\d.]+)\)", share["Expression"])
-
     assert found
     assert float(found[1]) == seconds
     assert 800 * seconds / (10 * float(found[1])) == alarm["Threshold"]
@@ -166,7 +164,6 @@ def test_the_table_of_another_stack_is_one_that_sam_would_read(raw: Any) -> None
     block = OPERATIONS.partition("## Several stacks")[2].partition("    [")[2].partition("\n\n")[0]
     table = tomllib.loads(textwrap.dedent("    [" + block))["prod"]["deploy"]["parameters"]
     ours = tomllib.loads((ROOT / "samconfig.toml").read_text(encoding="utf-8"))["default"]
-
     common = {name: value for name, value in ours["deploy"]["parameters"].items() if name != "s3_prefix"}
     assert common.items() <= table.items()
     assert table["stack_name"] != ours["global"]["parameters"]["stack_name"]

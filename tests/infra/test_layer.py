@@ -1,8 +1,9 @@
-"""The built layers, alone: everything that the function needs is in them and in their bill, and nothing else."""
+"""The built layers, alone: all that the function needs is in them and in their bill, with room for an index."""
 
 import hashlib
 import importlib.util
 import json
+import random
 import re
 import tomllib
 from importlib.metadata import PathDistribution, distribution
@@ -12,9 +13,14 @@ from typing import Any
 import chromadb
 import pytest
 from artefacts import BUILD, FUNCTION, INDEX, LIBRARIES, ROOT, require_build, run_bare
+from fakes_embedding import ReadingEmbedder
 
+from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
+from knowledge.model.values import Document
+from layerbuilder import index as index_layer
 from layerbuilder.chroma import LIST
+from layerbuilder.sizes import CHUNK_BYTES, LIMIT_BYTES, weigh
 
 pytestmark = pytest.mark.build
 
@@ -231,3 +237,61 @@ def test_the_bill_of_materials_names_what_the_layer_holds() -> None:
 
 def canonical(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
+
+
+# --- room for 5,000 chunks of 1,200 characters beside the libraries
+
+
+CHUNKS, MEASURED = 5_000, 2_000
+"""What is to fit, and what is measured of it: the size grows a little less than the number."""
+CHARACTERS = 1_200
+
+
+def page(number: int, words: list[str], random_: random.Random) -> Document:
+    """A document that is one chunk of about CHARACTERS characters, with all fourteen fields and two more.
+
+    Its words are as often the same ones as in prose (Zipf): 120 different ones of 200.
+    """
+    drawn = random_.choices(words, [1 / (rank + 3) for rank in range(len(words))], k=400)
+    text = " ".join(drawn)[:CHARACTERS].rsplit(" ", 1)[0] + "."
+    return Document(
+        doc_id=f"DOC-{number:05}",
+        title=f"Guide number {number} to {random_.choice(words)} and {random_.choice(words)}",
+        text=text,
+        digest=f"{number:064x}",
+        path=f"01_regulatory/guide_{number}.md",
+        category="01_regulatory",
+        source_org="Singapore Customs (sample summary)",
+        source_urls=(f"https://www.example.org/regulations/guide-{number}",),
+        source_type="public_regulatory",
+        jurisdiction="SG",
+        last_updated="2026-03-17",
+        dated=20260317,
+        url=f"https://www.example.org/regulations/guide-{number}",
+        extra={"priority": number % 10, "sample": True},
+    )
+
+
+@pytest.fixture(scope="module")
+def chunk_bytes(tmp_path_factory: pytest.TempPathFactory) -> float:
+    """The index layer of MEASURED chunks whose words are as many as a real text's, in bytes."""
+    place = tmp_path_factory.mktemp("capacity")
+    random_ = random.Random(7)
+    letters = "etaoinshrdlucmfwypvbgkjqxz"
+    words = ["".join(random_.choices(letters, range(26, 0, -1), k=random_.randint(2, 10))) for _ in range(20_000)]
+    documents = [page(number, words, random_) for number in range(MEASURED)]
+    summary = ingest(documents, target=place / "index", embedder=ReadingEmbedder())
+    assert summary.chunks == MEASURED
+    index_layer.build(place / "layer", index=place / "index")
+    return weigh(place / "layer").total() / MEASURED
+
+
+def test_five_thousand_chunks_fit(chunk_bytes: float) -> None:
+    built = {part: weigh(BUILD / part).total() for part in PARTS}
+    assert min(built.values()) > 100_000, "what was built is there"
+    size = CHUNKS * chunk_bytes + built["ChromaLayer"] + built["QueryFunction"]
+    assert size <= LIMIT_BYTES, f"{size} bytes"
+
+
+def test_a_chunk_takes_what_the_size_gate_reckons_with(chunk_bytes: float) -> None:
+    assert chunk_bytes == pytest.approx(CHUNK_BYTES, rel=0.05)

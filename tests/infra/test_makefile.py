@@ -158,7 +158,6 @@ def test_another_python_makes_another_environment(project: Project) -> None:
     other = project.write("other-python", script)
     other.chmod(0o755)
     assert project.make("-n", "setup", f"PYTHON={other}") == []
-
     assert "clear=--clear" in project.run("-n", "setup", f"PYTHON={other}").stdout
     same = project.run("-n", "setup", f"PYTHON={sys.executable}")
     assert (same.returncode, "venv" in same.stdout) == (0, False)

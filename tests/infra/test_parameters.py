@@ -88,7 +88,6 @@ def test_template_sets_only_variables_that_the_program_reads(deploy: Any, progra
 def test_parameters_reach_the_variables_of_the_same_name(deploy: Any, parameters: Any) -> None:
     settings = environment(deploy()).keys()
     same = {name for name in parameters if variable(name) in settings}
-
     told = environment(deploy(**dict.fromkeys(same, "a value")))
     assert {name for name, value in told.items() if value == "a value"} == {variable(name) for name in same}
     # What is left is made, or is a contract of its own.

@@ -302,7 +302,6 @@ def test_function_may_read_but_not_own_the_index_on_efs(deploy: Any) -> None:
     points = of_type(deploy(**EFS)["Resources"], "AWS::EFS::AccessPoint")
     folder = points["IndexReader"]["RootDirectory"]
     reader, owner = points["IndexReader"]["PosixUser"], folder["CreationInfo"]
-
     assert points["IndexWriter"]["RootDirectory"] == folder
     assert owner["Permissions"] == "0755"
     assert points["IndexWriter"]["PosixUser"]["Uid"] == owner["OwnerUid"] != reader["Uid"]
@@ -389,7 +388,6 @@ def test_role_may_log_and_do_what_was_chosen_and_no_more(
 def test_role_reads_the_named_secrets_alone(deploy: Any, named: tuple[str, ...]) -> None:
     secrets = {f"{name}SecretName": f"rag/{name}" for name in named}
     resources = deploy(**secrets, Store="none", Tracing="PassThrough")["Resources"]
-
     reads = {("secretsmanager:GetSecretValue", SECRET.format(name)) for name in secrets.values()}
     assert rights(resources["QueryRole"]["Properties"]) == LOGS | reads
     variables = resources["QueryFunction"]["Properties"]["Environment"]["Variables"]
@@ -467,7 +465,6 @@ def test_logs_are_kept_for_as_long_as_asked_in_json_with_the_report_that_the_fil
 def test_access_logs(deploy: Any, choice: str, logs: bool, sets_account: bool) -> None:
     resources = deploy(AccessLogs=choice)["Resources"]
     stage = resources["ApiprodStage"]["Properties"]
-
     assert ("AccessLogSetting" in stage) is logs
     assert ("ApiLogsAccount" in resources) is ("ApiLogsRole" in resources) is sets_account
     if logs:

@@ -170,7 +170,6 @@ def deployment_id(template: Template) -> str:
 
 def test_a_changed_definition_is_deployed_and_an_unchanged_stack_is_unchanged(transform: Any, raw: Template) -> None:
     again, streaming, other = transform({}, {"parameters": {"Streaming": "on"}}, {"parameters": {"LogLevel": "DEBUG"}})
-
     assert again == raw
     assert deployment_id(streaming) != deployment_id(raw)
     # And no parameter but those whose values SAM puts into its hash changes what is deployed.
@@ -267,7 +266,6 @@ def rows(raw: Template) -> list[Row]:
 
 def test_any_two_conditions_are_met_in_every_way_there_is(raw: Template, rows: list[Row]) -> None:
     met = set[Pair]().union(*(pairs(raw, row) for row in rows))
-
     names = sorted(raw["Conditions"])
     every = {
         ((one, first), (other, second))

@@ -39,7 +39,6 @@ def test_bad_usage_is_one_sentence_on_stderr_and_with_json_an_object_on_stdout(
     assert cli.run(arguments) == 2
     out, err = capsys.readouterr()
     assert (out, err[:7], err.count("\n")) == ("", "Error: ", 1)
-
     assert cli.run([*arguments, "--json"]) == 2
     out, err = capsys.readouterr()
     error = json.loads(out)

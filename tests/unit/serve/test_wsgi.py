@@ -58,9 +58,7 @@ def request(
 
 def test_a_request_is_one_call_of_the_handler_and_one_line_in_the_log() -> None:
     function = Function({"statusCode": 202, "body": '{"a":1}'})
-
     got = request(function, body=b'{"query":"x"}')
-
     ((event, context),) = function.calls
     assert event["body"] == '{"query":"x"}'
     assert event["requestContext"]["requestId"] == context.aws_request_id == got.headers["x-amzn-RequestId"]
@@ -71,7 +69,6 @@ def test_a_request_is_one_call_of_the_handler_and_one_line_in_the_log() -> None:
 def test_the_deadline_falls_from_15_minutes_in_which_a_stream_ends_to_zero() -> None:
     now = [100.0]
     context = LocalContext("r-1", 100.0 + wsgi.TIME_LIMIT_S, lambda: now[0])
-
     assert context.get_remaining_time_in_millis() == 900_000 > 1000 * Settings().stream_deadline_s
     now[0] = 110.5
     assert context.get_remaining_time_in_millis() == 889_500
@@ -86,7 +83,6 @@ def test_a_body_over_the_limit_never_reaches_the_function_and_one_of_exactly_the
     assert got.status.startswith("413 ")
     assert json.loads(got.body) == {"error": "Request body exceeds 10 MB", "code": "body_too_large"}
     assert (got.headers["cache-control"], got.headers["x-content-type-options"]) == ("no-store", "nosniff")
-
     assert request(function, body=b"x" * LIMIT).status == "200 OK"
     assert len(function.calls[0][0]["body"]) == LIMIT
 

@@ -1,6 +1,10 @@
-"""What is taken out of a layer by a list, and what is left beside Lambda's limit: the size table and the gate."""
+"""The layer of libraries: what a list takes out, what is left beside Lambda's limit, bytecode in place of sources."""
 
+import importlib.util
+import json
 import os
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -8,7 +12,7 @@ import pytest
 from made_files import write_files
 
 from layerbuilder import __main__ as program
-from layerbuilder import sizes
+from layerbuilder import chroma, sizes
 from layerbuilder.chroma import LIST, PruneError, prune, tree_bytes
 
 type Captured = pytest.CaptureFixture[str]
@@ -208,3 +212,67 @@ def test_an_architecture_that_lambda_does_not_have_is_bad_usage(build: Path) -> 
     with pytest.raises(SystemExit) as ended:
         program.main(["sizes", "--build", str(build), "--arch", "riscv64"])
     assert ended.value.code == 2
+
+
+# Bytecode of the Python that Lambda runs, in place of sources or beside them
+
+
+UNCHECKED_HASH = 1
+BROKEN = "def f(:\n"
+
+
+def run(root: Path, code: str) -> object:
+    """The value that ``code`` prints, in a fresh interpreter with ``root`` on its path."""
+    command = [sys.executable, "-I", "-S", "-B", "-c", f"import sys; sys.path.append({str(root)!r})\n{code}"]
+    return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
+def flags(path: Path) -> int:
+    head = path.read_bytes()[:8]
+    assert head[:4] == importlib.util.MAGIC_NUMBER
+    return int.from_bytes(head[4:], "little")
+
+
+def test_bytecode_takes_the_place_of_sources_and_its_traces_show_the_place_in_the_layer(tmp_path: Path) -> None:
+    answer = "VALUE = 42\ndef fail():\n    raise ValueError('x')\n"
+    root = write_files(tmp_path, {"pkg/__init__.py": "", "pkg/answer.py": answer, "single.py": "import pkg.answer\n"})
+    assert chroma.compile_in_place_of_sources(root) == 3
+    assert left(root) == {"pkg/__init__.pyc", "pkg/answer.pyc", "single.pyc"}
+    code = "import json, single, pkg.answer as m; print(json.dumps([m.VALUE, m.__file__, m.fail.__code__.co_filename]))"
+    assert run(root, code) == [42, str(root / "pkg" / "answer.pyc"), "pkg/answer.py"]
+    assert {flags(path) for path in root.rglob("*.pyc")} == {UNCHECKED_HASH}
+
+
+def test_what_does_not_compile_keeps_its_source(tmp_path: Path) -> None:
+    latin = "# coding: utf-8\nx = 'é'\n".encode("latin-1")
+    root = write_files(tmp_path, {"good.py": "x = 1\n", "template.py": BROKEN, "latin.py": latin})
+    assert chroma.compile_in_place_of_sources(root) == 1
+    assert left(root) == {"good.pyc", "template.py", "latin.py"}
+
+
+def test_our_own_sources_stay_and_their_bytecode_is_used_unchecked(tmp_path: Path) -> None:
+    root = write_files(tmp_path, {"ours.py": "VALUE = 1\n"})
+    assert chroma.compile_beside_sources(root) == 1
+    cached = Path(importlib.util.cache_from_source(str(root / "ours.py")))
+    assert cached.is_file()
+    assert flags(cached) == UNCHECKED_HASH
+    # A zip gives the source another time stamp; Lambda must not compile it again for that.
+    os.utime(root / "ours.py", (0, 0))
+    (root / "ours.py").write_text("VALUE = 2\n", encoding="utf-8")
+    assert run(root, "import json, ours; print(json.dumps(ours.VALUE))") == 1
+
+
+def test_a_module_of_ours_that_does_not_compile_fails_and_is_named(tmp_path: Path) -> None:
+    write_files(tmp_path, {"rooms/good.py": "x = 1\n", "rooms/wrong.py": BROKEN})
+    with pytest.raises(chroma.CompileError, match=r"^rooms/wrong\.py does not compile$"):
+        chroma.compile_beside_sources(tmp_path)
+
+
+def test_bytecode_of_another_python_is_never_put_in_place_of_sources(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(chroma, "PYTHON_VERSION", "3.9")
+    write_files(tmp_path, {"python/built_before.pyc": ""})
+    assert program.main(["chroma", "--arch", "arm64", "--out", str(tmp_path)]) == 1
+    assert "compiled by Python 3.9" in capsys.readouterr().err
+    assert (tmp_path / "python" / "built_before.pyc").exists()

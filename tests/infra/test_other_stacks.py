@@ -1,5 +1,6 @@
-"""infra/chroma.yaml and its compose file: one server to its files, and who reaches it, under all conditions."""
+"""infra/chroma.yaml, its compose file and infra/refresh.yaml: who reaches and may do what, under all conditions."""
 
+import json
 import re
 import subprocess
 from pathlib import Path
@@ -7,28 +8,42 @@ from typing import Any
 
 import pytest
 import yaml
-from cloudformation import ACCOUNT, NETWORK, Stack, Template, lint, read_with_defaults, rights, under_all_conditions
+from cloudformation import (
+    ACCOUNT,
+    NETWORK,
+    Stack,
+    lint,
+    read_with_defaults,
+    rights,
+    statements,
+    under_all_conditions,
+)
 from web_server import Answer, WebServer
 
 from emulator.template import read_template
+from publish.refresh import MAX_ROUNDS
 
 pytestmark = pytest.mark.build
 
 ROOT = Path(__file__).resolve().parents[2]
-TEMPLATE = ROOT / "infra" / "chroma.yaml"
+REFRESH = {"StackName": "rag", "IndexBucket": "rag-index", "ApiKeyId": "abc", "WheelKey": "tools/x.whl"}
 COMPOSE = ROOT / "infra" / "chroma.compose.yaml"
 CHOICES = {"EcrRepository": "chroma", "RouteTableIds": "rtb-01234567", **ACCOUNT}
 
 
 @pytest.fixture(scope="module")
-def raw() -> Template:
-    return read_with_defaults(TEMPLATE, NETWORK)
+def raw() -> dict[str, Any]:
+    return read_with_defaults(ROOT / "infra" / "chroma.yaml", NETWORK)
+
+
+def properties(raw: dict[str, Any]) -> dict[str, Any]:
+    """Those of all that a template can make, by logical id."""
+    return {name: item["Properties"] for name, item in Stack(raw, CHOICES).section("Resources").items()}
 
 
 @pytest.fixture
-def resources(raw: Template) -> dict[str, Any]:
-    """All that the template can make, by logical id."""
-    return {name: item["Properties"] for name, item in Stack(raw, CHOICES).section("Resources").items()}
+def resources(raw: Any) -> dict[str, Any]:
+    return properties(raw)
 
 
 @pytest.fixture
@@ -53,8 +68,13 @@ def service(compose: Any) -> dict[str, Any]:
 # --- the stack
 
 
-def test_it_lints_as_it_is_and_under_all_conditions(raw: Template, tmp_path: Path) -> None:
-    assert lint([TEMPLATE, *under_all_conditions(raw, CHOICES)], tmp_path) == ""
+@pytest.mark.parametrize(
+    ("file", "given", "choices"), [("chroma.yaml", NETWORK, CHOICES), ("refresh.yaml", REFRESH, ACCOUNT)]
+)
+def test_each_lints_as_it_is_and_under_all_conditions(file: str, given: Any, choices: Any, tmp_path: Path) -> None:
+    template = ROOT / "infra" / file
+    variants = under_all_conditions(read_with_defaults(template, given), choices)
+    assert lint([template, *variants], tmp_path) == ""
 
 
 def test_two_tasks_never_have_the_files_at_once(resources: Any) -> None:
@@ -79,7 +99,7 @@ def test_the_server_is_reached_on_its_port_by_the_client_group_alone(resources: 
     assert open_groups == {"EndpointGroup"}, "the other groups have the two rules above alone"
 
 
-def test_the_files_are_the_tasks_alone_encrypted_and_kept(raw: Template, resources: Any) -> None:
+def test_the_files_are_the_tasks_alone_encrypted_and_kept(raw: Any, resources: Any) -> None:
     files = resources["Files"]
     assert files["Encrypted"] is True
     assert files["BackupPolicy"] == {"Status": "ENABLED"}
@@ -97,7 +117,7 @@ def test_the_files_are_the_tasks_alone_encrypted_and_kept(raw: Template, resourc
     assert mounted["AuthorizationConfig"] == {"AccessPointId": "DataFolder", "IAM": "ENABLED"}
 
 
-def test_the_roles_may_fetch_one_image_and_write_one_log(raw: Template, resources: Any) -> None:
+def test_the_roles_may_fetch_one_image_and_write_one_log(raw: Any, resources: Any) -> None:
     assert "Policies" not in resources["TaskRole"]
     repository = "arn:aws:ecr:eu-central-1:123456789012:repository/chroma"
     assert rights(resources["ExecutionRole"]) == {
@@ -121,13 +141,13 @@ def test_the_roles_may_fetch_one_image_and_write_one_log(raw: Template, resource
         (4096, 30720, True),
     ],
 )
-def test_sizes_that_fargate_does_not_have_are_refused(raw: Template, cpu: int, memory: int, fits: bool) -> None:
+def test_sizes_that_fargate_does_not_have_are_refused(raw: Any, cpu: int, memory: int, fits: bool) -> None:
     [rule] = raw["Rules"].values()
     [assertion] = rule["Assertions"]
     assert Stack(raw, {"Cpu": cpu, "Memory": memory}).holds(assertion["Assert"]) is fits
 
 
-def test_its_output_is_an_address_that_the_other_template_takes(raw: Template) -> None:
+def test_its_output_is_an_address_that_the_other_template_takes(raw: Any) -> None:
     outputs = Stack(raw, {}).section("Outputs")
     pattern = read_template(ROOT / "infra" / "template.yaml")["Parameters"]["IndexUri"]["AllowedPattern"]
     assert re.fullmatch(pattern, outputs["IndexUri"]["Value"])
@@ -135,7 +155,7 @@ def test_its_output_is_an_address_that_the_other_template_takes(raw: Template) -
     assert outputs["ClientSecurityGroup"]["Value"] == "ClientGroup.GroupId"
 
 
-def test_server_and_client_are_of_one_version(raw: Template, container: Any, service: Any) -> None:
+def test_server_and_client_are_of_one_version(raw: Any, container: Any, service: Any) -> None:
     lock = (ROOT / "requirements" / "chroma.txt").read_text(encoding="utf-8")
     [version] = re.findall(r"^chromadb==([\d.]+)", lock, re.MULTILINE)
     assert service["image"] == f"chromadb/chroma:{version}"
@@ -188,3 +208,44 @@ def test_the_laptops_server_is_for_that_laptop_and_keeps_its_data(compose: Any, 
     [(volume, path)] = [each.split(":") for each in service["volumes"]]
     assert path == "/data"
     assert volume in compose["volumes"]
+
+
+# --- infra/refresh.yaml: one build at a time, that may do little
+
+
+@pytest.fixture(scope="module")
+def refresh() -> dict[str, Any]:
+    return read_with_defaults(ROOT / "infra" / "refresh.yaml", REFRESH)
+
+
+def test_one_build_at_a_time_and_refused_events_are_not_tried_again(refresh: Any) -> None:
+    resources = properties(refresh)
+    project = resources["Project"]
+    assert project["ConcurrentBuildLimit"] == 1
+    documents, ended = resources["WhenDocumentsChange"], resources["WhenABuildEnds"]
+    assert documents["Targets"][0]["RetryPolicy"] == {"MaximumRetryAttempts": 0}
+    assert documents["EventPattern"]["detail"] == {"bucket": {"name": ["Documents"]}}
+    # No build follows one that was itself started by the end of another
+    [override] = json.loads(documents["Targets"][0]["Input"])["environmentVariablesOverride"]
+    wanted = ended["EventPattern"]["detail"]["additional-information"]["environment"]["environment-variables"]
+    assert wanted == {"name": [override["name"]], "value": [override["value"]]}
+    assert json.loads(ended["Targets"][0]["Input"]) == {}
+    usual = {one["Name"]: one["Value"] for one in project["Environment"]["EnvironmentVariables"]}
+    assert usual["REASON"] != override["value"]
+    assert resources["OnSchedule"]["ScheduleExpression"] == "rate(1 day)"
+    assert project["TimeoutInMinutes"] > MAX_ROUNDS * refresh["Parameters"]["RefreshMinutes"]["MaxValue"]
+
+
+def test_the_build_may_publish_to_that_stack_and_little_else(refresh: Any) -> None:
+    allowed = statements(properties(refresh)["BuildRole"])
+    wide = {action for line in allowed if line["Resource"] == "*" for action in line["Action"]}
+    described = {f"ec2:Describe{what}" for what in ("SecurityGroups", "Subnets", "Vpcs")}
+    assert wide == {"cloudwatch:PutMetricData", *described}
+    assert not any("*" in action for line in allowed for action in line["Action"])
+    [deletion] = [line["Resource"] for line in allowed if "lambda:DeleteFunction" in line["Action"]]
+    assert deletion.endswith(":function:rag-QueryFunction-*:*")
+    [passed] = [line for line in allowed if "iam:PassRole" in line["Action"]]
+    assert passed["Resource"] == "arn:aws:iam::123456789012:role/rag-QueryRole-*"
+    assert passed["Condition"] == {"StringEquals": {"iam:PassedToService": "lambda.amazonaws.com"}}
+    deleted = [line["Resource"] for line in allowed if line["Action"] == ["s3:DeleteObject"]]
+    assert deleted == ["arn:aws:s3:::rag-index/index/*"]
