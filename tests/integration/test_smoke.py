@@ -4,6 +4,7 @@ import io
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -123,12 +124,6 @@ def test_a_request_that_is_throttled_is_sent_again(world: World) -> None:
     assert (result.status, slept) == ("ok", [2.0, 2.0])
 
 
-def test_without_snapstart_by_choice_nothing_is_missed(world: World) -> None:
-    world.account.change("lambda.GetFunctionConfiguration", lambda found: found.update(SnapStart={"ApplyOn": "None"}))
-    stack = replace(world.stack(), parameters={"SnapStart": "off"})
-    assert [result.status for result in run_checks(BEFORE_API, stack)] == ["ok", "skipped"]
-
-
 def lambda_says(**fields: Any) -> Callable[[World], None]:
     return lambda world: world.account.change("lambda.GetFunctionConfiguration", lambda found: found.update(fields))
 
@@ -229,8 +224,13 @@ def test_what_comes_late_is_waited_for(world: World) -> None:
     assert (result.status, slept) == ("ok", [10, 10, 10])
 
 
-def test_efs_and_a_stack_without_a_table_skip_what_they_have_not(world: World) -> None:
-    lambda_says(FileSystemConfigs=[{"Arn": "", "LocalMountPath": "/mnt/index"}])(world)
+def test_stacks_without_snapstart_by_choice_on_efs_or_without_a_table_skip_what_they_have_not(world: World) -> None:
+    lambda_says(SnapStart={"ApplyOn": "None"})(world)
+    stack = replace(world.stack(), parameters={"SnapStart": "off"})
+    assert [result.status for result in run_checks(BEFORE_API, stack)] == ["ok", "skipped"]
+    lambda_says(
+        SnapStart={"ApplyOn": "PublishedVersions"}, FileSystemConfigs=[{"Arn": "", "LocalMountPath": "/mnt/index"}]
+    )(world)
     stack = world.stack()
     outputs = {name: value for name, value in stack.outputs.items() if name != "TableName"}
     checks = [CHECKS[name] for name in ("SnapStart on", "feedback", AFTER_API[0].name)]
@@ -244,31 +244,27 @@ def test_no_stack_is_deployed_with_the_answers_of_another(world: World, capsys: 
     assert f"No table of samconfig.toml has stack_name = '{STACK}'" in capsys.readouterr().out
 
 
-def deploy(world: World) -> Callable[[Sequence[str]], int]:
+def deploy(world: World, command: Sequence[str]) -> int:
     """What CloudFormation does for a new index: a layer, a version, the alias, and the old ones deleted."""
-
-    def run(command: Sequence[str]) -> int:
-        assert command == ("sam", "deploy", "--config-env", "prod", "--stack-name", STACK, "--no-confirm-changeset")
-        client = world.account.client("lambda")
-        layer = world.account.make_layer()
-        client.update_function_configuration(FunctionName=FUNCTION, Layers=[layer], Description="again")
-        client.update_function_code(FunctionName=FUNCTION, ZipFile=b"code, again")
-        version = client.publish_version(FunctionName=FUNCTION)["Version"]
-        client.update_alias(FunctionName=FUNCTION, Name="live", FunctionVersion=version)
-        client.delete_function(FunctionName=FUNCTION, Qualifier="1")
-        client.delete_layer_version(LayerName=f"{STACK}-index", VersionNumber=1)
-        world.account.log_restore(world.group, version, 900)
-        world.front.bends["/api/health"] = lambda status, body: (
-            status,
-            {**body, "index": {**body["index"], "version": "another"}} if status == 200 else body,
-        )
-        return 0
-
-    return run
+    assert command == ("sam", "deploy", "--config-env", "prod", "--stack-name", STACK, "--no-confirm-changeset")
+    client = world.account.client("lambda")
+    layer = world.account.make_layer()
+    client.update_function_configuration(FunctionName=FUNCTION, Layers=[layer], Description="again")
+    client.update_function_code(FunctionName=FUNCTION, ZipFile=b"code, again")
+    version = client.publish_version(FunctionName=FUNCTION)["Version"]
+    client.update_alias(FunctionName=FUNCTION, Name="live", FunctionVersion=version)
+    client.delete_function(FunctionName=FUNCTION, Qualifier="1")
+    client.delete_layer_version(LayerName=f"{STACK}-index", VersionNumber=1)
+    world.account.log_restore(world.group, version, 900)
+    world.front.bends["/api/health"] = lambda status, body: (
+        status,
+        {**body, "index": {**body["index"], "version": "another"}} if status == 200 else body,
+    )
+    return 0
 
 
 def test_an_update_is_watched(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    assert world.smoke("--update", "--json", run=deploy(world)) == 0
+    assert world.smoke("--update", "--json", run=partial(deploy, world)) == 0
     checks = {each["name"]: each for each in json.loads(capsys.readouterr().out)["checks"]}
     assert [each["status"] for each in checks.values()] == ["ok"] * (len(lifecycle.UPDATE_CHECKS) + len(CHECKS))
     assert checks["version moved"]["seen"] == "from version 1 to 2"
@@ -292,21 +288,18 @@ def test_an_update_that_fails_or_is_an_outage_is_said(world: World) -> None:
     assert stayed.seen.endswith("the first: GET /api/health answered 502 pipeline_error")
 
 
-def delete(world: World, *, leaves: str = "") -> Callable[[Sequence[str]], int]:
-    def run(command: Sequence[str]) -> int:
-        assert command == ("sam", "delete", "--stack-name", STACK, "--no-prompts")
-        world.account.client("cloudformation").delete_stack(StackName=STACK)
-        for api in world.account.client("apigateway").get_rest_apis()["items"]:  # which moto leaves
-            world.account.client("apigateway").delete_rest_api(restApiId=api["id"])
-        if leaves:
-            world.account.client("logs").create_log_group(logGroupName=leaves)
-        return 0
-
-    return run
+def delete(world: World, command: Sequence[str], leaves: str = "") -> int:
+    assert command == ("sam", "delete", "--stack-name", STACK, "--no-prompts")
+    world.account.client("cloudformation").delete_stack(StackName=STACK)
+    for api in world.account.client("apigateway").get_rest_apis()["items"]:  # which moto leaves
+        world.account.client("apigateway").delete_rest_api(restApiId=api["id"])
+    if leaves:
+        world.account.client("logs").create_log_group(logGroupName=leaves)
+    return 0
 
 
 def test_nothing_is_left_of_a_deleted_stack(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    assert world.smoke("--delete", "--yes", run=delete(world)) == 0
+    assert world.smoke("--delete", "--yes", run=partial(delete, world)) == 0
     out, err = capsys.readouterr()
     assert "ok      stack gone: DELETE_COMPLETE" in out
     for kind in ("LogGroup", "Table", "RestApi"):
@@ -315,7 +308,7 @@ def test_nothing_is_left_of_a_deleted_stack(world: World, capsys: pytest.Capture
 
 
 def test_what_is_left_is_named(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    assert world.smoke("--delete", "--yes", run=delete(world, leaves=world.group)) == 1
+    assert world.smoke("--delete", "--yes", run=partial(delete, world, leaves=world.group)) == 1
     assert f"FAILED  no LogGroup left: still there: {world.group}" in capsys.readouterr().out
 
 

@@ -36,6 +36,7 @@ def test_it_is_installed_once_and_anew_when_a_lock_file_changes(tmp_path: Path, 
     first = build_bare_function(folder, locks=locks, install=install)
     assert build_bare_function(folder, locks=locks, install=install) == first
     assert install.seen == ["chroma==1 query==1"]
+    assert [(lock.name, lock.is_file()) for lock in LOCKS] == [("chroma.txt", True), ("query.txt", True)]
     assert {path.name for path in first.task.iterdir()} == {"package.py", "bare.py"}
     assert (first.handler, first.opt) == ("bare.handler", {})
 
@@ -56,11 +57,6 @@ def test_what_was_interrupted_is_installed_again_and_the_old_removed(tmp_path: P
     assert len(install.seen) == 2
     assert (task / "bare.py").is_file()
     assert list(folder.iterdir()) == [task]
-
-
-def test_the_lock_files_are_those_of_the_layer() -> None:
-    assert [lock.name for lock in LOCKS] == ["chroma.txt", "query.txt"]
-    assert all(lock.is_file() for lock in LOCKS)
 
 
 def test_the_table_has_percentiles_and_memory_of_each() -> None:

@@ -69,10 +69,6 @@ def test_without_a_whole_build_it_says_what_to_run(
     assert built(tmp_path).task == tmp_path / "QueryFunction"
 
 
-def test_a_failure_s_message_is_what_the_function_wrote_and_then_the_reason() -> None:
-    assert str(FunctionFailed("it ended", ["one", "two"])) == "one\ntwo\nThe function failed: it ended"
-
-
 # Replies
 
 
@@ -106,6 +102,7 @@ def test_what_the_function_returned_or_raised_is_its_body(content: bytes, body: 
 )
 def test_everything_else_is_a_failure_with_its_reason(status: int, content: bytes, reason: str) -> None:
     assert read_reply(status, content) == (None, reason)
+    assert str(FunctionFailed(reason, ["one", "two"])) == f"one\ntwo\nThe function failed: {reason}"
 
 
 # Memory
@@ -126,16 +123,11 @@ def proc(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_peak_is_in_bytes_and_unknown_where_nothing_tells_it(proc: Path) -> None:
+def test_the_peak_is_in_bytes_and_children_are_those_that_a_process_started_itself(proc: Path) -> None:
     assert peak_bytes(12, proc=proc) == 12_000 * 1024
     assert [peak_bytes(process, proc=proc) for process in (13, 14, 99)] == [None] * 3
     assert peak_bytes(proc=proc / "nowhere") is None
-
-
-def test_children_are_those_that_a_process_started_itself(proc: Path) -> None:
-    assert sorted(children(10, proc=proc)) == [12, 13]
-    assert children(12, proc=proc) == [120]
-    assert children(120, proc=proc) == []
+    assert [sorted(children(process, proc=proc)) for process in (10, 12, 120)] == [[12, 13], [120], []]
 
 
 @pytest.mark.skipif(not PROC.is_dir(), reason="only Linux has /proc")
@@ -195,12 +187,9 @@ def small(tmp_path: Path) -> Path:
 ALWAYS = {"PLAIN": "1", "NUMBER": "2", "AWS_LAMBDA_LOG_FORMAT": "JSON", "AWS_LAMBDA_LOG_LEVEL": "DEBUG"}
 
 
-def test_defaults_resolve_and_what_only_a_deployment_knows_is_left_out(small: Path) -> None:
+def test_defaults_resolve_overrides_decide_and_what_only_a_deployment_knows_is_left_out(small: Path) -> None:
     environment = {**ALWAYS, "EMPTY": "", "UNSET": "", "PLACE": "/opt", "LONG": "layer"}
     assert function_settings(small, {}) == (environment, 1024, 7)
-
-
-def test_overrides_decide_conditions_references_and_sizes(small: Path) -> None:
     overrides = {"Source": "efs", "Secret": "name", "Memory": "2048", "Model": "m"}
     environment = {**ALWAYS, "EMPTY": "name", "UNSET": "m", "PLACE": "/mnt", "LONG": "both", "NOTHING": "kept"}
     assert function_settings(small, overrides) == (environment, 2048, 7)
@@ -215,15 +204,13 @@ def test_short_tags_and_long_names_read_alike(small: Path) -> None:
     assert body["Conditions"]["HasSecret"] == {"Not": [{"Equals": [{"Ref": "Secret"}, ""]}]}
 
 
-def test_the_real_template_s_defaults() -> None:
+def test_the_real_template_s_defaults_and_an_index_on_efs() -> None:
     environment, memory, timeout = function_settings(TEMPLATE, {})
     expected = {"INDEX_URI": "/opt/index", "RAG_PROFILE": "house", "LLM_SECRET_NAME": "", "LLM_FALLBACK": "none"}
     assert expected.items() <= environment.items()
     assert "LLM_API_KEY" not in environment
     assert (memory, timeout) == (1769, 29)
 
-
-def test_the_real_template_with_an_index_on_efs() -> None:
     environment, _, _ = function_settings(TEMPLATE, {"IndexSource": "efs", "LlmSecretName": "rag/key"})
     # The path on EFS is a !Sub, which is CloudFormation's to fill in.
     assert environment.get("INDEX_URI", "/mnt/index/current").startswith("/mnt/index/")

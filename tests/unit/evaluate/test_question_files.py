@@ -20,6 +20,8 @@ def write(folder: Path, text: str) -> Path:
 def test_queries_are_read_in_order_and_blank_lines_left_out(tmp_path: Path) -> None:
     path = write(tmp_path, '{"_id": 7, "text": "na\\u00efve"}\n\n{"_id": "b", "text": "two", "metadata": {}}\n')
     assert read_queries(path) == [("7", "naïve"), ("b", "two")]
+    with pytest.raises(UnusableFile, match=r"nowhere\.jsonl cannot be read: No such file"):
+        read_queries(tmp_path / "nowhere.jsonl")
 
 
 @pytest.mark.parametrize(
@@ -28,11 +30,6 @@ def test_queries_are_read_in_order_and_blank_lines_left_out(tmp_path: Path) -> N
 def test_a_line_that_is_no_query_is_named(tmp_path: Path, line: str) -> None:
     with pytest.raises(UnusableFile, match=r"line 2: not a query"):
         read_queries(write(tmp_path, '{"_id": "a", "text": "b"}\n' + line))
-
-
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UnusableFile, match=r"nowhere\.jsonl cannot be read: No such file"):
-        read_queries(tmp_path / "nowhere.jsonl")
 
 
 @pytest.mark.parametrize(
@@ -75,13 +72,9 @@ def test_what_is_drafted_can_be_read_whatever_the_document_holds(tmp_path: Path)
 @pytest.mark.parametrize(
     "line",
     [
-        "[]",
-        '{"question": " "}',
-        '{"question": "q", "answer": 7}',
-        '{"question": "q", "answerable": "yes"}',
+        *("[]", '{"question": " "}', '{"question": "q", "answer": 7}', '{"question": "q", "answerable": "yes"}'),
         '{"question": "q", "answer": "a", "answerable": false}',
-        '{"question": "q", "expected": [7]}',
-        '{"question": "q", "faithful": 1.1}',
+        *('{"question": "q", "expected": [7]}', '{"question": "q", "faithful": 1.1}'),
     ],
 )
 def test_a_line_that_is_no_question_is_named(tmp_path: Path, line: str) -> None:
@@ -139,9 +132,7 @@ def test_a_models_question_is_taken_with_words_that_stand_in_the_passage() -> No
 @pytest.mark.parametrize(
     "reply",
     [
-        "I cannot do that.",
-        "{not json}",
-        '{"question": "what?", "answer": "SGD 99"}',
+        *("I cannot do that.", "{not json}", '{"question": "what?", "answer": "SGD 99"}'),
         '{"question": ["what?"], "answer": "SGD 45"}',
         json.dumps({"question": "long " * 50, "answer": "SGD 45"}),
     ],

@@ -36,7 +36,9 @@ def files(root: Path) -> dict[str, bytes]:
     return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
 
 
-def test_the_command_copies_the_current_state_alone_and_whole(index: Path, tmp_path: Path) -> None:
+def test_the_command_copies_the_current_state_alone_and_whole_or_says_why_not(
+    index: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     manifest = read_manifest(index)
     assert manifest is not None
     out = tmp_path / "layer"
@@ -51,6 +53,8 @@ def test_the_command_copies_the_current_state_alone_and_whole(index: Path, tmp_p
     copied = files(out / "index")
     assert set(copied) == {"manifest.json", *(f"{manifest.data}/{name}" for name in manifest.files)}
     assert copied.items() <= files(index).items()
+    assert program.main(["index", "--index", str(tmp_path / "none"), "--out", str(out)]) == 1
+    assert "layerbuilder: " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("how", ["altered", "truncated", "missing"])
@@ -104,9 +108,3 @@ def test_what_the_function_could_not_open_is_refused(tmp_path: Path, made: dict[
     with pytest.raises(IndexUnavailable, match=says):
         index_layer.build(tmp_path / "layer", index=place, embedder=HashingEmbedder(model="all-MiniLM-L6-v2"))
     assert not (tmp_path / "layer").exists()
-
-
-def test_the_command_says_why_and_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["index", "--index", str(tmp_path / "none"), "--out", str(tmp_path / "layer")]
-    assert program.main(arguments) == 1
-    assert "layerbuilder: " in capsys.readouterr().err

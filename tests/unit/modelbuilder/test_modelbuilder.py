@@ -88,9 +88,6 @@ def test_the_graph_is_a_valid_model_with_dynamic_axes(weights: Weights, int8: bo
 # Quantising
 
 
-ACTIVATION_MAX = 255  # activations are uint8
-INT16_MAX = 2**15 - 1
-
 matrices = hnp.arrays(
     np.float32,
     hnp.array_shapes(min_dims=2, max_dims=2, max_side=8),
@@ -106,15 +103,12 @@ def test_each_value_comes_back_within_half_a_step(value: NDArray[np.float32], ax
     assert (np.abs(integers * steps - value) <= steps * 0.5001).all()
 
 
-def test_a_channel_of_zeros_stays_zero() -> None:
+def test_a_channel_of_zeros_stays_zero_and_a_pair_of_products_fits_into_16_bits() -> None:
     integers, scales = quantise(np.array([[0, 1], [0, -4]], dtype=np.float32), axis=0, largest=WEIGHT_MAX)
     assert integers.tolist() == [[0, 16], [0, -63]]
     assert scales.tolist() == pytest.approx([1, 4 / 63])
-
-
-def test_a_pair_of_products_fits_into_16_bits() -> None:
-    # x86 without VNNI adds two uint8 x int8 products in a saturating int16
-    assert 2 * ACTIVATION_MAX * WEIGHT_MAX <= INT16_MAX
+    # Activations are uint8; x86 without VNNI adds two uint8 x int8 products in a saturating int16
+    assert 2 * 255 * WEIGHT_MAX <= 2**15 - 1
 
 
 def test_divisors_are_exact_in_floating_point() -> None:
@@ -158,15 +152,14 @@ def test_no_weights_is_one_sentence_and_no_output(tmp_path: Path, capsys: pytest
     assert not out.exists()
 
 
+OTHER = hashlib.sha256(b"other").hexdigest()
+
+
 @pytest.mark.parametrize(
     ("config", "sha256", "said"),
     [
         ("{}", {}, r"model\.safetensors: sha256 is \w{64}, expected 53aa5117"),
-        (
-            '{"model_type": "roberta"}',
-            {"sha256": hashlib.sha256(b"other").hexdigest()},
-            "'model_type' is 'roberta', the builder knows only 'bert'",
-        ),
+        ('{"model_type": "roberta"}', {"sha256": OTHER}, "'model_type' is 'roberta', the builder knows only 'bert'"),
     ],
 )
 def test_altered_weights_and_another_architecture_are_refused(

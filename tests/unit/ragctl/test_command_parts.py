@@ -3,6 +3,7 @@
 import os
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,10 +14,11 @@ from ragctl.options import choose_store
 from ragctl.search import best_documents
 
 
-def test_an_old_python_is_told_what_is_needed() -> None:
+def test_an_old_python_is_told_what_is_needed_and_without_an_llm_nothing_is_called() -> None:
     with pytest.raises(CheckFailed, match=r"3\.11\.9: 3\.12 or newer is needed"):
         check_python((3, 11, 9))
     assert check_python((3, 12, 0)).startswith("3.12.0 ")
+    assert check_llm(load(Settings, {})) == "not configured: the extractive engine answers"
 
 
 def test_packages_are_compared_with_their_pins(tmp_path: Path) -> None:
@@ -45,10 +47,6 @@ def test_every_pin_of_the_repository_is_understood() -> None:
     lines = (Path(__file__).parents[3] / "requirements" / "tools.txt").read_text().splitlines()
     pins = sum("==" in line and not line.startswith((" ", "#")) for line in lines)
     assert 50 < int(check_packages().split()[0]) <= pins
-
-
-def test_without_an_llm_nothing_is_called() -> None:
-    assert check_llm(load(Settings, {})) == "not configured: the extractive engine answers"
 
 
 # Turns and votes are beside the index, unless somebody says otherwise
@@ -94,10 +92,8 @@ class Ranked:
 
     def __init__(self, doc_ids: str) -> None:
         self.asked: list[int] = []
-        chunks = [
-            Chunk(number=n, text="", title="", doc_id=name, chunk_index=0, chunk_count=1)
-            for n, name in enumerate(doc_ids)
-        ]
+        told: dict[str, Any] = {"text": "", "title": "", "chunk_index": 0, "chunk_count": 1}
+        chunks = [Chunk(number=n, doc_id=name, **told) for n, name in enumerate(doc_ids)]
         self._hits = [Hit(chunk=chunk, score=1 - chunk.number / 10, parts={}) for chunk in chunks]
 
     def __call__(self, text: str, k: int) -> tuple[Hit, ...]:
@@ -110,14 +106,9 @@ def documents(search: Ranked, *, k: int) -> list[tuple[str, float]]:
     return [(hit.chunk.doc_id, hit.score) for hit in best_documents(search, "query", k=k)]
 
 
-def test_a_document_counts_once_with_its_best_chunk_and_there_may_be_no_more() -> None:
+def test_a_document_counts_once_with_its_best_chunk_and_more_are_asked_for_until_there_are_enough() -> None:
     assert documents(Ranked("aabab"), k=2) == [("a", 1.0), ("b", 0.8)]
-    search = Ranked("aba")
-    assert [doc_id for doc_id, _ in documents(search, k=10)] == ["a", "b"]
-    assert search.asked == [20]
-
-
-def test_more_chunks_are_asked_for_until_there_are_enough_documents() -> None:
-    search = Ranked("aaaaaaab")
-    assert [doc_id for doc_id, _ in documents(search, k=2)] == ["a", "b"]
-    assert search.asked == [4, 8]
+    for doc_ids, k, asked in (("aba", 10, [20]), ("aaaaaaab", 2, [4, 8])):
+        search = Ranked(doc_ids)
+        assert [doc_id for doc_id, _ in documents(search, k=k)] == ["a", "b"]
+        assert search.asked == asked

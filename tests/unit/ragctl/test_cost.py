@@ -16,20 +16,10 @@ from ragctl.docs import outdated
 
 # Round prices and usage, so that every total can be worked out in the head.
 USD = {
-    "lambdaX86GbSecond": 0.0001,
-    "lambdaMillionRequests": 1.0,
-    "snapshotGbSecond": 0.000001,
-    "restoreGb": 0.001,
-    "apiMillionRequests": 3.0,
-    "transferGb": 0.5,
-    "logsGb": 1.0,
-    "logsStoredGbMonth": 0.5,
-    "dashboardMonth": 3.0,
-    "tableMillionWrites": 1.0,
-    "tableMillionReads": 0.5,
-    "secretMonth": 0.5,
-    "s3GbMonth": 0.25,
-}
+    "lambdaX86GbSecond": 0.0001, "lambdaMillionRequests": 1.0, "snapshotGbSecond": 0.000001, "restoreGb": 0.001,
+    "apiMillionRequests": 3.0, "transferGb": 0.5, "logsGb": 1.0, "logsStoredGbMonth": 0.5, "dashboardMonth": 3.0,
+    "tableMillionWrites": 1.0, "tableMillionReads": 0.5, "secretMonth": 0.5, "s3GbMonth": 0.25,
+}  # fmt: skip
 PRICES = {
     "aws": {name: {"usd": usd} for name, usd in USD.items()},
     "llm": {
@@ -41,15 +31,9 @@ MODELS = {
     "large": {"calls": 1, "promptTokens": 1000, "completionTokens": 100},
     "small": {"calls": 0.5, "promptTokens": 1000, "completionTokens": 100},
 }
+FUNCTION = {"cpuMs": 100, "checkCpuMs": 100, "storeWaitMs": 50, "memoryMb": 2048}
 USAGE: dict[str, Any] = {
-    "function": {
-        "cpuMs": 100,
-        "checkCpuMs": 100,
-        "storeWaitMs": 50,
-        "memoryMb": 2048,
-        "restoresPer1000": 10,
-        "restoreMs": 1000,
-    },
+    "function": {**FUNCTION, "restoresPer1000": 10, "restoreMs": 1000},
     "request": {"logKb": 1024, "replyKb": 2048},
     "table": {"writes": 20, "reads": 10},
     "month": {"seconds": 1_000_000, "artefactsGb": 2, "dashboards": 1},
@@ -103,11 +87,8 @@ def test_usage_is_of_the_templates_defaults_and_of_no_fewer_metrics_than_each_qu
     assert defaults == [usage()["function"]["memoryMb"], "x86_64", "dynamodb", 30]
 
 
-def test_the_page_is_what_the_stated_prices_say() -> None:
+def test_the_page_is_what_the_stated_prices_say_and_follows_them(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "docs/cost.md" not in outdated()
-
-
-def test_the_table_follows_the_prices(monkeypatch: pytest.MonkeyPatch) -> None:
     dearer = {**prices()["aws"], "dashboardMonth": {**prices()["aws"]["dashboardMonth"], "usd": 103.0}}
     before, row = cost.cost_page(), "without questions | 9.74 | 10.14 |"
     monkeypatch.setattr(cost, "prices", lambda: {**prices(), "aws": dearer})

@@ -22,10 +22,8 @@ def test_the_same_folder_written_otherwise_keeps_its_options(tmp_path: Path, mon
     """``ragctl serve --source`` need not name it as the first ingest did."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "docs").mkdir()
-    last = IngestRequest(paths=("docs",), base_url="https://x.example", drafts=True).to_provenance(
-        "waypoint", "", {"filters.json": "[]"}
-    )
-
+    request = IngestRequest(paths=("docs",), base_url="https://x.example", drafts=True)
+    last = request.to_provenance("waypoint", "", {"filters.json": "[]"})
     for path in ("docs", "./docs/", str(tmp_path / "docs")):
         now = IngestRequest(paths=(path,)).restore(last, given={"paths"})
         assert (now.paths, now.base_url, now.drafts) == ((path,), "https://x.example", True)
@@ -69,14 +67,11 @@ def test_what_is_hidden_or_written_by_the_run_itself_does_not_count(tmp_path: Pa
     assert document_filter([folder], folder / "mine")(None, str(folder / changed)) is counts
 
 
-def test_readers_go_to_other_processes_and_take_any_encoding() -> None:
+def test_readers_go_to_other_processes_take_any_encoding_and_raise_what_an_ingest_names() -> None:
     again = pickle.loads(pickle.dumps(dict(readers())))
     assert again[".csv"]("Name,City\nAda,Köln\n".encode("cp1252"), None) == ConvertedText(
         "---\n---\n| Name | City |\n| --- | --- |\n| Ada | Köln |\n", ("is not UTF-8: read as Windows-1252",)
     )
-
-
-def test_their_errors_are_those_that_an_ingest_names() -> None:
     with pytest.raises(EmptyFile, match="holds no text"):
         readers()[".html"](b"<p></p>", None)
     with pytest.raises(SourceUnreadable, match=r"or an old \.doc file"):

@@ -30,13 +30,8 @@ def test_the_event_carries_the_request_as_api_gateway_would() -> None:
         REMOTE_ADDR="127.0.0.9",
     )
 
-    headers = {
-        "Content-Type": "application/json",
-        "Content-Length": "17",
-        "Host": "localhost:3000",
-        "User-Agent": "curl/8",
-        "X-Forwarded-For": "10.0.0.1",
-    }
+    headers = {"Content-Type": "application/json", "Content-Length": "17", "Host": "localhost:3000"}
+    headers |= {"User-Agent": "curl/8", "X-Forwarded-For": "10.0.0.1"}
     context = made.pop("requestContext")
     assert made == {
         "resource": "/{proxy+}",
@@ -103,10 +98,7 @@ def test_a_response_may_be_base64_and_is_json_unless_it_says_otherwise() -> None
 @pytest.mark.parametrize(
     "result",
     [
-        None,
-        {},
-        {"statusCode": "many"},
-        {"statusCode": 200, "body": {"not": "text"}},
+        *(None, {}, {"statusCode": "many"}, {"statusCode": 200, "body": {"not": "text"}}),
         {"statusCode": 200, "body": "no base64!", "isBase64Encoded": True},
         {"statusCode": 200, "headers": {"X-Split": "a\r\nSet-Cookie: b"}},
     ],

@@ -30,26 +30,15 @@ class Function:
 
 
 def request(
-    function: Function,
-    local: bool = False,
-    /,
-    *,
-    body: bytes = b"",
-    method: str = "POST",
-    path: str = "/api/query",
+    function: Function, local: bool = False, /, *, body: bytes = b"", method: str = "POST", path: str = "/api/query",
     **headers: str,
-) -> SimpleNamespace:
+) -> SimpleNamespace:  # fmt: skip
     """One request through the gateway: its status, headers, body and log."""
     log = io.StringIO()
+    line = {"REQUEST_METHOD": method, "PATH_INFO": path, "REQUEST_URI": "/api/query?q=secret"}
     asked = {
-        "REQUEST_METHOD": method,
-        "PATH_INFO": path,
-        "REQUEST_URI": "/api/query?q=secret",
-        "CONTENT_LENGTH": str(len(body)),
-        "wsgi.input": io.BytesIO(body),
-        "wsgi.errors": log,
-        **headers,
-    }
+        **line, "CONTENT_LENGTH": str(len(body)), "wsgi.input": io.BytesIO(body), "wsgi.errors": log, **headers,
+    }  # fmt: skip
     got: list[Any] = []
     gateway = Gateway(function, clock=lambda: 100.0, local=local)
     chunks = gateway(asked, lambda status, headers: got.extend((status, dict(headers))))  # type: ignore[arg-type, return-value]
