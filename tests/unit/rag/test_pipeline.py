@@ -1,4 +1,4 @@
-"""rag.pipeline: the order of the slots, their timings, declines and refusals."""
+"""rag.pipeline, rag.contract: the order of the slots, their timings, declines and refusals."""
 
 from dataclasses import replace
 from typing import cast
@@ -13,10 +13,11 @@ from rag.answer.confidence import NO_SOURCES, NOT_ANSWERED, ConfidenceRouter
 from rag.answer.tree import Tree
 from rag.ask.conversation import Conversation, Reframe
 from rag.ask.remarks import Remarks
+from rag.contract import begins_with_decline, is_empty, may_decline
 from rag.errors import EmptyQuery, LlmUnavailable
 from rag.ledger import Ledger
 from rag.pipeline import Pipeline
-from rag.profiles import load_profile, waypoint
+from rag.profiles import clockify, load_profile, waypoint
 from rag.values.answer import Answer, Confidence, Decline, Proceed, RepeatedQuestion, Routing
 from rag.values.chat import Completion, Deadline, Usage
 from rag.values.question import Question, Turn
@@ -261,3 +262,26 @@ def test_part_of_an_answer_is_cited_at_most_medium_and_said_to_be_part() -> None
     assert (answer.partial, [citation.hit.chunk.number for citation in answer.citations]) == (True, [1])
     assert (answer.confidence.level, answer.confidence.score) == ("Medium", 74.0)
     assert "the answer broke off" in answer.confidence.reason
+
+
+@pytest.mark.parametrize("profile", ["waypoint", "gacounts", "clockify"])
+def test_every_profiles_own_sentence_is_a_refusal_from_its_first_letter_on(profile: str) -> None:
+    decline = load_profile(profile).settings.decline
+    sentence = decline.split(". ", maxsplit=1)[0].rstrip(".")
+    for said in (decline, sentence, f"**{sentence}.** It only covers timers.", f'"{sentence.upper()}"'):
+        assert begins_with_decline(said, decline)
+    typographic = sentence.replace("'", "\u2019")
+    assert begins_with_decline(typographic, decline)
+    assert all(may_decline(typographic[:end], decline) for end in range(len(typographic)))
+    assert not begins_with_decline(f"Press Start. {sentence}.", decline)
+    assert not may_decline(f"Press Start. {sentence}.", decline)
+
+
+def test_other_english_is_not_read() -> None:
+    for said in ("No, the documentation does not have to be in English.", "I don't know based on the MDX guide."):
+        assert not begins_with_decline(said, clockify.DECLINE)
+
+
+@pytest.mark.parametrize(("text", "nothing"), [("- , **.**", True), ("5", False)])
+def test_nothing_is_left(text: str, nothing: bool) -> None:
+    assert is_empty(text) is nothing

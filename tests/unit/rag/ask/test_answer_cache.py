@@ -244,21 +244,13 @@ GROUNDS = (
 )
 # What a citation rests on and what no store keeps.
 MATCH = Match(similarities=np.ones((1, 3), np.float32), units=np.zeros((1, 9), np.uint16), title_tokens=1)
+GROUND = replace(GROUNDS[0], score=0.9, match=MATCH)
+CITED = replace(CITATION, section="Fees", position=11, hit=GROUND, also=GROUNDS[1:])
 CITING = make_answer(
     text="Five days \U0001f600\x00.\n(Source: https://a.example)",
     question=Question(text="Which permit?", session_id="s" * 22, understood="Which permit?"),
     citations=(
-        Citation(
-            raw="(Source: https://a.example)",
-            title="Import permits",
-            section="Fees",
-            position=11,
-            hit=replace(GROUNDS[0], score=0.9, match=MATCH),
-            also=GROUNDS[1:],
-            source_urls=("https://a.example", "https://b.example"),
-            chunk_id="id_7",
-            support="partial",
-        ),
+        replace(CITED, chunk_id="id_7", support="partial", source_urls=("https://a.example", "https://b.example")),
     ),
     references=(Reference(n=1, hit=replace(GROUNDS[0], match=MATCH), support="partial", quote="Five days."),),
     found=(replace(GROUNDS[0], match=MATCH),),

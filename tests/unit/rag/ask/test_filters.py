@@ -73,15 +73,6 @@ def test_the_whole_number_that_chroma_takes_for_a_fraction_is_named(
     assert where({"weight": asked, "region": "SG"}) == and_where(found, {"region": {"$eq": "SG"}})  # type: ignore[arg-type]
 
 
-def test_no_filters_no_where_and_no_look_at_the_index() -> None:
-    def broken() -> Mapping[str, str]:
-        raise IndexMissing("none")
-
-    assert RequestFilter(broken)(QUERY, Question(text="q")) is QUERY
-    with pytest.raises(IndexMissing):
-        RequestFilter(broken)(QUERY, Question(text="q", filters={"year": 1}))
-
-
 def test_an_earlier_where_and_trail_stay() -> None:
     query = SearchQuery(text="q", top_k=10, where={"region": {"$eq": "SG"}}, trail=("expanded GST",))
     filtered = RequestFilter(lambda: FIELDS)(query, Question(text="q", filters={"year": 2024}))
@@ -242,8 +233,10 @@ def test_all_the_rules_that_match_are_named() -> None:
     assert query.trail == ("prefers, by the word 'x': f = 1, or by the word 'y': f = 2",)
 
 
-def test_a_missing_index_is_an_error_unless_there_are_no_rules() -> None:
+def test_a_missing_index_is_an_error_unless_there_are_no_rules_and_no_filters() -> None:
     index = FakeIndex(broken=IndexMissing("none"))
-    with pytest.raises(IndexMissing):
-        RuleFilter(lambda: SAMPLE, index.fields)(QUERY, Question(text="q"))
-    assert RuleFilter(RuleTable, index.fields)(QUERY, Question(text="q")) == QUERY
+    for stage in (RuleFilter(lambda: SAMPLE, index.fields), RequestFilter(index.fields)):
+        with pytest.raises(IndexMissing):
+            stage(QUERY, Question(text="q", filters={"year": 1}))
+    for stage in (RuleFilter(RuleTable, index.fields), RequestFilter(index.fields)):
+        assert stage(QUERY, Question(text="q")) is QUERY

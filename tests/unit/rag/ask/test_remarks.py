@@ -50,14 +50,10 @@ def test_the_nearest_utterance_says_what_a_text_is_where_it_is_near_enough() -> 
     assert known().kind(0.8 * AXIS["question"] + 0.6 * AXIS["thanks"]) == "question"
 
 
-def test_each_has_its_reply() -> None:
+def test_each_has_its_reply_and_dissent_points_to_the_vote_where_there_is_one() -> None:
     assert (said("Thanks!"), said("Hi,")) == (REPLIES["thanks"], REPLIES["greeting"])
+    assert (said("No."), said("No.", votes=True)) == (REPLIES["dissent"], REPLIES["dissent"] + VOTE)
     assert said("Which permit?") is None
-
-
-def test_dissent_points_to_the_vote_where_there_is_one() -> None:
-    assert said("No.") == REPLIES["dissent"]
-    assert said("No.", votes=True) == REPLIES["dissent"] + VOTE
 
 
 def test_what_is_less_near_to_a_remark_is_one_where_it_asks_nothing_and_the_documents_do_not_answer_it() -> None:
@@ -65,10 +61,6 @@ def test_what_is_less_near_to_a_remark_is_one_where_it_asks_nothing_and_the_docu
     assert said("Cheers", answerable=True) is None
     assert [said(text, alone=alone) for text in ("Until when?", "Which later") for alone in (False, True)] == [None] * 4
     assert said("Thanks!", answerable=True) == REPLIES["thanks"]
-
-
-def test_who_is_asked_may_lean_on_the_turns_before() -> None:
-    assert (said("Who pays?", alone=True), said("Who pays?", TURN)) == (REPLIES["identity"], None)
 
 
 def test_again_and_more_simply_answer_the_last_question_again() -> None:
@@ -84,7 +76,8 @@ def test_help_says_what_can_be_asked_and_the_questions_so_far_are_told() -> None
     assert told == Decline("nothing was asked", YOU_ASKED, items=(TURN.asked,))
 
 
-def test_a_question_without_a_word_of_content_may_lean_on_the_turns_before() -> None:
+def test_who_is_asked_and_a_question_without_a_word_of_content_may_lean_on_the_turns_before() -> None:
+    assert (said("Who pays?", alone=True), said("Who pays?", TURN)) == (REPLIES["identity"], None)
     assert (said("And why?", alone=True), said("And why?")) == (NOT_ASKED, None)
 
 

@@ -46,12 +46,9 @@ def test_white_space_around_a_value_is_not_part_of_it_and_an_empty_one_is_none()
     assert load(Settings, {"RAG_PROFILE": "", "REQUEST_DEADLINE_S": " "}) == load(Settings, {})
 
 
-def test_the_process_environment_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_documented_variables_are_read_by_default_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RETRIEVAL_TOP_K", "3")
     assert load(WaypointSettings).top_k == 3
-
-
-def test_only_documented_variables_are_read() -> None:
     # A variable that happens to be called as a field is somebody else's.
     assert load(WaypointSettings, {"top_k": "3", "retries": "many", "temperature": "hot"}) == load(WaypointSettings, {})
     assert load(Settings, {"profile": "other", "collection": "x"}) == load(Settings, {})
