@@ -7,10 +7,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-
-from local_server import Reading
 
 PROGRAM = Path(sys.executable).with_name("chroma")
 START_S = 120
@@ -23,8 +22,7 @@ class ChromaServer:
 
     folder: Path
     port: int = field(default_factory=lambda: free_port())
-    _process: subprocess.Popen[str] | None = None
-    _output: Reading | None = None
+    _process: subprocess.Popen[bytes] | None = None
 
     @property
     def uri(self) -> str:
@@ -33,20 +31,14 @@ class ChromaServer:
 
     def start(self) -> None:
         """Start it, and wait until it answers."""
-        self._process = subprocess.Popen(
-            [str(PROGRAM), "run", "--path", str(self.folder), "--port", str(self.port), "--host", "127.0.0.1"],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            cwd=self.folder,
-        )
-        assert self._process.stdout is not None
-        self._output = Reading(self._process.stdout)
+        command = [str(PROGRAM), "run", "--path", str(self.folder), "--port", str(self.port), "--host", "127.0.0.1"]
+        with (self.folder / "log").open("wb") as log:
+            self._process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, cwd=self.folder)
         until = time.monotonic() + START_S
         while not self._answers():
             if self._process.poll() is not None or time.monotonic() > until:
                 self.stop()
-                raise AssertionError(f"chroma run does not answer: {self._output.result()[-500:]}")
+                raise AssertionError(f"chroma run does not answer: {(self.folder / 'log').read_text()[-500:]}")
             time.sleep(0.05)
 
     def stop(self) -> None:
@@ -54,19 +46,13 @@ class ChromaServer:
         if self._process is not None:
             self._process.kill()
             self._process.wait()
-            assert self._output is not None
-            self._output.result()
             self._process = None
 
     def _answers(self) -> bool:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
-        try:
+        with suppress(OSError), closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)) as connection:
             connection.request("GET", "/api/v2/heartbeat")
             return connection.getresponse().status == http.HTTPStatus.OK
-        except OSError:
-            return False
-        finally:
-            connection.close()
+        return False
 
 
 def running(folder: Path) -> Iterator[ChromaServer]:

@@ -240,13 +240,6 @@ def test_an_interrupted_write_leaves_the_old_manifest(
     assert run(*arguments)["written"]
 
 
-def test_it_waits_for_no_other_writer(run: Run, index: Path, asked: Path) -> None:
-    with FileLock(index / LOCK_NAME):
-        arguments = ("--questions", asked, "--threshold-for", "both", "--index", index, "--json")
-        status, out, _ = run("calibrate", *arguments)
-    assert (status, json.loads(out)["code"]) == (1, "index_locked")
-
-
 def test_an_ingest_keeps_what_labels_gave_and_says_that_they_are_older(
     run: Run, index: Path, asked: Path, pages: Path
 ) -> None:
@@ -277,13 +270,15 @@ def test_an_ingest_mends_damaged_labels(run: Run, index: Path, pages: Path) -> N
     assert "labels" not in read_body(index)["calibration"]
 
 
-def test_a_search_without_evidence_is_told(run: Run, index: Path, asked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RETRIEVER", "dense")
-    status, out, _ = run("calibrate", "--questions", asked, "--index", index, "--json")
+def test_what_cannot_be_calibrated_is_told(run: Run, index: Path, asked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    arguments = ("calibrate", "--questions", asked, "--threshold-for", "both", "--index", index, "--json")
+    with FileLock(index / LOCK_NAME):  # it waits for no other writer
+        status, out, _ = run(*arguments)
+    assert (status, json.loads(out)["code"]) == (1, "index_locked")
+    with monkeypatch.context() as patch:
+        patch.setenv("RETRIEVER", "dense")
+        status, out, _ = run(*arguments)
     assert (status, json.loads(out)["code"]) == (1, "no_evidence")
-
-
-def test_an_index_that_has_no_bar_is_told(run: Run, index: Path) -> None:
     write_body(index, read_body(index) | {"calibration": None})
     status, out, _ = run("calibrate", "--index", index, "--json")
     assert (status, json.loads(out)["code"]) == (1, "index_mismatch")

@@ -99,9 +99,6 @@ def held(place: Place) -> dict[str, list[tuple[int, str]]]:
         return chunks
 
 
-# What is kept and what it tells
-
-
 def test_both_know_the_same_of_themselves(both: list[Any]) -> None:
     one, other = both
     assert (other.documents, other.chunks, dict(other.fields), other.late) == (48, one.chunks, dict(one.fields), True)
@@ -115,9 +112,6 @@ def test_both_know_the_same_of_themselves(both: list[Any]) -> None:
         assert index.view(999) is None
         with pytest.raises(SearchFailed, match="id_999"):
             index.fetch([1, 999])
-
-
-# What a question finds
 
 
 @pytest.mark.parametrize(("where", "admitted"), [(None, 48), *FILTERS])
@@ -188,9 +182,6 @@ def test_both_show_a_chunk_alike(both: list[Any]) -> None:
     one, other = (index.view(12, "What is fee11?") for index in both)
     assert other == one
     assert [index.view(12) for index in both][1] == both[0].view(12)
-
-
-# What an ingest changes
 
 
 def test_an_ingest_does_what_changed_and_keeps_the_numbers(place: Place) -> None:

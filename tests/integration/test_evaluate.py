@@ -112,7 +112,9 @@ def test_evaluate_keeps_its_index_apart(
     assert not (tmp_path / "mine").exists()
 
 
-def test_evaluate_adds_to_an_index_and_takes_nothing_away(run: Run, files: dict[str, Path], tmp_path: Path) -> None:
+def test_evaluate_adds_to_an_index_and_replaces_none_of_others(
+    run: Run, files: dict[str, Path], tmp_path: Path
+) -> None:
     lines = files["--corpus"].read_text(encoding="utf-8").splitlines(keepends=True)
     corpus = tmp_path / files["--corpus"].name
     options = files | {"--corpus": corpus, "--index": tmp_path / "index"}
@@ -130,13 +132,9 @@ def test_evaluate_adds_to_an_index_and_takes_nothing_away(run: Run, files: dict[
         status, out, _ = run("evaluate", *asked)
         assert (status, json.loads(out)) == (1, {"error": sentence, "code": "index_in_use"})
     assert (options["--index"] / "manifest.json").read_bytes() == there
-
-
-def test_evaluate_replaces_no_index_of_another_embedding_model(
-    run: Run, files: dict[str, Path], tmp_path: Path
-) -> None:
-    ingest(read([files["--corpus"]]).documents, target=tmp_path / "index", embedder=HashingEmbedder())
-    status, out, _ = run("evaluate", *flat(files | {"--index": tmp_path / "index"}), "--json")
+    # Nor one of another embedding model.
+    ingest(read([files["--corpus"]]).documents, target=tmp_path / "other", embedder=HashingEmbedder())
+    status, out, _ = run("evaluate", *flat(files | {"--index": tmp_path / "other"}), "--json")
     assert (status, json.loads(out)["code"]) == (1, "index_in_use")
 
 
@@ -162,7 +160,7 @@ def test_evaluate_names_what_it_cannot_use(
     assert content is not None or wrong.name in json.loads(out)["error"]
 
 
-def test_scores_are_trec_evals() -> None:
+def test_scores_are_trec_evals_of_ten_documents() -> None:
     qrels = {"a": {"d1": 1, "d2": 0}, "b": {"d3": 2, "d4": 1}, "c": {"x": 1}}
     run = {"a": ["d2", "d1"], "b": ["d3", "z", "d4"], "c": []}
     found = score_run(run, qrels)
@@ -170,15 +168,9 @@ def test_scores_are_trec_evals() -> None:
     assert found["ndcg@10"] == pytest.approx((0.6309298 + 2.5 / 2.6309298 + 0) / 3)
     assert found["recall@10"] == pytest.approx(2 / 3)
     assert found["mrr@10"] == pytest.approx((1 / 2 + 1 + 0) / 3)
-
-
-def test_scores_look_at_ten_documents_only() -> None:
     ranked = [f"d{n}" for n in range(11)]
     assert score_run({"a": ranked}, {"a": {"d10": 1}}) == {"ndcg@10": 0, "recall@10": 0, "mrr@10": 0}
     assert score_run({"a": ranked}, {"a": {"d9": 1}})["mrr@10"] == pytest.approx(0.1)
-
-
-# ragctl search
 
 
 @pytest.mark.parametrize(

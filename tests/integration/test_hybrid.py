@@ -118,9 +118,6 @@ def test_a_file_that_is_no_database_is_damage(tmp_path: Path) -> None:
         opened(tmp_path)
 
 
-# Both sides of a search
-
-
 @pytest.fixture(scope="module")
 def ours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedIndex]:
     folder = tmp_path_factory.mktemp("ours")
@@ -193,9 +190,6 @@ def test_what_is_made_for_it_goes_with_the_index_and_leaves_it_as_it_was(tmp_pat
         ask(index, "fee")
 
 
-# Of ours
-
-
 @pytest.mark.parametrize("where", [None, {"category": "01"}, {"year": {"$gte": 2050}}])
 @pytest.mark.parametrize("text", ["tariff fee35", "What of the customs fee, harbour?", "nothing known", "the"])
 def test_candidates_are_the_best_of_both_sides_with_both_scores(
@@ -241,11 +235,10 @@ def test_a_rare_word_is_found_that_the_vectors_miss(ours: EmbeddedIndex) -> None
 def test_the_smallest_collections_work(tmp_path: Path, texts: list[str]) -> None:
     few = [replace(desk(n, text), title="") for n, text in enumerate(texts)]
     ingest(few, target=tmp_path, embedder=EMBEDDER)
-    index = opened(tmp_path)
-    found = ask(index, "one same word")
+    with closing(opened(tmp_path)) as index:
+        found = ask(index, "one same word")
     assert found.numbers.tolist() == list(range(1, len(texts) + 1))
     assert found.dense.z == pytest.approx(np.zeros(len(texts)), abs=2)
-    index.close()
 
 
 def test_a_bm25_side_of_other_chunks_is_damage(tmp_path: Path) -> None:

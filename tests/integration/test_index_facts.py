@@ -114,9 +114,6 @@ def test_what_cannot_be_removed_leaves_the_index(tmp_path: Path) -> None:
     assert (tmp_path / "manifest.json").read_bytes() == before
 
 
-# On the command line
-
-
 @pytest.fixture
 def run(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
     """Each command as in a shell of its own, in ``tmp_path``: what one has chosen is not there for the next."""

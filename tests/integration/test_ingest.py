@@ -260,9 +260,6 @@ def test_a_stray_dotenv_or_variable_does_not_reach_chroma(tmp_path: Path) -> Non
     assert len(list(tmp_path.glob("*/c/chroma.sqlite3"))) == 3
 
 
-# Nothing is lost by accident
-
-
 def test_a_text_that_pages_share_hides_no_removal(tmp_path: Path) -> None:
     notice = "## Notice\n\nAll of this is for information only."
     pages = [replace(page, text=f"{page.text}\n\n{notice}", digest=f"{page.digest} and notice") for page in DOCUMENTS]
@@ -334,19 +331,17 @@ def two(tmp_path: Path) -> tuple[Path, Path]:
 
 def assert_same_answers(updated: Path, anew: Path) -> None:
     embedder = ReadingEmbedder()
-    one, other = (open_index(folder, embedder=embedder) for folder in (updated, anew))
-    assert list(one.iter_chunks()) == list(other.iter_chunks())
-    assert one.fields == other.fields
-    for text in ASKED:
-        vector = embedder.embed([text])[0]
-        for where in (None, {"year": "2026"}):
-            near, also = (index.nearest(vector, k=30, where=where) for index in (one, other))
-            assert [hit.score for hit in near] == pytest.approx([hit.score for hit in also], abs=1e-6)
-        now, made = (index.search([View(text)], k=10) for index in (one, other))
-        assert [hit.chunk.number for hit in now.hits] == [hit.chunk.number for hit in made.hits]
-        assert [hit.parts for hit in now.hits] == [pytest.approx(hit.parts, abs=1e-5) for hit in made.hits]
-    one.close()
-    other.close()
+    with closing(open_index(updated, embedder=embedder)) as one, closing(open_index(anew, embedder=embedder)) as other:
+        assert list(one.iter_chunks()) == list(other.iter_chunks())
+        assert one.fields == other.fields
+        for text in ASKED:
+            vector = embedder.embed([text])[0]
+            for where in (None, {"year": "2026"}):
+                near, also = (index.nearest(vector, k=30, where=where) for index in (one, other))
+                assert [hit.score for hit in near] == pytest.approx([hit.score for hit in also], abs=1e-6)
+            now, made = (index.search([View(text)], k=10) for index in (one, other))
+            assert [hit.chunk.number for hit in now.hits] == [hit.chunk.number for hit in made.hits]
+            assert [hit.parts for hit in now.hits] == [pytest.approx(hit.parts, abs=1e-5) for hit in made.hits]
 
 
 def test_what_changed_is_put_into_a_copy_that_answers_as_one_made_anew(

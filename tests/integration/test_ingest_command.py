@@ -185,16 +185,11 @@ def test_each_folder_has_its_own_base_and_what_is_dropped_is_said(
     _, _, said = command("ingest", tmp_path / "more", "--index", index, "--allow-removals")
     assert f"No longer: --base-url https://c.example --base-url {docs}={repository}" in said
     alone = run("ingest", tmp_path / "more", "--index", index)
-    assert alone["warnings"] == [
-        {
-            "path": str(tmp_path / "more"),
-            "error": "2 files were passed over for their suffix and 1 read: 2 .xyz. --as SUFFIX=FORMAT reads them",
-        }
-    ]
+    passed = "2 files were passed over for their suffix and 1 read: 2 .xyz. --as SUFFIX=FORMAT reads them"
+    assert alone["warnings"] == [{"path": str(tmp_path / "more"), "error": passed}]
     assert run("ingest", tmp_path / "more", "--index", index, "--as", "xyz=md")["documents"] == 3
-    assert (
-        "'xyz=foo' is not SUFFIX=FORMAT" in run("ingest", docs, "--index", index, "--as", "xyz=foo", status=2)["error"]
-    )
+    wrong = run("ingest", docs, "--index", index, "--as", "xyz=foo", status=2)
+    assert "'xyz=foo' is not SUFFIX=FORMAT" in wrong["error"]
 
 
 def test_a_folder_of_other_files_is_told_what_it_holds_and_a_missing_one_fails(
@@ -245,15 +240,12 @@ def test_a_change_during_the_first_run_is_met(tmp_path: Path) -> None:
     assert seen == ["old", "new"]
 
 
-def test_an_interrupted_run_ends_the_watch(tmp_path: Path) -> None:
+def test_an_interrupted_run_or_a_folder_that_is_not_there_ends_the_watch(tmp_path: Path) -> None:
     def again() -> None:
         raise CommandFailed("Interrupted", code="interrupted", exit_status=INTERRUPTED)
 
     with pytest.raises(CommandFailed):
         watch_files([tmp_path], again)
-
-
-def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="none"):
         watch_files([tmp_path / "none"], lambda: None)
 
@@ -273,9 +265,6 @@ def test_watching_ingests_again_after_a_change_and_outlives_a_failure(
 
     assert len(calls) == 3
     assert "Error: Nothing to index" in capsys.readouterr().err
-
-
-# From the web
 
 
 def test_a_site_is_read_kept_while_it_is_down_and_its_gone_pages_leave(run: Run, index: Path) -> None:
@@ -304,9 +293,6 @@ def test_a_dry_run_of_a_site_leaves_nothing_behind(run: Run, index: Path) -> Non
         web.site["/a.html"] = html("<p>Words to read.</p>")
         told = run("ingest", f"{web.address}/a.html", "--index", index, "--allow-host", "127.0.0.1", "--dry-run")
     assert (told["added"], told["chunks"], told["dryRun"], index.exists()) == (1, 1, True, False)
-
-
-# Other processes
 
 
 def ended(number: int) -> str:

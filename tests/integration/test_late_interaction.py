@@ -94,9 +94,8 @@ def test_an_update_reads_only_what_is_new_and_keeps_the_projection(folder: Path,
     after = tokens(target)
     assert np.array_equal(before["projection"], after["projection"])
     assert np.array_equal(before["codes"][:24], after["codes"][:24])
-    index = open_index(target, embedder=embedder)
-    assert found(index, View("night desk closed"))[0] == "d3"
-    index.close()
+    with closing(open_index(target, embedder=embedder)) as index:
+        assert found(index, View("night desk closed"))[0] == "d3"
 
 
 def test_an_index_that_has_grown_more_than_twice_is_fitted_anew(tmp_path: Path) -> None:
@@ -112,12 +111,11 @@ def test_an_index_that_has_grown_more_than_twice_is_fitted_anew(tmp_path: Path) 
 def test_an_index_of_a_remote_embedder_is_searched_without_and_says_so(tmp_path: Path) -> None:
     ingest(DOCUMENTS[:9], target=tmp_path, embedder=HashingEmbedder())
     assert json.loads((tmp_path / "manifest.json").read_text())["tokens"] is None
-    index = open_index(tmp_path, embedder=ReadingEmbedder())
-    assert not index.late
-    assert len(index.nearest(ReadingEmbedder().embed(["harbour"])[0], k=3)) == 3
-    with pytest.raises(IndexMismatch, match=r"no token vectors .* Run: ragctl ingest PATH"):
-        index.search([View("harbour")], k=3)
-    index.close()
+    with closing(open_index(tmp_path, embedder=ReadingEmbedder())) as index:
+        assert not index.late
+        assert len(index.nearest(ReadingEmbedder().embed(["harbour"])[0], k=3)) == 3
+        with pytest.raises(IndexMismatch, match=r"no token vectors .* Run: ragctl ingest PATH"):
+            index.search([View("harbour")], k=3)
 
 
 def tokens(target: Path) -> dict[str, np.ndarray]:
