@@ -45,8 +45,10 @@ def test_the_conversation_before_is_understood(with_llm: Start) -> None:
 
 
 def test_a_stream_begins_with_the_role_and_ends_with_what_is_beside_the_text(with_llm: Start) -> None:
-    api = with_llm(drip("You need ", "three papers: the invoice and the packing list [Nowhere]."))
+    image = ("![the invoice](", "https://evil.example/?q=1", ") ")  # which a program would load
+    api = with_llm(drip("You need ", "three papers: ", *image, "and the packing list [Nowhere]."))
     told = chat(api, ("user", IN_SCOPE), stream=True, stream_options={"include_usage": True})
+    assert "evil.example" not in told.text
     assert (told.status, told.headers["content-type"]) == (200, "text/event-stream")
     first, *texts, cited, last, usage = chunks(told)
     assert first["choices"][0]["delta"] == {"role": "assistant", "content": ""}

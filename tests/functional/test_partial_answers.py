@@ -23,13 +23,14 @@ type Serve = Callable[[Callable[[str], Step]], tuple[Api, LlmServer]]
     [
         (drip(QUOTED), QUOTED, "stop", "High"),
         (drip(HALF, ended=False), HALF, "interrupted", "Medium"),
+        (drip(HALF, NEVER), HALF, "interrupted", "Medium"),
         (drip(HALF, chunk({}, finish_reason="length"), ended=False), HALF, "length", "Medium"),
     ],
-    ids=["whole", "breaks off", "max_tokens"],
+    ids=["whole", "breaks off", "says no more", "max_tokens"],
 )
 def test_what_is_there_is_the_answer(with_llm: Start, step: Step, said: str, reason: str, level: str) -> None:
     stream = Stream()
-    api = with_llm(step)
+    api = with_llm(step, STREAM_IDLE_S="0.3" if reason == "interrupted" else "20")
     assert streamed(api, asked(IN_SCOPE), stream) is None
     assert len(api.llm.requests) == 1
     name, answer = events(stream.text)[-1]
