@@ -1,10 +1,10 @@
-"""Events: the samples of tests/events, direct invocations, what comes through a custom domain, and anything else."""
+"""Events: the samples of tests/events, direct ones, through a custom domain, of other origins, and anything else."""
 
 import json
 from typing import Any
 
 import pytest
-from functional.harness import IN_SCOPE, OUT_OF_SCOPE, REPOSITORY, Api, Event, post, rest_event
+from functional.harness import IN_SCOPE, OUT_OF_SCOPE, REPOSITORY, Api, Event, Json, Reply, Start, post, rest_event
 
 FOLDER = REPOSITORY / "tests" / "events"
 EXPECTED: dict[str, tuple[int, str | None]] = {
@@ -91,13 +91,8 @@ def through_domain(event: Event, resource: str, **parameters: str) -> Event:
     """``event`` as it comes through https://ask.example.org/help, for ``resource``."""
     path = f"/help{event['path']}"
     context = {**event["requestContext"], "path": path, "resourcePath": resource}
-    return {
-        **event,
-        "resource": resource,
-        "path": path,
-        "pathParameters": parameters or None,
-        "requestContext": context,
-    }
+    changed = {"resource": resource, "path": path, "pathParameters": parameters or None, "requestContext": context}
+    return {**event, **changed}
 
 
 def test_below_a_base_path_the_resource_names_the_route(api: Api) -> None:
@@ -124,3 +119,51 @@ def test_a_byte_order_mark_before_the_json_is_skipped(api: Api, encoded: bool) -
     text = '\ufeff{"query": "Who won the football world cup in 2018?"}'
     reply = api.call(rest_event("POST", "/api/query", text.encode() if encoded else text))
     assert (reply.status, reply.json["refused"]) == (200, True)
+
+
+# --- pages of other origins: answered where they are named, and nothing is said where none are
+
+
+NAMED = "https://app.example,http://localhost:5173"
+EXPOSED = {"access-control-expose-headers": "Retry-After", "vary": "Origin"}
+
+
+def cors(reply: Reply) -> Json:
+    return {name: value for name, value in reply.headers.items() if name.startswith("access-") or name == "vary"}
+
+
+@pytest.mark.parametrize(
+    ("allowed", "origin", "told"),
+    [
+        ("", "https://app.example", {}),
+        (NAMED, "https://app.example", {"access-control-allow-origin": "https://app.example", **EXPOSED}),
+        (NAMED, "https://app.example.evil.example", {"vary": "Origin"}),
+        (NAMED, "null", {"vary": "Origin"}),
+        (NAMED, "", {"vary": "Origin"}),
+        ("*", "https://anybody.example", {"access-control-allow-origin": "*", **EXPOSED}),
+    ],
+)
+def test_an_answer_is_for_the_pages_that_are_named(start: Start, allowed: str, origin: str, told: Json) -> None:
+    api = start(ALLOWED_ORIGINS=allowed)
+    headers = {"Content-Type": "application/json"} | ({"origin": origin} if origin else {})
+    replies = [api.call(rest_event("GET", path, headers=headers)) for path in ("/v1/models", "/no-such-path")]
+    assert [(reply.status, cors(reply)) for reply in replies] == [(200, told), (404, told)]
+
+
+def test_a_preflight_is_answered_without_a_route(start: Start) -> None:
+    api = start(ALLOWED_ORIGINS=NAMED)
+    asked = {"Origin": "https://app.example", "Access-Control-Request-Method": "POST"}
+    reply = api.call(rest_event("OPTIONS", "/v1/chat/completions", headers=asked))
+    assert (reply.status, reply.text) == (204, "")
+    assert cors(reply) == {
+        "access-control-allow-origin": "https://app.example",
+        "access-control-allow-methods": "GET, POST",
+        "access-control-allow-headers": "authorization, content-type, x-api-key",
+        "access-control-max-age": "7200",
+        **EXPOSED,
+    }
+    other = api.call(rest_event("OPTIONS", "/v1/chat/completions", headers={"Origin": "https://other.example"}))
+    assert (other.status, cors(other)) == (204, {"vary": "Origin"})
+    # Without origins it is a method that there is not.
+    asked_in_vain = start(ALLOWED_ORIGINS="").call(rest_event("OPTIONS", "/api/query", headers=asked))
+    assert (asked_in_vain.status, cors(asked_in_vain)) == (405, {})

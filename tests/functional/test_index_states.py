@@ -1,20 +1,25 @@
-"""An index that is missing, damaged, foreign, replaced, or fails while it is used."""
+"""An index that is missing, damaged, foreign, replaced, on a server, or fails while it is used."""
 
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import chroma_server
 import chromadb
 import pytest
 import real_model
+from chroma_server import ChromaServer
 from fakes_llm import reply
 from functional.harness import DECLINE, IN_SCOPE, REPOSITORY, Api, Json, Start, post
 from manifests import read_body, write_body
 
+import snapshot
 from knowledge.build.ingest import ingest
+from knowledge.build.server_ingest import ingest_to_server
 from knowledge.embedding import MiniLM
 from knowledge.model.manifest import MANIFEST_NAME
+from knowledge.open.server_index import ServerIndex
 from knowledge.read.documents import read
 from rag.find.retrieve import NOT_LATE
 from rag.profiles import PROFILES
@@ -120,9 +125,7 @@ def test_a_manifest_that_was_altered(start: Start, copied: Path) -> None:
     ids=str,
 )
 def test_an_index_of_another_model_or_format(start: Start, copied: Path, change: Json) -> None:
-    body = read_body(copied)
-    assert set(change) <= set(body)
-    write_body(copied, {**body, **change})
+    write_body(copied, {**read_body(copied), **change})
     both_refuse(start(INDEX_URI=str(copied)), MISMATCH)
 
 
@@ -252,9 +255,56 @@ def test_a_folder_made_elsewhere_without_texts_declines(start: Start, tmp_path: 
     text = "Permits cost forty dollars at the counter."
     make_elsewhere(tmp_path, {text: {"title": "Fees"}}, with_texts=False)
     body = start(INDEX_URI=str(tmp_path)).ask(text).json
-    assert (body["answer"], body["refused"], body["relatedDocs"], body["metadata"]["model"]) == (
-        DECLINE,
-        True,
-        [],
-        None,
-    )
+    assert (body["answer"], body["refused"]) == (DECLINE, True)
+    assert (body["relatedDocs"], body["metadata"]["model"]) == ([], None)
+
+
+# --- an index on Chroma's own server
+
+
+UNAVAILABLE = {"error": "The documents cannot be reached just now. Ask again in a moment", "code": "index_unavailable"}
+OTHER = "Which permits does a carrier need for strategic goods?"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChromaServer]:
+    """One that holds three of Waypoint's documents, and can be stopped."""
+    for running in chroma_server.running(tmp_path_factory.mktemp("chroma")):
+        work, documents = tmp_path_factory.mktemp("work"), read([CREDIT.parents[1]]).documents[:3]
+        with real_model.few_background_questions():
+            ingest_to_server(documents, uri=running.uri, work=work, embedder=real_model.model())
+        yield running
+
+
+def test_a_server_is_answered_from_said_to_be_down_and_found_again(start: Start, server: ChromaServer) -> None:
+    api = start(INDEX_URI=server.uri)
+    document, *_ = read([CREDIT.parents[1]]).documents
+    answer = api.ask(document.title).json
+    assert (answer["refused"], answer["citations"][0]["docId"]) == (False, document.doc_id)
+    assert api.health().json["index"]["documents"] == 3
+    server.stop()
+    try:
+        for result in (api.ask(OTHER), api.health()):
+            assert (result.status, result.json) == (503, UNAVAILABLE)
+            assert result.headers["retry-after"] == "2"
+    finally:
+        server.start()
+    assert api.health().status == 200
+    assert api.ask(OTHER).status == 200
+
+
+def test_no_connection_is_open_in_a_snapshot_and_a_restored_copy_answers(start: Start, server: ChromaServer) -> None:
+    api = start(INDEX_URI=server.uri)
+    service = api.app.service
+    snapshot.before_snapshot(service)
+    with service.index.lease() as index:
+        assert isinstance(index, ServerIndex)
+        assert index._database.connection._api is None
+    snapshot.after_restore(service)
+    assert api.ask(IN_SCOPE).status == 200
+
+
+def test_no_server_means_no_model_call(with_llm: Start) -> None:
+    api = with_llm(reply("never"), INDEX_URI=chroma_server.uri_of(chroma_server.free_port()))
+    assert api.ask(IN_SCOPE).json == UNAVAILABLE
+    assert api.llm.requests == []

@@ -1,19 +1,14 @@
-"""An LLM that fails, on a real socket: what the caller gets, how often it is asked, and what is never shown."""
+"""A model that fails, on a real socket: what the caller gets, how often it is asked, and what is never shown."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from fakes_llm import (
-    SERVER_ERROR_TEXT,
-    Exchange,
-    Step,
-    cut,
-    error,
-    hang,
-    html,
-    model_not_found,
-    reply,
-    reset,
-)
-from functional.harness import API_KEY, IN_SCOPE, SAID, Reply, Start
+from fakes_llm import SERVER_ERROR_TEXT, Exchange, LlmServer, Step, cut, error, hang, html, moved, reply, reset
+from fakes_llm import model_not_found as no_such_model
+from functional.harness import API_KEY, IN_SCOPE, REMOTE, SAID, Api, Reply, Start, post, starting
+from functional.test_mcp import call
 
 LLM_FAILED = "Pipeline error: LLM request failed"
 UNAVAILABLE = {"error": LLM_FAILED, "code": "llm_unavailable"}
@@ -54,7 +49,7 @@ def test_a_wait_beyond_the_deadline_is_passed_on_to_the_caller(with_llm: Start) 
         (error(401, message=f"{SERVER_ERROR_TEXT}: Bearer {API_KEY}"), 1),  # as some proxies repeat what they refuse
         (error(422), 2),  # the configured model and the one to fall back to, once each
         (html(), 2),
-        (model_not_found("any"), 2),
+        (no_such_model("any"), 2),
     ],
     ids=["away", "a refused account", "refused", "a portal's page", "no such model"],
 )
@@ -143,3 +138,49 @@ def test_under_the_seed_s_rules_a_refused_request_is_500_at_once(with_llm: Start
     result = api.ask(IN_SCOPE)
     assert (result.status, len(api.llm.requests)) == (500, 1)
     assert result.json == {"error": LLM_FAILED, "code": "pipeline_error"}
+
+
+# --- an embedding model behind an API
+
+
+SENTENCE = "Pipeline error: The embedding model cannot be reached"
+OUTAGE = {"error": SENTENCE, "code": "embedder_unavailable"}
+
+
+@pytest.fixture
+def embedded_by(remote_index: Path) -> Iterator[Start]:
+    """Starts the function beside an embedder that always takes this step."""
+    with LlmServer(embed=[]) as server, starting(remote_index) as start:
+
+        def start_beside(step: Step) -> Api:
+            server.embed_next([step] * 9)
+            return start(**REMOTE, EMBED_BASE_URL=server.url)
+
+        yield start_beside
+
+
+@pytest.mark.parametrize("step", [error(401), error(503), html(404), moved(307, "/v1/x")])
+def test_an_embedder_s_outage_says_whose_it_is(embedded_by: Start, step: Step) -> None:
+    result = embedded_by(step).ask(IN_SCOPE)
+    assert (result.status, result.json) == (503, OUTAGE)
+    assert [line["code"] for line in result.metrics if "Errors" in line] == ["embedder_unavailable"]
+
+
+def test_a_request_that_an_embedder_refuses_is_no_outage(embedded_by: Start) -> None:
+    result = embedded_by(error(400)).ask(IN_SCOPE)
+    failed = {"error": "Pipeline error: Retrieval failed", "code": "pipeline_error"}
+    assert (result.status, result.json) == (500, failed)
+
+
+def test_every_protocol_tells_of_an_embedder_s_outage(embedded_by: Start) -> None:
+    api = embedded_by(error(401))
+    asked = api.send("/v1/query", question=IN_SCOPE)
+    assert (asked.status, asked.json) == (503, OUTAGE)
+    chat = api.send("/v1/chat/completions", model="waypoint", messages=[{"role": "user", "content": IN_SCOPE}])
+    assert (chat.status, chat.json["error"]["message"]) == (503, SENTENCE)
+    assert chat.json["error"]["code"] == "embedder_unavailable"
+    streamed = api.call(post({"query": IN_SCOPE}, headers={"Accept": "text/event-stream"}))
+    assert streamed.status == 503
+    assert f"data: {json.dumps(OUTAGE, separators=(',', ':'))}" in streamed.text
+    for result in (call(api, "ask", question=IN_SCOPE), call(api, "search", query=IN_SCOPE)):
+        assert (result["isError"], result["content"][0]["text"]) == (True, SENTENCE)
