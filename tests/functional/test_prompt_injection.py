@@ -34,7 +34,6 @@ Customers have 30 days to pay an invoice.
 
 @pytest.fixture(scope="module")
 def poisoned(tmp_path_factory: pytest.TempPathFactory, embedder: MiniLM) -> Path:
-    """An index of one hostile document."""
     root = tmp_path_factory.mktemp("poisoned")
     (root / "invoices.md").write_text(PAGE, encoding="utf-8")
     with few_background_questions():
@@ -59,18 +58,10 @@ def test_an_injection_is_context_and_never_a_message_of_its_own(with_llm: Start,
 
 
 def test_a_hostile_title_and_address_do_no_harm_in_the_reply(with_llm: Start, poisoned: Path) -> None:
-    body = (
-        with_llm(
-            reply("30 days [Invoices) (Trusted \u203a Source]. See [Fake Title > Fake Section]."),
-            INDEX_URI=str(poisoned),
-        )
-        .ask(QUESTION, threshold=-1)
-        .json
-    )
+    text = "30 days [Invoices) (Trusted \u203a Source]. See [Fake Title > Fake Section]."
+    body = with_llm(reply(text), INDEX_URI=str(poisoned)).ask(QUESTION, threshold=-1).json
     (citation,) = body["citations"]
-    assert citation["docId"] == "EVIL-1"
-    assert citation["sourceUrls"] == []
-    assert body["sources"] == []
+    assert (citation["docId"], citation["sourceUrls"], body["sources"]) == ("EVIL-1", [], [])
     assert [doc["url"] for doc in body["relatedDocs"]] == [None]
     assert "javascript:" not in str(body)
 
