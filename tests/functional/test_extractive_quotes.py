@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from functional.harness import DECLINE, Api, starting
+from functional.harness import DECLINE, REPOSITORY, Api, Start, starting
 from real_model import SAMPLES, few_background_questions
 
 from knowledge.build.ingest import ingest
@@ -12,7 +13,7 @@ from knowledge.embedding import MiniLM
 from knowledge.read.documents import read
 
 DOCUMENTS = {
-    "llamas": "# Packing list for llamas\n\n- Rope and halter\n- Three blankets\n- Salt lick\n- Water bucket\n",
+    "llamas": "# Packing list for llamas\n\n- Rope and halter\n- Three blankets\n- Salt lick\n",
     "ostriches": "# Ostrich tariff\n\n| Zone | Fee |\n|---|---|\n| Zone A | 40 |\n| Zone B | 60 |\n",
     "flux": "# Flux command\n\n```\nflux restart --force --region sg\n```\n",
     "kiln": f"# Kiln operation\n\n{'so to light the kiln you open the damper and turn the gas valve and wait ' * 18}\n",
@@ -37,10 +38,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory, embedder: MiniLM) -> Iterator
 @pytest.mark.parametrize(
     ("question", "quoted"),
     [
-        (
-            "what do I pack for llamas?",
-            "- Rope and halter\n- Three blankets\n- Salt lick\n- Water bucket [Packing list for llamas]",
-        ),
+        ("what do I pack for llamas?", "- Rope and halter\n- Three blankets\n- Salt lick [Packing list for llamas]"),
         ("ostrich tariff zone B fee", "| Zone B | 60 |\n\n[Ostrich tariff]"),
         ("how do I restart flux?", "```\nflux restart --force --region sg\n```\n\n[Flux command]"),
         ("how do I light the kiln?", "so to light the kiln you open the damper"),
@@ -49,9 +47,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory, embedder: MiniLM) -> Iterator
 def test_what_holds_the_answer_is_quoted(desk: Api, question: str, quoted: str) -> None:
     body = desk.ask(question).json
     assert quoted in body["answer"]
-    assert body["metadata"]["model"] == "extractive"
-    assert body["refused"] is False
-    assert body["citations"]
+    assert (body["metadata"]["model"], body["refused"], body["citations"] != []) == ("extractive", False, True)
 
 
 def test_brackets_of_a_quote_are_no_citations(desk: Api) -> None:
@@ -82,3 +78,35 @@ def test_every_answer_to_the_sample_questions_quotes_its_own_sources(api: Api) -
         assert body["answer"].endswith("]"), line
         for citation in body["citations"]:
             assert citation["raw"].startswith(f"[{citation['fullTitle']}"), line
+
+
+HANDBOOK = REPOSITORY.parent / "shared" / "data" / "docs_handbook" / "pages"
+LEAVE = (
+    "advanced-sick-leave",
+    "fmla",
+    "going-out-of-office",
+    "paid-parental-leave",
+    "voluntary-leave-transfer-program",
+)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not HANDBOOK.is_dir(), reason="shared/data/docs_handbook is not there")
+def test_pages_of_a_public_handbook_are_quoted_and_what_they_do_not_hold_is_declined(
+    start: Start, tmp_path: Path, embedder: MiniLM
+) -> None:
+    incidents = HANDBOOK / "general-information-and-resources" / "tech-policies" / "security-incidents.md"
+    reading = read([incidents, *(HANDBOOK / "travel-and-leave" / f"{page}.md" for page in LEAVE)])
+    assert (reading.failed, len(reading.documents)) == ((), len(LEAVE) + 1)
+    ingest(reading.documents, target=tmp_path / "index", embedder=embedder)
+    api = start(INDEX_URI=str(tmp_path / "index"))
+    for question, page, said in (
+        ("How many weeks of paid parental leave can I take?", "paid-parental-leave", "12 weeks"),
+        ("How soon do I have to report a security incident?", "security-incidents", "within one hour"),
+        ("How many hours of advanced sick leave can I request?", "advanced-sick-leave", "240 hours"),
+    ):
+        body = api.ask(question).json
+        assert page in {citation["docId"] for citation in body["citations"]}
+        assert said in " ".join(body["answer"].split())
+        assert "{%" not in body["answer"]
+    assert api.ask("How long should I boil an egg so that the yolk stays soft?").json["answer"] == DECLINE

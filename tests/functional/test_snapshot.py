@@ -3,7 +3,6 @@
 import json
 import platform
 import random
-import re
 import sys
 import time
 from collections.abc import Iterator
@@ -285,7 +284,7 @@ def test_the_secret_is_read_again_after_a_restore(by_secret: Start, manager: bot
     run_after_restore()
     api.ask(IN_SCOPE)
     assert bearers(api.llm) == ["sk-before", "sk-before", "sk-after"]
-    assert not {"sk-before", "sk-after"} & set(re.findall(r"sk-\w+", api.output))
+    assert not [key for key in bearers(api.llm) if key in api.output]
 
 
 def test_init_and_hooks_survive_a_secret_that_is_not_there_yet(by_secret: Start, manager: boto3.client) -> None:

@@ -1,25 +1,32 @@
-"""POST /api/query as server-sent events, from the handler: with a stream to write to, and as one body."""
+"""POST /api/query as server-sent events, with a stream to write to and as one body; and answers that break off."""
 
 import json
 import re
 import threading
+from collections.abc import Callable
 from itertools import groupby, pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes_llm import drip, error, reply
+from fakes_llm import Exchange, Step, chunk, drip, error, reply
+from functional.gacounts_service import MEALS, cached, first_sentence, gacounts, kind_of, model
+from functional.gacounts_service import asked as bodies
 from functional.harness import (
     DECLINE,
     IN_SCOPE,
     OUT_OF_SCOPE,
+    QUOTED,
     SAID,
     Api,
     Context,
     Event,
+    Json,
     Reply,
     Start,
     post,
-)
+)  # fmt: skip
+from functional.test_query_contract import steady
 
 HEADERS = {"Content-Type": "application/json", "Accept": "text/event-stream", "Host": "abc.execute-api.test"}
 TITLE = "Singapore Import Permits and TradeNet"
@@ -63,12 +70,10 @@ class Stream:
     """
 
     def __init__(self, *, gone_with: bytes | None = None) -> None:
-        self.opened = False
-        self.head: tuple[int, dict[str, str]] | None = None
+        self.opened, self._gone, self._gone_with = False, False, gone_with
+        self.head: tuple[int, dict[str, str]]
         self.parts: list[bytes] = []
         self.heard = threading.Event()
-        self._gone_with = gone_with
-        self._gone = False
 
     def open(self, status: int, headers: dict[str, str]) -> None:
         self.opened, self.head = True, (status, dict(headers))
@@ -104,9 +109,8 @@ def test_the_text_comes_while_the_model_writes_and_the_answer_in_the_end(with_ll
     stream = Stream()
     # The model goes on only after the first piece has been handed over.
     assert streamed(with_llm(drip(PIECES[0], stream.heard, *PIECES[1:])), asked(IN_SCOPE), stream) is None
-    assert stream.head is not None
-    assert stream.head[0] == 200
-    assert stream.head[1]["Content-Type"] == "text/event-stream"
+    status, headers = stream.head
+    assert (status, headers["Content-Type"]) == (200, "text/event-stream")
     told = events(stream.text)
     assert next(data["text"] for name, data in told if name == "delta") == "You need three papers:"
     assert deltas(stream.text) == "".join(PIECES) == told[-1][1]["answer"]
@@ -122,25 +126,15 @@ def test_all_is_told_in_the_order_in_which_it_becomes_true(with_llm: Start) -> N
         "searching", "reading", "sources", "writing", "delta", "checking", "statement", "answer",
     ]  # fmt: skip
     [packed] = [data["references"] for name, data in told if name == "sources"]
-    assert packed[0] == {
-        "chunkId": "id_49",
-        "title": TITLE,
-        "section": SECTION,
-        "url": "https://www.customs.gov.sg/",
-        "docId": "SG-REG-001",
-    }
+    there = {"title": TITLE, "section": SECTION, "url": "https://www.customs.gov.sg/", "docId": "SG-REG-001"}
+    assert packed[0] == {"chunkId": "id_49", **there}
     labels = [" > ".join(filter(None, (one["title"], one["section"]))) for one in packed]
     assert all(f"\n[{place}] {label}" in prompt for place, label in enumerate(labels, start=1))
     [statement] = [data for name, data in told if name == "statement"]
     answer = told[-1][1]
     [checked] = answer["metadata"]["statements"]
-    assert statement == {
-        "statement": 0,
-        "text": checked["text"],
-        "support": "partial",
-        "references": [1],
-        "score": checked["score"],
-    }
+    said = {"text": checked["text"], "support": "partial", "score": checked["score"]}
+    assert statement == {"statement": 0, "references": [1], **said}
     assert [one["chunkId"] for one in answer["references"]] == ["id_49"]
 
 
@@ -189,12 +183,7 @@ def test_the_answer_is_that_of_a_plain_request(api: Api) -> None:
     plain, as_events = api.ask(IN_SCOPE).json, api.call(asked(IN_SCOPE))
     told = events(as_events.text)
     assert [data for name, data in told if name == "delta"] == [{"text": plain["answer"]}]
-    answer = told[-1]
-    for body in (plain, answer[1]):
-        body.pop("responseId")
-        body["metadata"].pop("timings")
-        body["metadata"].pop("latencyMs")
-    assert answer == ("answer", plain)
+    assert (told[-1][0], steady(told[-1][1])) == ("answer", steady(plain))
 
 
 def test_a_refusal_is_held_back_and_told_at_once(with_llm: Start) -> None:
@@ -213,18 +202,12 @@ def test_nothing_found_asks_no_model(with_llm: Start) -> None:
     assert told[-1][1]["refused"] is True
 
 
-@pytest.mark.parametrize(
-    ("body", "status", "code"),
-    [
-        ('{"query": ""}', 400, "empty_query"),
-        ('{"query": "x", "topK": 0}', 400, "invalid_parameter"),
-    ],
-)
-def test_what_is_wrong_with_a_request_is_an_event_with_its_status(api: Api, body: str, status: int, code: str) -> None:
-    refused = api.call(post(body, headers=HEADERS))
-    assert (refused.status, refused.headers["content-type"]) == (status, "text/event-stream")
-    [(name, told)] = events(refused.text)
-    assert (name, told["code"]) == ("error", code)
+def test_what_is_wrong_with_a_request_is_an_event_with_its_status(api: Api) -> None:
+    for refused, code in ((asked(""), "empty_query"), (asked("x", topK=0), "invalid_parameter")):
+        reply = api.call(refused)
+        assert (reply.status, reply.headers["content-type"]) == (400, "text/event-stream")
+        [(name, told)] = events(reply.text)
+        assert (name, told["code"]) == ("error", code)
 
 
 def test_a_model_that_fails_is_told_in_a_stream_that_has_begun_and_has_a_status_without_one(with_llm: Start) -> None:
@@ -246,3 +229,147 @@ def test_the_time_to_the_first_text_is_measured(with_llm: Start) -> None:
     api = with_llm(drip(*PIECES), reply(SAID))
     assert found(api.call(asked(IN_SCOPE))) == {"FirstTextMs", "Answers"}
     assert found(api.ask(IN_SCOPE)) == {"Answers"}
+
+
+# --- part of an answer is a result: what is there when a model breaks off, and what becomes of it
+
+
+SESSION = "a-reader-who-goes-away-00"
+NEVER = threading.Event()
+HALF = QUOTED.removesuffix(".")
+
+
+@pytest.mark.parametrize(
+    ("step", "said", "reason", "level"),
+    [
+        (drip(QUOTED), QUOTED, "stop", "High"),
+        (drip(HALF, ended=False), HALF, "interrupted", "Medium"),
+        (drip(HALF, NEVER), HALF, "interrupted", "Medium"),
+        (drip(HALF, chunk({}, finish_reason="length"), ended=False), HALF, "length", "Medium"),
+    ],
+    ids=["whole", "breaks off", "says no more", "max_tokens"],
+)
+def test_what_is_there_is_the_answer(with_llm: Start, step: Step, said: str, reason: str, level: str) -> None:
+    stream = Stream()
+    api = with_llm(step, STREAM_IDLE_S="0.3" if reason == "interrupted" else "20")
+    assert streamed(api, asked(IN_SCOPE), stream) is None
+    assert len(api.llm.requests) == 1
+    name, answer = events(stream.text)[-1]
+    assert (name, answer["answer"], deltas(stream.text)) == ("answer", said, said)
+    assert (answer["partial"], answer["metadata"]["finishReason"]) == (reason != "stop", reason)
+    assert (answer["confidence"]["level"], answer["confidence"]["score"] <= 74) == (level, reason != "stop")
+    assert ("the answer broke off" in answer["confidence"]["reason"]) == (reason != "stop")
+    assert [one["chunkId"] for one in answer["references"]] == ["id_49"]
+    assert [one["support"] for one in answer["citations"]] == ["supported"]
+
+
+@pytest.mark.parametrize(
+    ("step", "finish_reason", "details"),
+    [
+        (drip(HALF, chunk({}, finish_reason="length"), ended=False), "length", {"reason": "max_output_tokens"}),
+        (drip(HALF, ended=False), "stop", {"reason": None}),
+        (drip(QUOTED), "stop", None),
+    ],
+    ids=["max_tokens", "breaks off", "whole"],
+)
+def test_openais_clients_get_a_reason_that_they_know(
+    with_llm: Start, step: Step, finish_reason: str, details: Json | None
+) -> None:
+    api = with_llm(step)
+    told = api.send("/v1/chat/completions", messages=[{"role": "user", "content": IN_SCOPE}], stream=True)
+    *_, last, done = [line.removeprefix("data: ") for line in told.text.split("\n\n") if line.startswith("data: ")]
+    assert done == "[DONE]"
+    chat = json.loads(last)
+    assert (chat["choices"][0]["finish_reason"], chat["partial"]) == (finish_reason, details is not None)
+    told = api.send("/v1/responses", input=IN_SCOPE, stream=True)
+    response = json.loads(told.text.split("data: ")[-1])["response"]
+    assert (response["status"], response["incomplete_details"]) == ("incomplete" if details else "completed", details)
+
+
+def test_reasoning_that_nothing_opened_is_shown_for_a_moment_at_most(with_llm: Start) -> None:
+    """Nobody can know of it what it is; the answer at the end is in its place."""
+    stream = Stream()
+    api = with_llm(drip("The user asks for it.\n", "</think>\n\n", QUOTED))
+    assert streamed(api, asked(IN_SCOPE), stream) is None
+    _, answer = events(stream.text)[-1]
+    assert (answer["answer"], answer["metadata"]["finishReason"]) == (QUOTED, "stop")
+    assert [one["chunkId"] for one in answer["references"]] == ["id_49"]
+    assert deltas(stream.text) != QUOTED
+
+
+def test_a_vendor_s_finish_reason_goes_nowhere(with_llm: Start) -> None:
+    """A gateway may echo the request in it."""
+    said = "Bearer sk-of-the-operator"
+    api = with_llm(reply(QUOTED, finish_reason=said))
+    messages = [{"role": "user", "content": IN_SCOPE}]
+    told = [
+        api.ask(IN_SCOPE),
+        api.send("/v1/query", question=IN_SCOPE, debug=True),
+        *(api.send("/v1/chat/completions", messages=messages, stream=stream) for stream in (False, True)),
+        *(api.send("/v1/responses", input=IN_SCOPE, stream=stream) for stream in (False, True)),
+        api.health(),
+    ]
+    assert told[0].json["partial"] is True
+    assert [(reply.status, said in reply.text) for reply in told] == [(200, False)] * 7
+
+
+@pytest.fixture
+def serve(with_llm: Start, gacounts_index: Path, tmp_path: Path) -> Start:
+    """Starts GaCounts, with its cache and its conversations; what answers the first question is a step of its text."""
+
+    def serve(first: Callable[[str], Step]) -> Api:
+        write, steps = model(), iter([first])
+
+        def step(exchange: Exchange) -> None:
+            request = exchange.request.json
+            how = next(steps, reply) if kind_of(request) == "answer" else reply
+            how(write(request))(exchange)
+
+        usual = {"INDEX_URI": str(gacounts_index), "LLM_MAX_RETRIES": "0", **gacounts(tmp_path / "s.sqlite")}
+        return with_llm(step, **usual)
+
+    return serve
+
+
+@pytest.mark.parametrize(
+    ("first", "gone", "kept"),
+    [
+        (lambda text: drip(text, ended=False), None, False),
+        (lambda text: drip(text, chunk({}, finish_reason="length"), ended=False), None, False),
+        (lambda text: drip(text, *[" And more." for _ in range(10_000)]), b"event: delta", False),
+        (lambda text: drip(text), None, True),
+    ],
+    ids=["interrupted", "length", "gone", "whole"],
+)
+def test_only_a_whole_answer_is_kept_for_others(
+    serve: Start, first: Callable[[str], Step], gone: bytes | None, kept: bool
+) -> None:
+    api = serve(first)
+    streamed(api, asked(MEALS), Stream(gone_with=gone))
+    assert cached(api.ask(MEALS)) is kept
+    assert len(bodies(api.llm.requests, "answer")) == (1 if kept else 2)
+    assert cached(api.ask(MEALS)) is True
+
+
+def test_a_client_that_has_gone_ends_it_all_but_the_turn_is_remembered(serve: Start) -> None:
+    api = serve(lambda text: drip(text, *[" And more." for _ in range(10_000)]))
+    stream = Stream(gone_with=b"event: delta")
+    assert streamed(api, post({"query": MEALS, "sessionId": SESSION}, headers=HEADERS), stream) is None
+    assert [name for name, _ in events(stream.text)] == ["status", "status", "sources", "status"]
+    assert '"client_gone"' in api.output
+    assert "Traceback" not in api.output
+    [asking] = bodies(api.llm.requests, "answer")
+    api.ask("And what about the hotel?", sessionId=SESSION)
+    [rewriting] = bodies(api.llm.requests, "reframe")
+    conversation = rewriting["messages"][0]["content"]
+    assert MEALS in conversation
+    assert first_sentence(asking) in conversation
+
+
+def test_a_client_that_goes_while_it_is_searched_asks_no_model(with_llm: Start) -> None:
+    stream = Stream(gone_with=b"searching")
+    api = with_llm(reply(QUOTED))
+    assert streamed(api, asked(IN_SCOPE), stream) is None
+    assert api.llm.requests == []
+    assert stream.parts == []
+    assert '"client_gone"' in api.output
