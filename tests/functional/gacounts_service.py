@@ -1,11 +1,10 @@
 """GaCounts as a service in a test: its environment, a model that behaves, and what its replies and metrics say."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from functional.harness import API_KEY, REPOSITORY, Api, Json, Reply, rest_event
+from functional.harness import API_KEY, REPOSITORY, Api, Json, Reply
 
 SAMPLES = REPOSITORY / "samples" / "gacounts"
 NO_ANSWER = "I don't have specific information about that in the knowledge base."
@@ -32,11 +31,6 @@ def of_llm(url: str) -> dict[str, str]:
     return {"LLM_BASE_URL": url, "LLM_API_KEY": API_KEY, "LLM_MAX_RETRIES": "0"}
 
 
-def lines(name: str) -> list[Json]:
-    """The lines of a sample file."""
-    return [json.loads(line) for line in (SAMPLES / name).read_text(encoding="utf-8").splitlines()]
-
-
 def cited(reply: Reply) -> list[str]:
     """The ids of the documents that an answer cites, best first."""
     return [citation["docId"] for citation in reply.json["citations"]]
@@ -48,31 +42,24 @@ def cached(reply: Reply) -> bool:
     return bool(reply.json["metadata"]["cached"])
 
 
-VOTES = "ordered by readers' votes: "
-
-
 def moved(reply: Reply) -> dict[str, float]:
     """By how much readers' votes moved which chunks."""
-    lines = [line.removeprefix(VOTES) for line in reply.json["metadata"]["trail"] if line.startswith(VOTES)]
+    told = "ordered by readers' votes: "
+    lines = [line.removeprefix(told) for line in reply.json["metadata"]["trail"] if line.startswith(told)]
     pairs = (part.split(" ") for line in lines for part in line.split(", "))
     return {chunk_id: float(delta) for chunk_id, delta in pairs}
 
 
 def cited_chunks(api: Api, question: str, **fields: object) -> list[str]:
     """The ids of the chunks that an answer cites."""
-    reply = api.call(rest_event("POST", "/v1/query", json.dumps({"question": question, **fields})))
-    sources: list[str] = reply.json["sources"]
+    sources: list[str] = api.send("/v1/query", question=question, **fields).json["sources"]
     return sources
 
 
 def counted(reply: Reply, name: str, **dimensions: str) -> float:
     """The sum of a metric in what the call wrote, of those with these dimensions."""
-    total = 0.0
-    for line in reply.metrics:
-        if name in line and all(line.get(key) == value for key, value in dimensions.items()):
-            value = line[name]
-            total += sum(value) if isinstance(value, list) else value
-    return total
+    lines = [line for line in reply.metrics if name in line and dimensions.items() <= line.items()]
+    return sum(sum(line[name]) if isinstance(line[name], list) else line[name] for line in lines)
 
 
 def kind_of(request: Json) -> str:
@@ -85,7 +72,7 @@ def kind_of(request: Json) -> str:
 
 def first_sentence(request: Json) -> str:
     """The first sentence of the first passage of an answer's context: what no check can doubt."""
-    return sentence_of(_first_passage(request)[1:])
+    return sentence_of(_between(request, "CONTEXT").partition("\n\n[2] ")[0].splitlines()[1:])
 
 
 def sentence_of(lines: list[str]) -> str:
@@ -117,11 +104,6 @@ def model(
 def asked(requests: list[Any], kind: str) -> list[Json]:
     """The bodies of the requests of one kind that an ``LlmServer`` recorded."""
     return [request.json for request in requests if kind_of(request.json) == kind]
-
-
-def _first_passage(request: Json) -> list[str]:
-    """The label and the lines of the first passage."""
-    return _between(request, "CONTEXT").partition("\n\n[2] ")[0].splitlines()
 
 
 def _between(request: Json, name: str) -> str:

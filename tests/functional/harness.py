@@ -185,19 +185,14 @@ def starting(index: Path) -> Iterator[Start]:
     started: list[Api] = []
     # The environment comes back as it was found: a test that sets a name on its own patch too may undo that one first.
     with mock.patch.dict(os.environ), pytest.MonkeyPatch.context() as patch:
-        for name in tuple(os.environ):
-            if name.startswith(SETTINGS):
-                patch.delenv(name)
+        for name in [name for name in os.environ if name.startswith(SETTINGS)]:
+            patch.delenv(name)
         # Loading the model takes as long as everything else that a start does.
         patch.setattr("rag.wiring.application.MiniLM", lambda *, threads: model())
 
         def start(**env: str) -> Api:
-            for name, value in {
-                "INDEX_URI": str(index),
-                "RAG_PROFILE": "waypoint",
-                "STORE_WAIT_S": "60",
-                **env,
-            }.items():
+            usual = {"INDEX_URI": str(index), "RAG_PROFILE": "waypoint", "STORE_WAIT_S": "60"}
+            for name, value in {**usual, **env}.items():
                 patch.setenv(name, value)
             started.append(Api())
             return started[-1]
@@ -212,15 +207,9 @@ def run_apart(
 ) -> CompletedProcess[str]:
     """Run Python in a process of its own: cold as on Lambda, without settings of this machine."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith(SETTINGS)}
-    done = run(
-        [sys.executable, "-c", script, *arguments],
-        env={**clean, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **(env or {})},
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=600,
-    )
+    told = {**clean, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **(env or {})}
+    command = [sys.executable, "-c", script, *arguments]
+    done = run(command, env=told, cwd=cwd, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stderr
     return done
 
@@ -238,15 +227,10 @@ def forget() -> None:
 
 
 def rest_event(
-    method: str,
-    path: str,
-    body: str | bytes | None = None,
-    *,
-    headers: Mapping[str, str] | None = None,
+    method: str, path: str, body: str | bytes | None = None, *, headers: Mapping[str, str] | None = None
 ) -> Event:
     """A REST (v1, proxy) event; a body of bytes arrives in base64, as API Gateway does it for binary media types."""
     named = {"Content-Type": "application/json", "Host": "abc.execute-api.test"} if headers is None else headers
-    encoded = isinstance(body, bytes)
     return {
         "resource": "/{proxy+}",
         "path": path,
@@ -270,7 +254,7 @@ def rest_event(
             "stage": "prod",
         },
         "body": base64.b64encode(body).decode() if isinstance(body, bytes) else body,
-        "isBase64Encoded": encoded,
+        "isBase64Encoded": isinstance(body, bytes),
     }
 
 

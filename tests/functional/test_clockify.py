@@ -37,11 +37,8 @@ def ask(api: Api, question: str, **fields: object) -> Json:
 
 def test_an_answer_in_the_help_desks_words(desk: Api) -> None:
     body = ask(desk, QUESTION)
-
     assert set(body) == {"answer", "sources", "confidence", "refused", "routing", "timing", "metadata"}
-    assert body["refused"] is False
-    assert body["metadata"] == {}
-    assert 40 <= body["confidence"] <= 100
+    assert (body["refused"], body["metadata"], 40 <= body["confidence"] <= 100) == (False, {}, True)
     assert body["routing"] == {"action": "return", "reason": f"Confidence {body['confidence']:g}"}
     cited = re.findall(r"\[(id_\d+)\]", body["answer"])
     assert body["sources"] == list(dict.fromkeys(cited))
@@ -53,7 +50,6 @@ def test_an_answer_in_the_help_desks_words(desk: Api) -> None:
 def test_a_misspelt_question_is_answered_as_the_one_that_was_meant(desk: Api) -> None:
     meant = "How many languages does it speak"
     body = desk.ask("How many langauges does it speak").json
-
     assert f"also searched as: {meant}" in body["metadata"]["trail"]
     assert body["citations"][0]["id"] == desk.ask(meant).json["citations"][0]["id"]
     assert "do not mention" not in body["answer"]
@@ -61,9 +57,8 @@ def test_a_misspelt_question_is_answered_as_the_one_that_was_meant(desk: Api) ->
 
 def test_a_question_in_another_language_is_told_that_of_the_documents(desk: Api) -> None:
     body = ask(desk, "Wie viele Urlaubstage darf man ins nächste Jahr mitnehmen?")
-
-    assert body["answer"] == "The documents are in English, and your question is not. Please ask in English."
-    assert body["refused"] is True
+    told = "The documents are in English, and your question is not. Please ask in English."
+    assert (body["answer"], body["refused"]) == (told, True)
     reason = "The question is in another language than the documents"
     assert body["routing"] == {"action": "return", "reason": reason}
 
@@ -149,10 +144,8 @@ def test_a_refusal_by_the_model_is_escalated(written: Start, text: str, answer: 
 def test_an_answer_without_a_valid_citation_is_escalated_whatever_it_says(written: Start) -> None:
     body = ask(written(reply("Five days [id_99999]."), UNSUPPORTED="mark"), QUESTION)
     assert (body["refused"], body["confidence"] <= 35, body["sources"]) == (False, True, [])
-    assert body["routing"] == {
-        "action": "escalate",
-        "reason": "No statement of the answer cites a source that was found",
-    }
+    reason = "No statement of the answer cites a source that was found"
+    assert body["routing"] == {"action": "escalate", "reason": reason}
 
 
 def test_one_retry(written: Start) -> None:

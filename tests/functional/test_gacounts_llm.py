@@ -6,17 +6,7 @@ from pathlib import Path
 
 import pytest
 from fakes_llm import Exchange, LlmServer, Step, error, reply
-from functional.gacounts_service import (
-    COLORS,
-    MEALS,
-    TOMATOES,
-    asked,
-    cached,
-    counted,
-    gacounts,
-    kind_of,
-    model,
-)
+from functional.gacounts_service import COLORS, MEALS, TOMATOES, asked, cached, counted, gacounts, kind_of, model
 from functional.harness import API_KEY, Api, Json, Reply, Start
 
 REPORTING = "How do I report in GaCounts?"

@@ -4,8 +4,7 @@ import socket
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -24,20 +23,14 @@ SKIPPED = ["cache", "feedback", "memory"]
 @pytest.fixture(autouse=True)
 def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
     """What boto3 wants before it calls anybody."""
-    for name, value in {
-        "AWS_ACCESS_KEY_ID": "x",
-        "AWS_SECRET_ACCESS_KEY": "x",
-        "AWS_DEFAULT_REGION": "eu-central-1",
-        "AWS_EC2_METADATA_DISABLED": "true",
-    }.items():
+    names = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION", "AWS_EC2_METADATA_DISABLED")
+    for name, value in zip(names, ("x", "x", "eu-central-1", "true"), strict=True):
         monkeypatch.setenv(name, value)
 
 
 def answered(api: Api) -> None:
     reply = api.ask(COLORS)
-    assert reply.status == 200
-    assert not reply.json["refused"]
-    assert reply.json["citations"]
+    assert (reply.status, reply.json["refused"], reply.json["citations"] != []) == (200, False, True)
     assert reply.json["metadata"]["skipped"] == SKIPPED
     assert [counted(reply, "SoftFailures", stage=stage) for stage in SKIPPED] == [1, 1, 1]
     assert len(reply.json["sessionId"]) >= 22
@@ -56,17 +49,6 @@ def answered_quickly(api: Api) -> None:
     before = time.monotonic()
     answered(api)
     assert time.monotonic() - before < 30
-
-
-@contextmanager
-def locked(place: Path) -> Iterator[None]:
-    """The database at ``place``, kept from readers and writers alike."""
-    with sqlite_table(place) as made, made.writing():
-        pass
-    with closing(sqlite3.connect(place, isolation_level=None)) as other:
-        other.execute("PRAGMA locking_mode = EXCLUSIVE")
-        other.execute("BEGIN EXCLUSIVE")
-        yield
 
 
 def refuses_votes(api: Api) -> None:
@@ -136,10 +118,14 @@ def test_a_table_that_answers_late_is_used_as_soon_as_it_has(fresh: Start) -> No
 
 @pytest.mark.usefixtures("patient")
 def test_a_file_that_others_lock_costs_a_moment(fresh: Start, tmp_path: Path) -> None:
+    """By one who keeps readers and writers out."""
     place = tmp_path / "s.sqlite"
-    with locked(place):
-        api = fresh(**gacounts(place, STORE_WAIT_S="0.1"))
-        answered_quickly(api)
+    with sqlite_table(place) as made, made.writing():
+        pass
+    with closing(sqlite3.connect(place, isolation_level=None)) as other:
+        other.execute("PRAGMA locking_mode = EXCLUSIVE")
+        other.execute("BEGIN EXCLUSIVE")
+        answered_quickly(fresh(**gacounts(place, STORE_WAIT_S="0.1")))
 
 
 def test_a_question_spends_on_all_its_stores_no_more_than_it_may(fresh: Start, tmp_path: Path) -> None:
@@ -147,7 +133,6 @@ def test_a_question_spends_on_all_its_stores_no_more_than_it_may(fresh: Start, t
     api = fresh(**gacounts(tmp_path / "s.sqlite", STORE_WAIT_S="0.1"))
     guard, machine = api.app.service.stores.guard, Machine()
     guard.clock, guard.wall, guard.run = machine.clock, machine.clock, machine.run
-
     machine.takes_s = 0.01
     assert api.ask(COLORS).json["metadata"]["skipped"] == []
     assert machine.clock.now == pytest.approx(1000.07), "seven calls"
@@ -177,10 +162,9 @@ def test_a_vote_waits_for_a_file_that_questions_gave_up(fresh: Start, tmp_path: 
         release.start()
         assert api.vote(response, True).status == 202
         release.join()
+    helpful = "SELECT json_extract(attributes, '$.helpful') FROM items WHERE pk LIKE 'voter#%'"
     with closing(sqlite3.connect(place)) as kept:
-        assert kept.execute(
-            "SELECT json_extract(attributes, '$.helpful') FROM items WHERE pk LIKE 'voter#%'"
-        ).fetchall() == [(1,)]
+        assert kept.execute(helpful).fetchall() == [(1,)]
 
 
 def test_a_vote_that_cannot_be_kept_is_refused(fresh: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -118,10 +118,7 @@ def test_a_manifest_that_was_altered(start: Start, copied: Path) -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [
-        {"embedding": {"model": "text-embedding-3-small", "dimensions": 384, "space": "cosine"}},
-        {"format": 999},
-    ],
+    [{"embedding": {"model": "text-embedding-3-small", "dimensions": 384, "space": "cosine"}}, {"format": 999}],
     ids=str,
 )
 def test_an_index_of_another_model_or_format(start: Start, copied: Path, change: Json) -> None:

@@ -22,18 +22,14 @@ from serve import web_pages
 WEB = Path(__file__).parents[2] / "web"
 
 
-def test_the_page_knows_where_it_is_and_whose_it_is(api: Api) -> None:
-    page = api.get("/")
+@pytest.mark.parametrize(("path", "profile"), [("/", 'data-profile="waypoint"'), ("/docs", ""), ("/docs/", "")])
+def test_a_page_is_one_document_that_knows_its_place_and_of_which_the_policy_names_each_byte_that_runs(
+    api: Api, path: str, profile: str
+) -> None:
+    page = api.get(path)
     assert (page.status, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
     assert '<base href="/prod/">' in page.text
-    assert 'data-profile="waypoint"' in page.text
-    for path in ("/docs", "/docs/"):
-        assert '<base href="/prod/">' in api.get(path).text
-
-
-@pytest.mark.parametrize("path", ["/", "/docs"])
-def test_a_page_is_one_document_of_which_the_policy_names_each_byte_that_runs(api: Api, path: str) -> None:
-    page = api.get(path)
+    assert profile in page.text
     policy = dict(part.split(" ", 1) for part in page.headers["content-security-policy"].split("; "))
     assert (policy["default-src"], policy["require-trusted-types-for"]) == ("'none'", "'script'")
     assert "unsafe" not in page.headers["content-security-policy"]
@@ -62,12 +58,9 @@ def test_of_the_page_s_files_nothing_turns_text_into_code() -> None:
         assert not re.search(r"\son\w+=|style=|<script(?! (?:type=\"module\" )?src=\"web/)", text)
 
 
-def test_the_reference_is_the_published_one(api: Api) -> None:
+def test_the_reference_is_the_published_one_and_all_can_be_left_out(api: Api, start: Start) -> None:
     published = (WEB.parent / "docs" / "openapi.json").read_text(encoding="utf-8")
     assert api.get("/openapi.json").text == published
-
-
-def test_it_can_be_left_out(start: Start) -> None:
     api = start(WEB="off")
     told = [api.get(path) for path in ("/", "/docs", "/openapi.json")]
     assert [(one.status, one.json["code"]) for one in told] == [(404, "not_found")] * 3
@@ -84,8 +77,9 @@ def test_a_chunk_shows_what_answers_and_which_words_were_met(api: Api) -> None:
     assert all(0 < word["weight"] <= 1 for word in told["matches"])
 
 
-def test_a_chunk_comes_as_nodes_where_a_page_shows_it(api: Api) -> None:
+def test_a_chunk_without_a_question_scores_nothing_and_comes_as_nodes_where_a_page_shows_it(api: Api) -> None:
     plain = api.get("/api/chunks/id_1").json
+    assert (plain["id"], plain["matches"], {unit["score"] for unit in plain["units"]}) == ("id_1", [], {0})
     shown = api.get("/api/chunks/id_1", rendered="true").json
     assert shown.pop("rendered")[0]["tag"] == "h1"
     after = api.get("/api/chunks/id_2").json
@@ -96,12 +90,6 @@ def test_a_chunk_comes_as_nodes_where_a_page_shows_it(api: Api) -> None:
     assert (told.status, told.json["error"]) == (400, "rendered must be true or false")
     long = api.get("/api/chunks/id_1", question="x" * 2001)
     assert (long.status, long.json["code"]) == (400, "invalid_parameter")
-
-
-def test_a_chunk_without_a_question_scores_nothing(api: Api) -> None:
-    told = api.get("/api/chunks/id_1").json
-    assert (told["id"], told["matches"]) == ("id_1", [])
-    assert {unit["score"] for unit in told["units"]} == {0}
 
 
 @pytest.mark.parametrize("name", ["id_999999", "id_", "id_-1", "1", "id_1x", f"id_{'9' * 40}", "id_%E0"])
@@ -129,9 +117,7 @@ def test_days_are_no_values_to_choose_from(start: Start, embedder: MiniLM, tmp_p
         (tmp_path / f"{kind}.md").write_text(f"---\ndate: {day}\nkind: {kind}\n---\n# {kind}\n\nOf {day}.\n", "utf-8")
     with few_background_questions():
         ingest(read([tmp_path]).documents, target=tmp_path / "index", embedder=embedder)
-
     told = start(INDEX_URI=str(tmp_path / "index")).get("/api/suggestions").json
-
     assert [one["field"] for one in told["filters"]] == ["date", "doc_id", "kind"]  # and not "dated", 20240201
 
 

@@ -95,11 +95,7 @@ def test_an_answer_with_some_support_a_decline_and_one_that_a_judge_acquits_stay
 
 
 def test_a_number_that_the_source_does_not_have_is_seen(with_llm: Start) -> None:
-    for papers, support in (
-        ("three papers", "supported"),
-        ("41 papers", "unsupported"),
-        ("three weeks", "partial"),
-    ):
+    for papers, support in (("three papers", "supported"), ("41 papers", "unsupported"), ("three weeks", "partial")):
         assert verdicts(said(with_llm, QUOTED.replace("three papers", papers), LLM_WEAK="text")) == [support]
 
 
@@ -171,9 +167,7 @@ def test_an_honest_judge_settles_what_is_in_other_words_in_one_call_that_is_coun
 
 
 @pytest.mark.parametrize(
-    "step",
-    [reply("1: supported\n2: supported\n\nJudge: answer supported"), hang()],
-    ids=["and more", "late"],
+    "step", [reply("1: supported\n2: supported\n\nJudge: answer supported"), hang()], ids=["and more", "late"]
 )
 def test_a_judge_without_a_word_leaves_that_of_the_check(with_llm: Start, step: Step) -> None:
     answer, _ = judged(with_llm, f"{COPIED} {REWORDED}", step, JUDGE_TIMEOUT_S="0.3")

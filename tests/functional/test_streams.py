@@ -12,20 +12,7 @@ import pytest
 from fakes_llm import Exchange, Step, chunk, drip, error, reply
 from functional.gacounts_service import MEALS, cached, first_sentence, gacounts, kind_of, model
 from functional.gacounts_service import asked as bodies
-from functional.harness import (
-    DECLINE,
-    IN_SCOPE,
-    OUT_OF_SCOPE,
-    QUOTED,
-    SAID,
-    Api,
-    Context,
-    Event,
-    Json,
-    Reply,
-    Start,
-    post,
-)  # fmt: skip
+from functional.harness import DECLINE, IN_SCOPE, OUT_OF_SCOPE, QUOTED, SAID, Api, Context, Event, Reply, Start, post
 from functional.test_query_contract import steady
 
 HEADERS = {"Content-Type": "application/json", "Accept": "text/event-stream", "Host": "abc.execute-api.test"}
@@ -273,7 +260,7 @@ def test_what_is_there_is_the_answer(with_llm: Start, step: Step, said: str, rea
     ids=["max_tokens", "breaks off", "whole"],
 )
 def test_openais_clients_get_a_reason_that_they_know(
-    with_llm: Start, step: Step, finish_reason: str, details: Json | None
+    with_llm: Start, step: Step, finish_reason: str, details: dict[str, Any] | None
 ) -> None:
     api = with_llm(step)
     told = api.send("/v1/chat/completions", messages=[{"role": "user", "content": IN_SCOPE}], stream=True)

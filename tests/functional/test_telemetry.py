@@ -6,18 +6,7 @@ from pathlib import Path
 
 import pytest
 from fakes_llm import LlmServer, Step, error, model_not_found, only_models, reply
-from functional.harness import (
-    API_KEY,
-    IN_SCOPE,
-    OUT_OF_SCOPE,
-    REQUEST_ID,
-    Api,
-    Json,
-    Reply,
-    Start,
-    post,
-    run_apart,
-)
+from functional.harness import API_KEY, IN_SCOPE, OUT_OF_SCOPE, REQUEST_ID, Api, Json, Reply, Start, post, run_apart
 
 MARKER = "XQZZY-4711"
 TIMED = ("RetrievalMs", "GenerationMs", "CitationMs", "TotalMs")
