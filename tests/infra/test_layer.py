@@ -157,7 +157,7 @@ def test_what_the_list_names_is_gone_for_a_reason() -> None:
     assert [entry for entry in (*RULES["remove"], *RULES["stub"]) if len(entry["why"].strip()) < 20] == []
 
 
-def test_neither_installers_nor_tests_nor_records_nor_places_of_the_building_machine_ship() -> None:
+def test_neither_sources_installers_tests_records_nor_places_of_the_building_machine_ship() -> None:
     never = {"pip", "setuptools", "uv", "RECORD", "INSTALLER", "direct_url.json", ".lock", "conftest.py"}
     place = str(ROOT).encode()
     wrong = []
@@ -167,12 +167,8 @@ def test_neither_installers_nor_tests_nor_records_nor_places_of_the_building_mac
             wrong.append(f"{path.relative_to(BUILD)} ships")
         if not binary and place in path.read_bytes():
             wrong.append(f"{path.relative_to(BUILD)} names {ROOT}")
+    wrong += [str(path) for path in LIBRARIES.rglob("*.py") if not path.is_relative_to(LIBRARIES / "knowledge")]
     assert wrong == []
-
-
-def test_the_libraries_ship_without_their_sources() -> None:
-    sources = [path for path in LIBRARIES.rglob("*.py") if path.relative_to(LIBRARIES).parts[0] != "knowledge"]
-    assert sources == []
 
 
 def test_the_model_ships_once_and_quantised() -> None:
@@ -208,8 +204,7 @@ def test_licences_and_notices_ship_as_the_wheels_have_them() -> None:
             lost[name] = missing
     assert lost == {}
 
-
-def test_notices_of_what_is_linked_into_onnxruntime_ship() -> None:
+    # And the notices of what is linked into onnxruntime
     assert (LIBRARIES / "onnxruntime" / "LICENSE").is_file()
     assert (LIBRARIES / "onnxruntime" / "ThirdPartyNotices.txt").stat().st_size > 100_000
 
@@ -272,7 +267,7 @@ def page(number: int, words: list[str], random_: random.Random) -> Document:
     )
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def chunk_bytes(tmp_path_factory: pytest.TempPathFactory) -> float:
     """The index layer of MEASURED chunks whose words are as many as a real text's, in bytes."""
     place = tmp_path_factory.mktemp("capacity")
@@ -286,12 +281,9 @@ def chunk_bytes(tmp_path_factory: pytest.TempPathFactory) -> float:
     return weigh(place / "layer").total() / MEASURED
 
 
-def test_five_thousand_chunks_fit(chunk_bytes: float) -> None:
+def test_five_thousand_chunks_fit_each_of_what_the_size_gate_reckons_with(chunk_bytes: float) -> None:
+    assert chunk_bytes == pytest.approx(CHUNK_BYTES, rel=0.05)
     built = {part: weigh(BUILD / part).total() for part in PARTS}
     assert min(built.values()) > 100_000, "what was built is there"
     size = CHUNKS * chunk_bytes + built["ChromaLayer"] + built["QueryFunction"]
     assert size <= LIMIT_BYTES, f"{size} bytes"
-
-
-def test_a_chunk_takes_what_the_size_gate_reckons_with(chunk_bytes: float) -> None:
-    assert chunk_bytes == pytest.approx(CHUNK_BYTES, rel=0.05)

@@ -26,10 +26,8 @@ NOT_A_SETTING = {
 }
 """Parameters that decide what is deployed, and say nothing to the program."""
 
-OTHER_VALUES = (
-    *("https://app.example", "0.5", "7", "600", "https://llm.example/v1", "another-one"),
-    *("https://x.example/t/d", "#7a1f5c"),
-)
+OTHER_VALUES = ("https://app.example", "0.5", "7", "600", "https://llm.example/v1", "another-one",
+                "https://x.example/t/d", "#7a1f5c")  # fmt: skip
 """For every pattern there is one that fits, and no default of any profile is among them."""
 
 
@@ -81,8 +79,9 @@ def parameters(raw: Any) -> Any:
 # --- names
 
 
-def test_template_sets_only_variables_that_the_program_reads(deploy: Any, program: Any) -> None:
+def test_template_sets_only_variables_that_the_program_reads_and_by_settings_alone(deploy: Any, program: Any) -> None:
     assert environment(deploy()).keys() - NOT_THE_PROGRAMS <= set(program["environment"])
+    assert environment(deploy(**dict.fromkeys(NOT_A_SETTING, "another-one"))) == environment(deploy())
 
 
 def test_parameters_reach_the_variables_of_the_same_name(deploy: Any, parameters: Any) -> None:
@@ -126,17 +125,6 @@ def test_every_setting_has_an_effect_in_the_profiles_that_it_names_and_no_other(
         seen[name] = tuple(p for p in PROFILES if any(felt(p, **{name: value}) != before[p] for value in others))
 
     assert seen == {name: named(parameters[name]) for name in parameters.keys() - silent}
-
-
-def test_what_is_no_setting_does_not_reach_the_program(deploy: Any) -> None:
-    assert environment(deploy(**dict.fromkeys(NOT_A_SETTING, "another-one"))) == environment(deploy())
-
-
-def test_descriptions_that_name_profiles_are_understood() -> None:
-    assert named({"Description": "clockify only. x"}) == ("clockify",)
-    assert named({"Description": "waypoint and gacounts only. x"}) == ("waypoint", "gacounts")
-    assert named({"Description": "gacounts, house and waypoint only. x"}) == ("gacounts", "house", "waypoint")
-    assert named({"Description": "efs only. x"}) == named({"Description": "x"}) == tuple(PROFILES)
 
 
 # --- bounds

@@ -130,7 +130,13 @@ def test_the_program_that_streams_is_shipped_and_started_by_the_wrapper() -> Non
     assert "$LAMBDA_TASK_ROOT/runtime/__main__.py" in wrapper.read_text(encoding="utf-8")
 
 
-def test_api_key_is_in_a_usage_plan_with_throttle_and_quota_and_the_page_has_limits_of_its_own(deploy: Any) -> None:
+NEW_ACCOUNT = 10
+"""What a new AWS account has of concurrent executions, for all of its functions in a region."""
+SLOW_ANSWER_S = 2.5
+"""With an LLM: what docs/cost.md reckons with for the middle one of the profiles."""
+
+
+def test_api_key_is_in_a_usage_plan_that_fits_a_new_account_and_the_page_has_limits_of_its_own(deploy: Any) -> None:
     resources = deploy(ThrottleRate=3, ThrottleBurst=5, MonthlyQuota=70)["Resources"]
     plan = resources["ApiUsagePlan"]["Properties"]
     assert plan["Throttle"] == {"RateLimit": 3, "BurstLimit": 5}
@@ -142,16 +148,7 @@ def test_api_key_is_in_a_usage_plan_with_throttle_and_quota_and_the_page_has_lim
         {"ResourcePath": path, "HttpMethod": method, "ThrottlingRateLimit": rate, "ThrottlingBurstLimit": 200}
         for path, method, rate in (("/*", "*", 3), ("/", "GET", 5), ("/~1docs", "GET", 5))
     ]
-
-
-NEW_ACCOUNT = 10
-"""What a new AWS account has of concurrent executions, for all of its functions in a region."""
-SLOW_ANSWER_S = 2.5
-"""With an LLM: what docs/cost.md reckons with for the middle one of the profiles."""
-
-
-def test_default_throttle_fits_an_account_of_ten_concurrent_executions(properties: Any) -> None:
-    throttle = properties("ApiUsagePlan")["Throttle"]
+    throttle = deploy()["Resources"]["ApiUsagePlan"]["Properties"]["Throttle"]
     # A token bucket admits its burst and then its rate: so many answers are under way at once at most.
     assert throttle["BurstLimit"] + throttle["RateLimit"] * SLOW_ANSWER_S <= NEW_ACCOUNT
 
@@ -283,14 +280,11 @@ def test_what_does_not_go_with_a_server_is_refused(raw: Any, parameters: dict[st
     assert [text.startswith(about or "") for text in refusals] == [True] * bool(about)
 
 
-def test_function_waits_for_the_mount_targets(deploy: Any, raw: Any) -> None:
+def test_function_waits_for_the_mount_targets_and_access_logs_for_the_account_s_role(deploy: Any, raw: Any) -> None:
     assert waits_for(raw["Resources"], "QueryFunction") >= {"MountTargetA", "MountTargetB"}
     # Written out where there is something to wait for, and nothing where there is not
     assert deploy(**EFS)["Resources"]["QueryRole"]["Metadata"] == {"After": ["MountTargetA", "MountTargetB"]}
     assert deploy()["Resources"]["QueryRole"]["Metadata"] == {"After": []}
-
-
-def test_access_logs_wait_for_the_account_s_role(deploy: Any, raw: Any) -> None:
     assert "ApiLogsAccount" in waits_for(raw["Resources"], "ApiprodStage")
     assert deploy(AccessLogs="setup")["Resources"]["ApiLogGroup"]["Metadata"] == {"After": ["ApiLogsAccount"]}
     # A setting of the account and region is nobody's by accident.

@@ -45,13 +45,10 @@ def named(file: str) -> Iterator[str]:
             yield entry
 
 
-def test_it_depends_on_what_the_requirements_name() -> None:
+def test_it_depends_on_what_the_requirements_name_and_finds_the_rooms_of_an_editable_install() -> None:
     dependencies = PROJECT["project"]["dependencies"]
     assert set(dependencies) == set(named("tools.in"))
     assert len(dependencies) == len(set(dependencies))
-
-
-def test_its_path_file_names_the_rooms_of_an_editable_install() -> None:
     assert (ROOT / PATHS).read_text(encoding="utf-8").splitlines() == [f"serverless_rag/{room}" for room in ROOMS]
 
 

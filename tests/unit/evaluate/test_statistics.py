@@ -171,12 +171,9 @@ def test_wilsons_interval_is_the_published_one() -> None:
     assert wilson(29, 29) == pytest.approx((0.8830, 1), abs=5e-5)
 
 
-def test_a_ratio_adds_before_it_divides() -> None:
+def test_a_ratio_adds_before_it_divides_and_quantiles_lie_between_neighbours() -> None:
     assert ratio(rows((1, 1), (0, 3))) == 0.25
     assert math.isnan(ratio(rows((0, 0))))
-
-
-def test_quantiles_lie_between_neighbours_in_proportion() -> None:
     assert quantile(0.5)(rows((1, 1), (2, 1), (10, 1))) == 2
     assert quantile(0.95)(rows((0, 1), (100, 1))) == pytest.approx(95)
 
@@ -199,7 +196,7 @@ def test_ece_weighs_the_gap_of_each_bin_by_its_size() -> None:
     assert ece(rows((1.0, 1))) == 0
 
 
-def test_the_bootstrap_is_near_the_normal_interval_and_seeded() -> None:
+def test_the_bootstrap_is_near_the_normal_interval_seeded_and_surer_of_a_paired_difference() -> None:
     found = np.column_stack([np.arange(400) % 2, np.ones(400)]).astype(np.float64)
     low, high = bootstrap(found, ratio, seed=0) or (0, 0)
     assert (low, high) == pytest.approx((0.5 - 0.049, 0.5 + 0.049), abs=0.01)
@@ -207,8 +204,7 @@ def test_the_bootstrap_is_near_the_normal_interval_and_seeded() -> None:
     assert bootstrap(found, ratio, seed=1) != (low, high)
     assert bootstrap(found[:1], ratio, seed=0) is None
 
-
-def test_a_paired_difference_is_surer_than_two_means() -> None:
+    # A paired difference is surer than two means
     old = np.column_stack([np.arange(100) % 10, np.ones(100)]).astype(np.float64)
     new = old + np.asarray([0.5, 0])
     assert paired_bootstrap(new, old, ratio, seed=0) == pytest.approx((0.5, 0.5))

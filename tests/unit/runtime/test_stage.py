@@ -20,9 +20,8 @@ class Api:
         self.sent: list[Any] = []
 
     def respond(self, request_id: str) -> Any:
-        return SimpleNamespace(
-            opened=False, open_with=self.sent.append, write=self.sent.append, end=lambda error=None: None
-        )
+        sends = {"open_with": self.sent.append, "write": self.sent.append}
+        return SimpleNamespace(opened=False, end=lambda error=None: None, **sends)
 
     def succeed(self, request_id: str, result: object) -> None:
         self.result = result
@@ -33,20 +32,16 @@ def event(variables: object) -> dict[str, Any]:
 
 
 OTHERS: tuple[object, ...] = (None, {}, {"streaming": "off"}, "on")
+STREAMED = ({"streaming": "on"}, None, [{"statusCode": 202, "headers": {"A": "b"}}, "é".encode()])
 
 
-@pytest.mark.parametrize("variables", OTHERS)
-def test_our_runtime_answers_a_stage_that_reads_no_streams_in_json(variables: object) -> None:
+@pytest.mark.parametrize(("variables", "result", "sent"), [*((each, RESULT, []) for each in OTHERS), STREAMED])
+def test_our_runtime_streams_to_a_stage_that_reads_streams_and_else_answers_in_json(
+    variables: object, result: object, sent: list[Any]
+) -> None:
     api = Api()
     serve(api, lambda told, context: RESULT, PendingInvocation("1", event(variables), {}))  # type: ignore[arg-type]
-    assert (api.result, api.sent) == (RESULT, [])
-    assert not reads_streams(event(variables))
-
-
-def test_our_runtime_streams_to_a_stage_that_reads_streams() -> None:
-    api = Api()
-    serve(api, lambda told, context: RESULT, PendingInvocation("1", event({"streaming": "on"}), {}))  # type: ignore[arg-type]
-    assert (api.result, api.sent) == (None, [{"statusCode": 202, "headers": {"A": "b"}}, "é".encode()])
+    assert (api.result, api.sent, reads_streams(event(variables))) == (result, sent, bool(sent))
 
 
 def test_lambdas_runtime_gets_the_same_bytes_in_one_piece() -> None:
