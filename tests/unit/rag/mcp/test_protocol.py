@@ -81,13 +81,12 @@ def test_before_the_present_revision_results_are_bare() -> None:
         ({"mcp-name": "=?base64?!!?="}, (400, -32020)),
     ],
 )
-def test_headers_repeat_the_message(headers: dict[str, str], expected: tuple[int, int]) -> None:
+def test_headers_repeat_the_message_and_may_carry_what_headers_cannot(
+    headers: dict[str, str], expected: tuple[int, int]
+) -> None:
     assert code_of(modern("tools/call", headers=headers, name="ask")) == expected
-
-
-def test_a_header_may_carry_what_headers_cannot() -> None:
-    reply = modern("resources/read", headers={"mcp-name": "=?base64?Y2h1bms6Ly9pZF/DqQ==?="}, uri="chunk://id_é")
-    assert reply.status == 200
+    encoded = {"mcp-name": "=?base64?Y2h1bms6Ly9pZF/DqQ==?="}
+    assert modern("resources/read", headers=encoded, uri="chunk://id_é").status == 200
 
 
 @pytest.mark.parametrize(
