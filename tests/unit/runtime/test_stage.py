@@ -58,6 +58,7 @@ def test_lambdas_runtime_gets_the_same_bytes_in_one_piece() -> None:
         ({"requestTimeEpoch": 1_790_000_009_000}, 0.0),  # a clock that is ahead
         ({"requestTimeEpoch": 1_789_999_000_000}, 0.0),  # an event that was kept
         ({"requestTimeEpoch": "soon"}, 0.0),
+        ({}, 0.0),  # an event by hand
         (None, 0.0),
     ],
 )
