@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import boto3  # type: ignore[import-untyped]
+from listening import listening
 from scripted_dynamodb import KEYED
 from werkzeug.serving import WSGIRequestHandler, make_server
 
@@ -114,13 +115,8 @@ class _Silent(WSGIRequestHandler):
 def serving(front: Callable[..., Iterable[bytes]]) -> Iterator[str]:
     """The gateway on a free port of this machine; the address of its stage."""
     server = make_server("127.0.0.1", 0, front, threaded=True, request_handler=_Silent)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/prod"
-    finally:
-        server.shutdown()
-        thread.join()
+    with listening(server) as address:
+        yield f"{address}/prod"
 
 
 def template(url: str, key_id: str, table_name: str) -> str:

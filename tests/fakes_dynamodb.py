@@ -11,6 +11,8 @@ from email.utils import format_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from listening import Quiet, listening
+
 EMPTY: Mapping[str, Mapping[str, Any]] = {
     "Query": {"Items": [], "Count": 0},
     "BatchGetItem": {"Responses": {}, "UnprocessedKeys": {}},
@@ -78,9 +80,7 @@ def empty_table(manner: Manner, *, tls: ssl.SSLContext | None = None) -> Iterato
     """One that runs for the length of the block; with ``tls`` it is called localhost."""
     table = EmptyTable(manner)
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
+    class Handler(Quiet, BaseHTTPRequestHandler):
         def setup(self) -> None:
             if tls:
                 self.request = tls.wrap_socket(self.request, server_side=True)
@@ -96,25 +96,18 @@ def empty_table(manner: Manner, *, tls: ssl.SSLContext | None = None) -> Iterato
             except OSError:
                 self.close_connection = True  # the client has gone
 
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
     class Server(ThreadingHTTPServer):
         def handle_error(self, request: object, client_address: object) -> None:
             pass  # the client has refused the certificate
 
     server = Server(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    table.url = f"{'https://localhost' if tls else 'http://127.0.0.1'}:{server.server_port}"
-    try:
-        yield table
-    finally:
-        table.released.set()
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with listening(server) as address:
+        table.url = f"https://localhost:{server.server_port}" if tls else address
+        try:
+            yield table
+        finally:
+            table.released.set()
 
 
 def _head(request: BaseHTTPRequestHandler, length: int, *, status: int = 200, at: datetime | None = None) -> None:

@@ -20,6 +20,7 @@ from typing import Any, Self
 from urllib.parse import quote
 
 from fakes_embedding import HashingEmbedder
+from listening import Quiet
 
 type Json = dict[str, Any]
 type Step = Callable[["Exchange"], None]
@@ -400,8 +401,7 @@ class _Http(ThreadingHTTPServer):
 
 
 def _handler(server: LlmServer) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"  # keep-alive, as the real ones
+    class Handler(Quiet, BaseHTTPRequestHandler):
         wbufsize = 0
         disable_nagle_algorithm = True  # else head and body are 40 ms apart
 
@@ -411,10 +411,6 @@ def _handler(server: LlmServer) -> type[BaseHTTPRequestHandler]:
             except OSError:
                 self.close_connection = True  # the client has gone, as some tests want
 
-        def do_GET(self) -> None:
-            self.do_POST()
-
-        def log_message(self, format: str, *args: Any) -> None:
-            return
+        do_GET = do_POST  # noqa: N815 - the name that http.server calls
 
     return Handler

@@ -7,17 +7,18 @@ import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
+
+from listening import Quiet, listening
 
 type Fault = Callable[[Exchange], None]
 
 TRICKLE_S = 0.05
 
 
-class Exchange(BaseHTTPRequestHandler):
+class Exchange(Quiet):
     """One request; a fault answers it, or lets it through by ``forward``."""
 
-    protocol_version = "HTTP/1.1"
     server: FaultyProxy
 
     def handle_one(self) -> None:
@@ -52,9 +53,6 @@ class Exchange(BaseHTTPRequestHandler):
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(length))
         self.end_headers()
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
 
 
 class FaultyProxy(ThreadingHTTPServer):
@@ -103,15 +101,11 @@ def proxied(target: int, tls: ssl.SSLContext | None = None) -> Iterator[FaultyPr
     proxy = FaultyProxy(target)
     if tls is not None:
         proxy.socket = tls.wrap_socket(proxy.socket, server_side=True)
-    serving = threading.Thread(target=proxy.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-    serving.start()
-    try:
-        yield proxy
-    finally:
-        proxy.over.set()
-        proxy.shutdown()
-        proxy.server_close()
-        serving.join()
+    with listening(proxy):
+        try:
+            yield proxy
+        finally:
+            proxy.over.set()
 
 
 def passing(exchange: Exchange) -> None:

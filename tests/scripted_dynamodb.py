@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import boto3  # type: ignore[import-untyped]
+from listening import listening
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import make_server
 
@@ -96,15 +97,8 @@ def scripted_server() -> Iterator[ScriptedServer]:
     """Run one for the length of the block."""
     scripted = ScriptedServer()
     server = make_server("127.0.0.1", 0, scripted.wrap(DomainDispatcherApplication(create_backend_app)), threaded=True)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    scripted.url = f"http://127.0.0.1:{server.server_port}"
-    try:
+    with listening(server) as scripted.url:
         yield scripted
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 def create_table(endpoint_url: str | None, name: str = "") -> str:

@@ -6,7 +6,6 @@ import gzip
 import socket
 import ssl
 import struct
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from listening import Quiet, listening
 
 from documents.crawl.client import SystemAccess
 
@@ -150,19 +150,13 @@ class WebServer:
     @contextmanager
     def running(self) -> Iterator[WebServer]:
         """Serve in a thread."""
-        threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True).start()
-        try:
+        with listening(self._http):
             yield self
-        finally:
-            self._http.shutdown()
-            self._http.server_close()
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         server = self
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
+        class Handler(Quiet, BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 server.asked.append((self.path, {name.lower(): value for name, value in self.headers.items()}))
                 answer = server.site.get(self.path, Answer(status=404))
@@ -185,9 +179,6 @@ class WebServer:
                     self.send_header("Content-Length", str(len(answer.body)))
                 self.end_headers()
                 self.wfile.write(b"" if unchanged else answer.body)
-
-            def log_message(self, format: str, *args: object) -> None:
-                return
 
         return Handler
 

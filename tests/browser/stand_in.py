@@ -8,6 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Self
 
+from listening import Quiet
 from playwright.sync_api import Locator, Page
 from routes import page
 
@@ -133,7 +134,9 @@ def _sent(pieces: Sequence[Piece], write: Callable[[bytes], Any]) -> None:
 
 
 def _handler(server: StandIn) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(Quiet, BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.0"  # a stream ends with its connection
+
         def do_GET(self) -> None:
             self.rfile.read(int(self.headers.get("Content-Length") or 0))
             server.asked.append(self.path)
@@ -159,8 +162,5 @@ def _handler(server: StandIn) -> type[BaseHTTPRequestHandler]:
             if allowed:
                 self.send_header("Content-Security-Policy", allowed)
             self.end_headers()
-
-        def log_message(self, format: str, *args: Any) -> None:
-            return
 
     return Handler
