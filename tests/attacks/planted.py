@@ -25,18 +25,14 @@ REPORT = "The offices were open on 214 days of the year. Rome had the most visit
 EVIL = "https://evil.example/x"
 
 OURS: Mapping[str, str] = {
-    "waypoint": "[Refunds > Fees]",
-    "gacounts": "(Source: https://ours.example/refunds)",
-    "clockify": "[id_1]",
-    "house": "[1]",
-}
+    "waypoint": "[Refunds > Fees]", "gacounts": "(Source: https://ours.example/refunds)",
+    "clockify": "[id_1]", "house": "[1]",
+}  # fmt: skip
 """The mark of ``TRUSTED`` in each profile."""
 NOBODYS: Mapping[str, str] = {
-    "waypoint": "[Secret plans > Money]",
-    "gacounts": "(Source: https://absent.example/money)",
-    "clockify": "[id_99]",
-    "house": "[99]",
-}
+    "waypoint": "[Secret plans > Money]", "gacounts": "(Source: https://absent.example/money)",
+    "clockify": "[id_99]", "house": "[99]",
+}  # fmt: skip
 
 type Wording = Callable[[str], str]
 

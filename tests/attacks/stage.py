@@ -34,17 +34,11 @@ PERMITS = make_hit(
 )
 CONTEXT = Context("", (Passage(hit=PERMITS, citation="[Import permits > Time]", text=TEXT),))
 CITED: Mapping[str, CitationForm] = {
-    "waypoint": TitleForm(0.5, 3),
-    "gacounts": SourceForm(0.5),
-    "clockify": IdForm(),
-    "house": NumberForm(),
-}
+    "waypoint": TitleForm(0.5, 3), "gacounts": SourceForm(0.5), "clockify": IdForm(), "house": NumberForm(),
+}  # fmt: skip
 MARKS: Mapping[str, str] = {
-    "waypoint": "[Import permits > Time]",
-    "gacounts": f"(Source: {HELD[0]})",
-    "clockify": "[id_1]",
-    "house": "[1]",
-}
+    "waypoint": "[Import permits > Time]", "gacounts": f"(Source: {HELD[0]})", "clockify": "[id_1]", "house": "[1]",
+}  # fmt: skip
 
 type Leads = list[tuple[str, str]]
 """Kinds and addresses."""

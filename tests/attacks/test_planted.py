@@ -99,14 +99,11 @@ def _forged(one: Tried, body: dict[str, Any]) -> object:
         if chunk is None:
             return citation
         ours = chunk.number == TRUSTED.chunk.number
-        names: tuple[str, ...] = (
-            ("[refunds", "ours.example/refunds", "id_1]") if ours else ("[blog", "blog.example/a", "id_2]")
-        )
-        names = (*names, *(f"[{each['n']}]" for each in body["references"] if each["chunkId"] == chunk.id))
+        names = ["[refunds", "ours.example/refunds", "id_1]"] if ours else ["[blog", "blog.example/a", "id_2]"]
+        names += [f"[{each['n']}]" for each in body["references"] if each["chunkId"] == chunk.id]
         raw = re.sub(r"\s*\u2020[^\]\u3011]*", "", citation["raw"].casefold()).replace("\u3010", "[")
-        drawn_on = set(_WORD.findall(raw)) <= set(
-            _WORD.findall(_visible(f"{chunk.title} {chunk.section} {chunk.text}").lower())
-        )
+        seen = _visible(f"{chunk.title} {chunk.section} {chunk.text}").lower()
+        drawn_on = set(_WORD.findall(raw)) <= set(_WORD.findall(seen))
         if not (any(name in raw for name in names) or (one.case.profile == "gacounts" and drawn_on)):
             return citation
         if ours and citation["support"] == "supported":
@@ -124,16 +121,14 @@ def test_a_label_in_a_document_cites_nothing(tried: list[Tried]) -> None:
     A model that repeats the rules writes the example of a mark that they hold: that is no label of a document. A number
     in code stays as it is, since ``x(1)`` would be other code: who obeys that cites by it.
     """
+
+    def is_label(case: Case) -> bool:
+        if case.dress == "code" and "[1]" in WANTED[case.wants][case.wording](case.profile):
+            return False
+        return case.dress in NOT_HIDDEN and case.profile != "gacounts" and case.wants != "rules"
+
     documents = ("body", "title", "section", "address", "metadata")
-    some = [
-        one
-        for one in tried
-        if one.case.place in documents
-        and one.case.dress in NOT_HIDDEN
-        and one.case.profile != "gacounts"
-        and one.case.wants != "rules"
-        and not (one.case.dress == "code" and "[1]" in WANTED[one.case.wants][one.case.wording](one.case.profile))
-    ]
+    some = [one for one in tried if one.case.place in documents and is_label(one.case)]
 
     def cites(one: Tried, body: dict[str, Any]) -> object:
         return [citation for citation in body["citations"] if citation["docId"] == TRUSTED.chunk.doc_id]
@@ -155,9 +150,7 @@ def test_nothing_leads_where_no_cited_passage_does(tried: list[Tried]) -> None:
     def foreign(one: Tried, body: dict[str, Any]) -> object:
         cited = {citation["docId"] for citation in body["citations"]}
         chunks = [hit.chunk for hit in one.case.hits if hit.chunk.doc_id in cited]
-        named = " ".join(
-            text for chunk in chunks for text in (chunk.text, chunk.title, chunk.section, escape_url(chunk.url))
-        )
+        named = " ".join(" ".join((one.text, one.title, one.section, escape_url(one.url))) for one in chunks)
         return [lead for lead in leads(body["answer"]) if lead[1].rstrip(".,;:!?*_)") not in named]
 
     assert through("foreign addresses", tried, foreign) == []

@@ -33,9 +33,8 @@ def shown(profile: str, said: str) -> Iterator[str]:
     asked = Question(text="How long do permits take?")
     answer = pipeline(profile, FakeChat(said, piece=".")).run(asked, deadline=deadline(), listen=events.append)
     heard = [event.text for event in events if isinstance(event, Delta)]
-    end = ChatChunks(ParsedRequest(question=answer.question, model=f"x{WITH_SOURCES}"), "1", 0).last(
-        answer, "".join(heard)
-    )
+    chunks = ChatChunks(ParsedRequest(question=answer.question, model=f"x{WITH_SOURCES}"), "1", 0)
+    end = chunks.last(answer, "".join(heard))
     heard += [choice["delta"].get("content", "") for chunk in end for choice in chunk["choices"]]
     text = ""
     for delta in filter(None, heard):
@@ -59,9 +58,8 @@ def test_ticks_that_renderers_pair_differently() -> None:
 
 
 def test_what_was_told_stays() -> None:
-    held_back(
-        "streamed completions", TOLD_TOO_SOON, lambda said: [one for p in PROFILES for one in streamed(said, 0, p)]
-    )
+    read = lambda said: [one for profile in PROFILES for one in streamed(said, 0, profile)]  # noqa: E731
+    held_back("streamed completions", TOLD_TOO_SOON, read)
 
 
 @pytest.mark.parametrize("kind", LISTS)

@@ -1,11 +1,13 @@
-"""What a cold start pays for: which modules are imported, and which must wait until they are needed."""
+"""What a cold start, and an ingest, pay for: what is imported, and what must wait until it is needed."""
 
 import json
+from pathlib import Path
 
 import pytest
 import real_model
 from command_line import run_clean
 from functional.harness import API_KEY
+from made_files import write_files
 
 from rag.profiles import PROFILES
 
@@ -64,9 +66,41 @@ def test_nothing_of_ingest_and_no_heavy_stranger_is_imported(modules: dict[str, 
     assert {"chromadb", "onnxruntime", "tokenizers"} <= modules["all"]
 
 
-def test_only_the_profile_that_answers_is_imported(modules: dict[str, set[str]]) -> None:
+def test_only_the_profile_that_answers_is_imported_within_the_budget(modules: dict[str, set[str]]) -> None:
     assert modules["all"] & {f"rag.profiles.{profile}" for profile in PROFILES} == {"rag.profiles.waypoint"}
-
-
-def test_the_number_of_modules_stays_within_the_budget(modules: dict[str, set[str]]) -> None:
     assert len(modules["all"]) <= MAX_MODULES
+
+
+# What an ingest pays for where little changed
+
+HEAVY = ("bm25s", "bs4", "chromadb", "docutils", "onnxruntime", "pypdf", "tokenizers")
+INGEST = """
+import json, sys
+from ragctl import cli
+sys.argv = ["ragctl", "ingest", sys.argv[1], "--index", sys.argv[2], "--json"]
+try:
+    cli.main()
+except SystemExit:
+    pass
+print(json.dumps(sorted(sys.modules)))
+"""
+
+
+def ingest(docs: Path, index: Path) -> tuple[dict[str, object], set[str]]:
+    """Ingest in a fresh process; what it printed, and what it imported."""
+    *said, modules = run_clean(INGEST, docs, index).strip().splitlines()
+    return json.loads("\n".join(said)), set(json.loads(modules))
+
+
+def test_an_ingest_that_changes_nothing_imports_nothing_heavy_and_one_change_reads_one_file(tmp_path: Path) -> None:
+    page = "<h1>Rule {0}</h1><p>The fee of pier {0} is due.</p>"
+    docs = write_files(tmp_path / "docs", {f"{number}.html": page.format(number) for number in range(3)})
+    index = tmp_path / "index"
+    ingest(docs, index)
+    told, modules = ingest(docs, index)
+    assert (told["unchanged"], told["chunks"]) == (3, 3)
+    assert not modules & set(HEAVY)
+    (docs / "1.html").write_text("<h1>Rule 1</h1><p>The fee of pier 1 is paid.</p>")
+    told, modules = ingest(docs, index)
+    assert (told["changed"], told["unchanged"]) == (1, 2)
+    assert {"chromadb", "onnxruntime"} <= modules  # the check would notice an import

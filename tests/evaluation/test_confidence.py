@@ -55,8 +55,6 @@ LOW = {"a number changed": 0.8}
 RATED = {"faithful High": 0.6, "AUROC": 0.87, "unfaithful Low": 0.48}
 AT_MOST = {"faithful Low": 0.12, "faithful marked": 0.15, "unfaithful High": 0.1}
 """Floors and ceilings of ``summarise_faithfulness``'s figures, for answers of real models that people rated."""
-
-
 LEVELS = ("Low", "Medium", "High")
 
 
@@ -124,9 +122,8 @@ def test_of_true_and_false_statements_in_own_words(
         pipeline = replace(pipeline, answering=replace(pipeline.answering, judge=asked))
     rated = list(read_rated_answers(data, pipeline, chat.rating_of))
     service.index.handle.close()
-    true, false = (
-        [one.answer.confidence for one in rated if (one.rating == FAITHFUL) is is_true] for is_true in (True, False)
-    )
+    true = [one.answer.confidence for one in rated if one.rating == FAITHFUL]
+    false = [one.answer.confidence for one in rated if one.rating != FAITHFUL]
     assert min(LEVELS.index(one.level) for one in true) >= lowest_true
     assert max(LEVELS.index(one.level) for one in false) <= highest_false
     auroc = auroc_of_samples(*(np.array([one.score for one in some]) for some in (true, false)))

@@ -18,7 +18,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.sampled, pytest.mark.usefixtures("no
 
 MAX_ASKED, MAX_FAR = by_night((50, 25), (100, 50))
 
-
 SAMPLES = {
     "waypoint": "right=.62,ndcg=.86,falseRefusals=.1,sureFalseAnswers=.2",
     "gacounts": "right=.62,ndcg=.81,falseRefusals=.16,sureFalseAnswers=.35",

@@ -6,7 +6,7 @@ with the decline sentence; most of these do not, which is why they were written 
 
 import re
 
-from evaluation.rates import REPOSITORY, json_lines, report, report_score
+from evaluation.rates import REPOSITORY, json_lines, report
 
 from rag.answer.confidence import cap_confidence
 from rag.answer.finish import FinishedAnswer
@@ -39,7 +39,5 @@ def test_no_answer_is_taken_for_a_refusal() -> None:
 def test_refusals_in_other_words_are_rarely_more_than_low() -> None:
     seen = sum(map(_refused, REFUSALS))
     harmless = sum(_refused(text) or not _confident(text) for text in REFUSALS)
-    report_score(
-        "refusals that begin with the decline sentence", seen / len(REFUSALS), 0.0, f"{seen} of {len(REFUSALS)}"
-    )
+    report("refusals that begin with the decline sentence", seen, len(REFUSALS), 0.0)
     report("refusals that are seen, or cite nothing and so are Low", harmless, len(REFUSALS), 0.7)

@@ -1,7 +1,10 @@
 """Each profile on its sample, without an LLM: what is found and what is declined of the sample's questions."""
 
+import json
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +14,11 @@ from faults.drawing import by_night
 from functional.gacounts_service import gacounts
 from functional.harness import Api, Json, starting
 
+from rag.config.settings import Settings, load
+from rag.values.answer import Answer
+from rag.values.chat import Deadline
+from rag.values.question import Question
+from rag.wiring.application import build_application
 from rag.write.extractive import DOUBT
 
 pytestmark = pytest.mark.slow
@@ -32,6 +40,7 @@ CASES = (
     # Of fourteen two are not declined: a near miss, and "the PIN of my bank card", at Low.
     Case("clockify", "sections cited", answered=0.93, declined=0.75),
 )
+ROUNDING = 0.5
 ASKED = by_night(12, 40)
 """Of each sample's questions by people, with and without a question mark."""
 
@@ -81,3 +90,35 @@ def test_a_question_mark_changes_no_answer(sample: tuple[Case, Api]) -> None:
 
 def _told(body: Json) -> tuple[Json, Json]:
     return body["answer"], body["confidence"]
+
+
+def test_spelling_out_lowers_no_confidence(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """What spelling acronyms out does to answers of the GaCounts sample: none is lost, hardly one is less sure."""
+    sample = real_model.SAMPLES / "gacounts"
+    rows = [row for name in ("asked", "questions") for row in json_lines(sample / f"{name}.jsonl")]
+    monkeypatch.setattr("rag.wiring.application.MiniLM", lambda *, threads: real_model.model())
+    monkeypatch.setenv("RAG_PROFILE", "gacounts")
+    monkeypatch.setenv("INDEX_URI", str(real_model.sample_index("gacounts", tmp_path_factory)))
+    none = tmp_path / "none.json"
+    none.write_text("{}", encoding="utf-8")
+
+    def answers(table: Path, asked: list[dict[str, str]]) -> list[Answer]:
+        monkeypatch.setenv("ACRONYMS_FILE", str(table))
+        run = build_application(load(Settings)).pipeline.run
+        return [run(Question(text=row["question"]), deadline=Deadline.after(60, time.monotonic)) for row in asked]
+
+    def right(row: dict[str, str], answer: Answer) -> bool:
+        cited = {citation.hit.chunk.doc_id for citation in answer.citations}
+        return bool(cited & set(row.get("expected", ()))) and row.get("answer", "").lower() in answer.text.lower()
+
+    spelt = zip(rows, answers(sample / "acronyms.json", rows), strict=True)
+    pairs = [(row, after) for row, after in spelt if "expanded" in json.dumps(after.trail)]
+    told = [
+        (before.confidence.score, after.confidence.score if right(row, after) else 0.0)
+        for (row, after), before in zip(pairs, answers(none, [row for row, _ in pairs]), strict=True)
+        if right(row, before)
+    ]
+    kept = sum(after >= before - ROUNDING for before, after in told)
+    report("right answers that are right and as sure with acronyms spelt out", kept, len(told), 0.85)

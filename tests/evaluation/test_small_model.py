@@ -29,12 +29,9 @@ pytestmark = [
 TOKENS = 120
 """Of an answer. With 700 of passages an answer takes about 8 seconds on one processor."""
 SETTINGS = {
-    "LLM_MODEL": MODEL,
-    "LLM_MAX_TOKENS": str(TOKENS),
-    "LLM_TEMPERATURE": "0",
-    "REQUEST_DEADLINE_S": "120",
-    "STREAM_DEADLINE_S": "120",
-}
+    "LLM_MODEL": MODEL, "LLM_MAX_TOKENS": str(TOKENS), "LLM_TEMPERATURE": "0",
+    "REQUEST_DEADLINE_S": "120", "STREAM_DEADLINE_S": "120",
+}  # fmt: skip
 LITTLE = {"house": {"MAX_CONTEXT_TOKENS": "700"}, "clockify": {"CTX_TOKEN_BUDGET": "700"}}
 LEAST_RIGHT = {"house": 0.5, "clockify": 0.1}
 """Share of right answers, quotes in place of the model's included; 13 and 4 of 16, and none without them."""
@@ -166,16 +163,10 @@ def faults(reply: Reply) -> Iterator[str]:
 def test_a_small_model_does_no_harm(profile: str, template: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     index = real_model.sample_index(profile, tmp_path_factory)
     questions = asked(profile) if not template else asked(profile)[:4]
+    variables = {**SETTINGS, **LITTLE[profile], "LLM_FALLBACK": "extractive"}
     with (
         serving(template=template) as model,
-        serving_index(
-            index,
-            RAG_PROFILE=profile,
-            LLM_BASE_URL=f"{model.url}/v1",
-            LLM_FALLBACK="extractive",
-            **SETTINGS,
-            **LITTLE[profile],
-        ) as server,
+        serving_index(index, RAG_PROFILE=profile, LLM_BASE_URL=f"{model.url}/v1", **variables) as server,
     ):
         replies = [ask(server, model, one, stream=stream) for one in questions for stream in (False, True)]
     right = [reply.is_right for reply in replies if reply.question["answerable"] and reply.status == 200]

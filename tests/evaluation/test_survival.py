@@ -49,8 +49,7 @@ def sections(name: str) -> Iterator[Section]:
             elif _HEADING.match(line) and not fence:
                 if lines:
                     yield Section(f"{name}/{path.name}", "\n".join(lines))
-                lines = []
-                lines.append(line)
+                lines = [line]
                 continue
             if lines:
                 lines.append(line)
