@@ -21,7 +21,6 @@ from fakes_embedding import HashingEmbedder
 from knowledge.build import previous, write
 from knowledge.build.ingest import ingest
 from knowledge.engines.collection import Collection
-from knowledge.model.errors import KnowledgeError
 from knowledge.model.values import Document
 from knowledge.open.index import open_index
 
@@ -112,10 +111,8 @@ def write_at_once(target: Path, generation: int, begin: Barrier, said: SimpleQue
     code, message = "", ""
     try:
         written(target, generation)
-    except KnowledgeError as exc:
-        code, message = exc.code, str(exc)
     except BaseException as exc:  # noqa: BLE001 - it is told with its case
-        code, message = type(exc).__name__, str(exc)
+        code, message = getattr(exc, "code", type(exc).__name__), str(exc)
     said.put({"generation": generation, "code": code, "message": message})
 
 

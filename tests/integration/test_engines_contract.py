@@ -107,6 +107,8 @@ def test_both_know_the_same_of_themselves(both: list[Any]) -> None:
     assert other.fetch([]) == one.fetch([]) == ()
     assert other.chunk(7) == one.chunk(7)
     assert other.chunk(7).extra == desk(6).extra
+    assert other.view(12, "What is fee11?") == one.view(12, "What is fee11?")
+    assert other.view(12) == one.view(12)
     for index in both:
         assert index.chunk(999) is None
         assert index.view(999) is None
@@ -176,12 +178,6 @@ def test_both_check_statements_alike(both: list[Any]) -> None:
         assert [replace(one, chance=0) for one in mine.each] == [replace(one, chance=0) for one in theirs.each]
         assert [one.chance for one in mine.each] == pytest.approx([one.chance for one in theirs.each], abs=1e-3)
     assert both[0].pieces("four words of it") == both[1].pieces("four words of it") == 4
-
-
-def test_both_show_a_chunk_alike(both: list[Any]) -> None:
-    one, other = (index.view(12, "What is fee11?") for index in both)
-    assert other == one
-    assert [index.view(12) for index in both][1] == both[0].view(12)
 
 
 def test_an_ingest_does_what_changed_and_keeps_the_numbers(place: Place) -> None:

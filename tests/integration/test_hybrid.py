@@ -294,13 +294,7 @@ def found(index: EmbeddedIndex, filters: Mapping[str, object]) -> list[int]:
     """The places of the documents that the filters admit."""
     query = RequestFilter(lambda: index.fields)(SearchQuery(text=TEXT, top_k=50), Question(text=TEXT, filters=filters))
     hits = index.nearest(EMBEDDER.embed([TEXT])[0], k=50, where=query.where)
-    return sorted(place(hit.chunk.extra) for hit in hits)
-
-
-def place(extra: Mapping[str, object]) -> int:
-    number = extra["place"]
-    assert isinstance(number, int)
-    return number
+    return sorted(int(hit.chunk.extra["place"]) for hit in hits)
 
 
 def holds(sign: str, value: object, bound: object) -> bool:

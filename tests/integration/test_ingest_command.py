@@ -176,12 +176,12 @@ def test_sources_get_links_to_their_sections_and_the_next_run_knows_the_address(
 def test_each_folder_has_its_own_base_and_what_is_dropped_is_said(
     run: Run, command: Run, docs: Path, tmp_path: Path, index: Path
 ) -> None:
-    write_files(tmp_path / "more", {"c.md": "# Cranes\n\nText.", "d.xyz": "x", "e.xyz": "x"})
+    write_files(tmp_path / "more", {"c.txt": "Of cranes.", "d.xyz": "x", "e.xyz": "x"})
     repository = "https://github.com/o/r/blob/main/docs"
 
     told = run("ingest", f"{docs}={repository}", tmp_path / "more", "--base-url", "https://c.example", "--index", index)
 
-    assert told["links"] == [f"{repository}/a.md", f"{repository}/b.md", "https://c.example/c"]
+    assert told["links"] == [f"{repository}/a.md", f"{repository}/b.md", "https://c.example/c.txt"]
     _, _, said = command("ingest", tmp_path / "more", "--index", index, "--allow-removals")
     assert f"No longer: --base-url https://c.example --base-url {docs}={repository}" in said
     alone = run("ingest", tmp_path / "more", "--index", index)

@@ -277,17 +277,9 @@ def test_both_versions_can_be_opened_until_the_next(chroma: ChromaServer, tmp_pa
 type Damage = Callable[[Database, str], None]
 
 
-def lose_chunks(db: Database, version: str) -> None:
-    db.delete(db.chunks(version), ["id_3", "id_4"])
-
-
 def damage_facts(db: Database, version: str) -> None:
     record = dict(db.raw(db.facts(version), ids=["f0"])["metadatas"][0])
     db.put(db.facts(version), ["f0"], [[1.0, 0.0]], [record | {"p00": "A" * len(record["p00"])}], None)
-
-
-def cut_facts(db: Database, version: str) -> None:
-    db.delete(db.facts(version), ["f0"])
 
 
 def other_kind_of_facts(db: Database, version: str) -> None:
@@ -306,11 +298,16 @@ def repaired(tmp_path_factory: pytest.TempPathFactory, chroma: ChromaServer) -> 
 @pytest.mark.parametrize(
     ("damage", "error", "said"),
     [
-        (lose_chunks, IndexDamaged, "28 of the index's 30 chunks"),
+        (
+            lambda db, version: db.delete(db.chunks(version), ["id_3", "id_4"]),
+            IndexDamaged,
+            "28 of the index's 30 chunks",
+        ),
         (damage_facts, IndexDamaged, "are damaged"),
-        (cut_facts, IndexDamaged, "are damaged"),
+        (lambda db, version: db.delete(db.facts(version), ["f0"]), IndexDamaged, "are damaged"),
         (other_kind_of_facts, IndexMismatch, "another kind"),
     ],
+    ids=["lost chunks", "damaged facts", "lost facts", "another kind of facts"],
 )
 def test_damage_is_told_and_an_ingest_repairs_it(
     chroma: ChromaServer, repaired: str, tmp_path: Path, damage: Damage, error: type[Exception], said: str
