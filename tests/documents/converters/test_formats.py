@@ -346,14 +346,7 @@ def test_rst_keeps_the_words_of_directives_it_does_not_know(rst: str, shown: str
             "# R {#r}\n\n```\n# no section\n```\n\n## `depth` {#confval-depth}\n\nIn metres.\n\n## R {#r}\n\nAfter.",
         ),
     ],
-    ids=[
-        "an option",
-        "a value",
-        "a setting is its section",
-        "a class, and what follows in its section",
-        "C",
-        "in code",
-    ],
+    ids=["an option", "a value", "a setting is its section", "a class, then its section again", "C", "below code"],
 )
 def test_rst_entries_are_headings_with_the_ids_of_sphinx_and_hold_what_is_said_of_them(rst: str, shown: str) -> None:
     assert text_of(".rst", rst) == f"{shown}\n"
