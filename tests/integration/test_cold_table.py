@@ -84,9 +84,6 @@ def test_a_certificate_that_is_not_the_table_s_is_refused(trusted: Path, fault: 
         assert table.calls == []
 
 
-# Processes whose clocks differ by an hour
-
-
 @pytest.fixture
 def ahead(dynamodb_table: DynamoDbTable) -> DynamoDbTable:
     """The same table for a process whose clock is an hour ahead."""

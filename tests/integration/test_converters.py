@@ -233,9 +233,7 @@ def with_damaged_pages(data: bytes, *numbers: int) -> bytes:
 
 def test_a_damaged_page_of_a_pdf_costs_no_other_page() -> None:
     whole = pdf(*(text_lines(f"Page {name} can be read.") for name in ("one", "two", "three", "four")))
-
     made = readers()[".pdf"](with_damaged_pages(whole, 2, 3), None)
-
     assert isinstance(made, ConvertedText)
     assert made.caveats == ("pages 2-3 cannot be read: damaged",)
     assert [f"Page {name} can be read." in made.text for name in ("one", "two", "three", "four")] == [1, 0, 0, 1]

@@ -93,7 +93,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return watch_asker(monkeypatch)
 
 
-def test_a_run_tells_what_was_right(run: Run, home: Path) -> None:
+def test_a_run_tells_what_was_right_and_people_read_plain_names_first(run: Run) -> None:
     told = run(*OWN, "--json")
 
     metrics = told["metrics"]
@@ -111,9 +111,6 @@ def test_a_run_tells_what_was_right(run: Run, home: Path) -> None:
     assert [case["question"] for case in told["worst"]] == [QUESTIONS[1]["question"]]
     assert any("Nothing in the index is named 'nowhere.md'" in sentence for sentence in told["notes"])
     assert [row["question"] for row in told["perQuestion"]] == [one["question"] for one in QUESTIONS]
-
-
-def test_people_read_plain_names_first(run: Run) -> None:
     status, out, err = run(*OWN)
     assert (status, err) == (0, "")
     assert "Right answers" in out

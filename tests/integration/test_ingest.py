@@ -167,17 +167,13 @@ def test_a_document_that_cannot_be_cut_is_named_each_time_and_indexed_when_it_ca
     assert (summary.documents, summary.added, summary.failed) == (3, 1, ())
 
 
-def test_progress_counts_the_texts_that_are_embedded(tmp_path: Path) -> None:
+def test_equal_texts_are_embedded_once_and_progress_counts_what_is_embedded(tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
     many = [document(f"d{n}", "x", "y") for n in range(EMBED_BATCH_TEXTS)]
-    ingest(many, target=tmp_path, embedder=HashingEmbedder(), on_progress=lambda *at: seen.append(at))
+    twin = replace(many[0], doc_id="twin", path="twin.md")
+    summary = run(tmp_path, [*many, twin], on_progress=lambda *at: seen.append(at))
+    assert (summary.chunks, summary.embedded) == (258, 256)
     assert seen == [(128, 256), (256, 256)]
-
-
-def test_equal_texts_are_embedded_once(tmp_path: Path) -> None:
-    twins = [replace(DOCUMENTS[0], doc_id=name, path=f"{name}.md") for name in ("a", "b")]
-    summary = run(tmp_path, twins)
-    assert (summary.chunks, summary.embedded) == (4, 2)
 
 
 def test_on_a_mounted_file_system_what_was_replaced_goes_by_age(

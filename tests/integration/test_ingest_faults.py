@@ -75,9 +75,6 @@ def test_a_kill_during_the_first_ingest_leaves_no_index_and_the_next_one_makes_i
     assert answers(tmp_path / "killed") == 1
 
 
-# A read or a write fails once
-
-
 TOUCHES: list[tuple[Any, str]] = [
     (builtins, "open"), (io, "open"), (hashlib, "file_digest"), (sqlite3, "connect"),
     *((os, name) for name in ("open", "fsync", "replace", "mkdir", "stat", "scandir", "symlink", "unlink", "rmdir")),

@@ -113,9 +113,6 @@ def bounded() -> Iterator[None]:
     assert time.monotonic() - started < BOUNDED_S
 
 
-# A server, or what stands before it, that does not answer as it should
-
-
 @pytest.mark.parametrize(
     ("fault", "said"),
     [
@@ -238,9 +235,6 @@ def test_a_server_that_restarts_answers_again_by_itself(tmp_path: Path, quick: N
             assert best(index, "What is fee9?") == "d9"
             index.disconnect()
             assert best(index, "What is fee11?") == "d11"
-
-
-# What is on the server is not what was written
 
 
 def test_a_half_written_version_is_not_read_and_the_one_before_answers(chroma: ChromaServer, tmp_path: Path) -> None:
