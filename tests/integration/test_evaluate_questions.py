@@ -300,6 +300,7 @@ def test_a_language_model_writes_drafts_until_it_fails(run: Run, home: Path, mon
     [
         ((), "give --questions, or --make-questions and --out, or --corpus, --queries and --qrels"),
         (("--questions", "q.jsonl", "--corpus", "c.jsonl"), "--questions and --corpus cannot be used together"),
+        (("--questions", "q.jsonl", "--mode", "late"), "--mode does not go with --questions"),
         (("--questions", "q.jsonl", "--fail-under", "ndgc=1"), "'ndgc' is not one of right, contained"),
         (("--corpus", "c.jsonl"), "not given: --queries, --qrels"),
         (("--corpus", "c.jsonl", "--html", "r.html"), "--html does not go with --corpus"),
