@@ -67,9 +67,6 @@ def trace(error: Exception) -> str:
     return "".join(traceback.format_exception(error))
 
 
-# --- what is sent, what is read ---------------------------------------------------------------------------------------
-
-
 def test_the_request_is_exactly_what_was_asked_for_and_the_completion_is_read_whole(
     chat: Chat, fake_time: FakeTime
 ) -> None:
@@ -127,13 +124,9 @@ def test_nothing_comes_from_the_client_s_own_variables(chat: Chat, monkeypatch: 
     assert headers.keys() & {"openai-organization", "openai-project"} == set()
 
 
-# --- what may pass is tried again -------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("failure", [error(503), cut(), reset()], ids=["503", "cut", "reset"])
 def test_a_failure_that_may_pass_is_retried(chat: Chat, failure: Step, fake_time: FakeTime) -> None:
     made = chat.ask(failure, failure, reply("At last."))
-
     assert (made.text, made.calls, made.retries) == ("At last.", 3, 2)
     assert (fake_time.slept, chat.model.last_error) == ([1.125, 2.25], None)
     assert [request.json for request in chat.requests] == [chat.requests[0].json] * 3
@@ -141,7 +134,6 @@ def test_a_failure_that_may_pass_is_retried(chat: Chat, failure: Step, fake_time
 
 def test_after_three_retries_it_is_unavailable(chat: Chat, fake_time: FakeTime) -> None:
     failed = chat.fail(error(500), kind=LlmUnavailable)
-
     assert (len(chat.requests), fake_time.slept) == (4, [1.125, 2.25, 4.5])
     assert str(failed) == chat.model.last_error == "LLM answered 500 (InternalServerError)"
     assert failed.retry_after is None
@@ -170,12 +162,8 @@ def test_nobody_listens(connect: Connect, fake_time: FakeTime, deadline: Deadlin
         model = connect(f"http://127.0.0.1:{bound_but_not_listening.getsockname()[1]}/v1")
         with pytest.raises(LlmUnavailable):
             model.complete(MESSAGES, deadline=deadline)
-
     assert fake_time.slept == [1.125, 2.25, 4.5]
     assert model.last_error == "LLM connection failed (ConnectError)"
-
-
-# --- the deadline -----------------------------------------------------------------------------------------------------
 
 
 def test_a_wait_that_does_not_fit_ends_it_at_once(chat: Chat, fake_time: FakeTime) -> None:
@@ -211,9 +199,6 @@ def test_a_slow_call_is_retried_while_there_is_time(chat: Chat, fake_time: FakeT
     assert (made.text, made.retries >= 1, fake_time.slept[0]) == ("x", True, 1.125)
 
 
-# --- models that are gone ---------------------------------------------------------------------------------------------
-
-
 def test_a_withdrawn_model_gives_way_to_the_next_one_for_good(
     connect: Connect, fake_time: FakeTime, deadline: Deadline
 ) -> None:
@@ -243,12 +228,8 @@ def test_when_every_model_is_gone_it_is_unavailable_and_looks_again_next_time(
             model.complete(MESSAGES, deadline=deadline)
         assert model.last_error == "LLM answered 404 (NotFoundError) for every configured model"
         assert model.complete(MESSAGES, deadline=deadline).text == "back again"
-
     assert [request.json["model"] for request in server.requests] == ["a", "b", "a"]
     assert fake_time.slept == []
-
-
-# --- what does not pass -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -286,7 +267,6 @@ def test_nothing_is_sent_where_a_server_points_to(
 
 def test_a_refused_request_fails_at_once(chat: Chat, fake_time: FakeTime) -> None:
     failed = chat.fail(error(413), kind=LlmUnavailable)
-
     assert (len(chat.requests), fake_time.slept) == (1, [])
     assert SERVER_ERROR_TEXT not in trace(failed)
     assert isinstance(failed.__cause__, LlmFailed)
@@ -380,13 +360,9 @@ def test_json_is_read_whatever_the_server_calls_it(chat: Chat) -> None:
     assert chat.ask(raw(200, body, kind="text/plain")).text == "x"
 
 
-# --- secrets, threads, imports ----------------------------------------------------------------------------------------
-
-
 def test_the_key_is_in_no_message_and_no_repr(chat: Chat, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("DEBUG", logger="rag")
     failed = chat.fail(error(401, message=f"Incorrect key: Bearer {KEY}"), kind=LlmUnavailable)
-
     assert KEY not in trace(failed)
     assert KEY not in caplog.text
     assert KEY not in f"{config('http://a/v1')!r} {chat.model!r} {chat.model.last_error!r}"

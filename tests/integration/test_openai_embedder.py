@@ -60,13 +60,9 @@ def connect(fake_time: FakeTime) -> Connect:
     return make
 
 
-# --- what is sent, what is read ---------------------------------------------------------------------------------------
-
-
 def test_the_request_is_exactly_what_was_asked_for(connect: Connect) -> None:
     with LlmServer(embed=[]) as server:
         connect(server).embed(["permits é漢", "fees"])
-
     [request] = server.embed_requests
     assert request.headers["authorization"] == f"Bearer {KEY}"
     assert request.json == {"model": MODEL, "input": ["permits é漢", "fees"], "encoding_format": "base64"}
@@ -88,7 +84,6 @@ def test_vectors_come_back_in_the_order_of_the_texts_and_of_unit_length(connect:
     texts = ["import permits", "fees of the port", "import permits for plants"]
     with LlmServer(embed=[step]) as server:
         made = connect(server).embed(texts)
-
     assert made.dtype == np.float32
     np.testing.assert_allclose(made, HashingEmbedder(dimensions=64).embed(texts), atol=1e-6)
 
@@ -99,7 +94,6 @@ def test_many_texts_go_out_in_batches_and_nothing_is_sent_twice_after_a_rate_lim
     texts = [f"text number {number}" for number in range(600)]
     with LlmServer(embed=[embeddings(), error(429, retry_after=21), error(503), embeddings()]) as server:
         made = connect(server).embed(texts)
-
     assert [len(request.json["input"]) for request in server.embed_requests] == [256, 256, 256, 256, 88]
     assert server.embed_requests[1].body == server.embed_requests[3].body
     assert fake_time.slept == [21.0, 2.0]  # what the server asked for, then the second step of the backoff
@@ -109,16 +103,13 @@ def test_many_texts_go_out_in_batches_and_nothing_is_sent_twice_after_a_rate_lim
 def test_no_text_is_no_request(connect: Connect) -> None:
     with LlmServer(embed=[]) as server:
         assert connect(server).embed([]).shape == (0, 64)
-
     assert server.embed_requests == []
 
 
 @given(st.lists(st.integers(min_value=0, max_value=BATCH_CHARS + 10), max_size=300))
 def test_batches_keep_order_and_bounds(lengths: list[int]) -> None:
     texts = ["x" * length for length in lengths]
-
     cut_up = list(batches(texts))
-
     assert [text for batch in cut_up for text in batch] == texts
     for batch in cut_up:
         assert 1 <= len(batch) <= BATCH_TEXTS
@@ -134,19 +125,14 @@ def test_dimensions_that_nobody_said_are_found_out_once(connect: Connect) -> Non
     with LlmServer(embed=[]) as server:
         embedder = connect(server, dimensions=None)
         assert (embedder.dimensions, embedder.dimensions) == (64, 64)
-
     assert server.embedded_texts == ["dimensions"]
 
 
 def test_shorter_vectors_are_asked_for_and_a_prefix_goes_before_each_text(connect: Connect) -> None:
     with LlmServer(embed=[]) as server:
         made = connect(server, dimensions=32, shorten=True, prefix="search_query: ").embed(["fees", "permits"])
-
     assert server.embed_requests[0].json["dimensions"] == made.shape[1] == 32
     assert server.embedded_texts == ["search_query: fees", "search_query: permits"]
-
-
-# --- what goes wrong --------------------------------------------------------------------------------------------------
 
 
 UNREADABLE: dict[str, list[Any]] = {
@@ -184,13 +170,11 @@ def test_what_is_no_vector_for_each_text_is_unreadable(body: str) -> None:
 def test_an_unreadable_answer_fails_without_another_try(connect: Connect) -> None:
     with LlmServer(embed=[garbage()]) as server, pytest.raises(EmbeddingFailed, match="Unreadable embeddings"):
         connect(server, dimensions=None).embed(["one", "two"])
-
     assert len(server.embed_requests) == 1
 
 
 def test_vectors_without_an_index_are_taken_in_their_order() -> None:
     body = json.dumps({"data": [{"embedding": [3, 0]}, {"embedding": [0, -2]}]}).encode()
-
     assert read_vectors(body, count=2).tolist() == [[1, 0], [0, -1]]
 
 
@@ -202,7 +186,6 @@ def test_vectors_of_another_length_than_the_index_s_fail(connect: Connect) -> No
 def test_what_passes_is_tried_again(connect: Connect, fake_time: FakeTime) -> None:
     with LlmServer(embed=[cut(), cut()]) as server:
         assert connect(server).embed(["one"]).shape == (1, 64)
-
     assert len(server.embed_requests) == 3
     assert fake_time.slept == [1.0, 2.0]
 
@@ -215,7 +198,6 @@ def test_what_does_not_pass_is_told_at_once(
 ) -> None:
     with LlmServer(embed=[step]) as server, pytest.raises(kind) as raised:
         connect(server).embed(["one"])
-
     assert len(server.embed_requests) == 1
     assert fake_time.slept == []
     assert SERVER_ERROR_TEXT not in str(raised.value)
@@ -225,7 +207,6 @@ def test_what_does_not_pass_is_told_at_once(
 def test_a_question_does_not_wait_for_a_long_rate_limit(connect: Connect, fake_time: FakeTime) -> None:
     with LlmServer(embed=[error(429, retry_after=30)]) as server, pytest.raises(EmbeddingUnavailable) as raised:
         connect(server, limits=QUESTION_LIMITS).embed(["one"])
-
     assert raised.value.retry_after == 30
     assert fake_time.slept == []
 
@@ -233,7 +214,6 @@ def test_a_question_does_not_wait_for_a_long_rate_limit(connect: Connect, fake_t
 def test_a_question_gives_up_after_its_retries(connect: Connect, fake_time: FakeTime) -> None:
     with LlmServer(embed=[error(503)] * 9) as server, pytest.raises(EmbeddingUnavailable, match="3 calls"):
         connect(server, limits=QUESTION_LIMITS).embed(["one"])
-
     assert fake_time.slept == [0.2, 0.4]
 
 
@@ -247,9 +227,6 @@ def test_a_silent_server_is_left_in_time(connect: Connect) -> None:
 def test_a_server_that_is_not_there(connect: Connect, url: str) -> None:
     with pytest.raises(EmbeddingUnavailable):
         connect(url, limits=QUESTION_LIMITS).embed(["one"])
-
-
-# --- settings and the index's own embedder ----------------------------------------------------------------------------
 
 
 def settings(**variables: str) -> Settings:
@@ -274,7 +251,6 @@ def test_without_embed_model_there_is_no_remote_embedder() -> None:
 )  # fmt: skip
 def test_where_the_model_is(variables: dict[str, str], url: str, key: str, dimensions: int, shorten: bool) -> None:
     made = remote_embedder(settings(EMBED_MODEL="text-embedding-3-large", **variables), side="document")
-
     assert isinstance(made, OpenAiEmbedder)
     config = made.config
     assert (config.base_url, config.api_key(), made.dimensions, config.shorten) == (url, key, dimensions, shorten)
@@ -284,7 +260,6 @@ def test_where_the_model_is(variables: dict[str, str], url: str, key: str, dimen
 def test_nomic_sees_what_it_was_trained_on() -> None:
     named = settings(EMBED_MODEL="nomic-embed-text:v1.5")
     sides = [remote_embedder(named, side="question"), remote_embedder(named, side="document")]
-
     prefixes = [made.config.prefix for made in sides if isinstance(made, OpenAiEmbedder)]
     assert prefixes == ["search_query: ", "search_document: "]
 
@@ -405,14 +380,10 @@ def test_the_index_s_dimensions_are_the_embedder_s(run: Run, tmp_path: Path) -> 
 def test_a_folder_without_an_index_opens_with_the_local_model(tmp_path: Path) -> None:
     local = HashingEmbedder()
     other = remote_embedder(settings(EMBED_MODEL="other"), side="question")
-
     assert index_embedder(tmp_path / "nothing", local=local, remote=other) is local
     (tmp_path / "manifest.json").write_text("{")
     with pytest.raises(IndexDamaged):
         index_embedder(tmp_path, local=local, remote=other)
-
-
-# --- vectors that are paid for once -----------------------------------------------------------------------------------
 
 
 def test_vectors_are_paid_for_once_per_model_and_text(tmp_path: Path) -> None:
@@ -435,7 +406,6 @@ def test_damaged_payments_are_made_again(tmp_path: Path) -> None:
     path = tmp_path / "paid.sqlite"
     path.write_bytes(b"not a database" * 100)
     inner = HashingEmbedder()
-
     np.testing.assert_array_equal(PaidOnce(inner, path).embed(["a"]), HashingEmbedder().embed(["a"]))
     assert PaidOnce(inner, path).embed([]).shape == (0, 384)
     assert inner.texts == ["a"]

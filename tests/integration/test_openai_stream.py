@@ -155,9 +155,6 @@ def test_a_stream_without_text_has_failed(chat: Chat, step: Step) -> None:
     assert "no text" in str(failed)
 
 
-# --- time -------------------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
     """The deadlines' clock and the adapter's own, which looks at it every 10 ms of real time."""
@@ -280,9 +277,6 @@ def test_a_text_that_has_ended_is_whole_whatever_comes_later(chat: Chat, clock: 
     assert chat.model.last_error is None
 
 
-# --- how much ---------------------------------------------------------------------------------------------------------
-
-
 def test_reasoning_is_not_passed_on(chat: Chat) -> None:
     made = chat.stream(drip("<th", "ink>The user ", "wants</", "think>", "\n\n", "A <b", "> c."))
     assert "".join(chat.heard) == made.text == "A <b> c."
@@ -305,9 +299,6 @@ def test_reasoning_counts_too(chat: Chat) -> None:
     assert made.text == counts[: 8000 - len(thinks) - len("</think>")]
     failed = chat.fail(drip(thinks, thinks), kind=LlmUnavailable, on_text=chat.heard.append)
     assert "no text" in str(failed)
-
-
-# --- what is no answer ------------------------------------------------------------------------------------------------
 
 
 def test_a_model_that_does_not_open_its_reasoning_is_remembered() -> None:

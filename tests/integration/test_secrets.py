@@ -118,9 +118,6 @@ def wall(monkeypatch: pytest.MonkeyPatch) -> Wall:
     return clock
 
 
-# --- reading
-
-
 @pytest.mark.parametrize(
     "value", [KEY, f'\n {{"LLM_API_KEY": "{KEY}", "other": "x"}}'], ids=["plain", "json after white space"]
 )
@@ -173,9 +170,6 @@ def test_without_a_region_it_is_unavailable_too(
     assert type(caught.value.__cause__).__name__ == "NoRegionError"
 
 
-# --- patience
-
-
 @pytest.fixture
 def credentials(own_client: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those with which a server in place of AWS is asked."""
@@ -198,9 +192,6 @@ def test_a_manager_that_never_answers_does_not_outlast_the_request(
 def test_all_attempts_fit_into_a_request() -> None:
     # The default deadline is 27 s, and the LLM has to answer within it too.
     assert (secrets.CONNECT_TIMEOUT_S + secrets.READ_TIMEOUT_S) * secrets.ATTEMPTS <= 27 / 2
-
-
-# --- keeping
 
 
 def test_a_secret_is_asked_for_once_and_again_when_it_has_aged(stored: boto3.client, reads: Reads, wall: Wall) -> None:
@@ -288,9 +279,6 @@ def test_renewing_drops_the_value_and_keeps_the_client(stored: boto3.client, rea
     assert secrets.read_secret(NAME, secrets.LLM) == KEY
     assert secrets._provider().client is client
     assert reads == [NAME] * 2
-
-
-# --- in the function
 
 
 @pytest.fixture(scope="module")
@@ -395,9 +383,6 @@ def test_without_a_usable_secret_a_question_is_503_and_the_log_says_why(start: S
     assert "The secret with the LLM's key" in line["exception"]
     assert KEY not in api.output
     assert NAME not in result.text
-
-
-# --- the embedder's, beside or without the LLM's
 
 
 def test_where_the_embedders_key_comes_from(manager: boto3.client) -> None:

@@ -109,11 +109,16 @@ def test_health_answers_while_a_question_waits_for_the_llm_and_ctrl_c_does_not_w
     assert list(tmp_path.glob("index-*")) == []  # it tidied up
 
 
-def test_a_stream_that_is_not_done_in_time_is_answered_with_what_there_is(index: Path) -> None:
+@pytest.mark.parametrize(
+    ("limit", "reason"), [({"STREAM_IDLE_S": "0.5"}, "interrupted"), ({"STREAM_DEADLINE_S": "0.001"}, "length")]
+)
+def test_a_stream_that_is_not_done_in_time_is_answered_with_what_there_is(
+    index: Path, limit: dict[str, str], reason: str
+) -> None:
     said = "Importing plants needs a permit. [Import Permits > Plants]"
     with (
         LlmServer([drip(said, threading.Event())]) as llm,
-        serving(index, LLM_BASE_URL=llm.url, STREAM_DEADLINE_S="0.001") as server,
+        serving(index, LLM_BASE_URL=llm.url, **limit) as server,
     ):
         connection = http.client.HTTPConnection(server.address, timeout=STOP_S)
         headers = {"Content-Type": "application/json", "Accept": "text/event-stream"}
@@ -125,7 +130,7 @@ def test_a_stream_that_is_not_done_in_time_is_answered_with_what_there_is(index:
     name, data = last.split("\n")
     body = json.loads(data.removeprefix("data: "))
     assert (name, body["answer"].partition(".")[0]) == ("event: answer", "Importing plants needs a permit")
-    assert health["llm"]["lastError"] == "The LLM's answer is not whole (length): LLM call timed out"
+    assert health["llm"]["lastError"] == f"The LLM's answer is not whole ({reason}): LLM call timed out"
 
 
 @pytest.mark.parametrize(
@@ -264,7 +269,6 @@ def test_a_busy_port_is_a_sentence(run: Run, index: Path) -> None:
         port = taken.getsockname()[1]
         told = run("serve", "--port", port, "--index", index)
         _, out, _ = run("serve", "--port", port, "--index", index, "--json")
-
     sentence = f"Port {port} on 127.0.0.1 is in use. Choose another: PORT={port + 1} make run"
     assert told == (1, "", f"Error: {sentence}\n")
     assert json.loads(out) == {"error": sentence, "code": "port_in_use"}
@@ -273,7 +277,6 @@ def test_a_busy_port_is_a_sentence(run: Run, index: Path) -> None:
 def test_a_function_that_cannot_start_ends_the_server_with_a_sentence(index: Path) -> None:
     process = start("--port", "0", "--index", str(index), MAX_CONTEXT_TOKENS="plenty")
     out, err = process.communicate(timeout=STOP_S)
-
     assert (process.returncode, out) == (1, "")
     assert "Traceback" not in err
     assert err.splitlines()[-1].startswith("Error: Wrong setting. MAX_CONTEXT_TOKENS: ")
