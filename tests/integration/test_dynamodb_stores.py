@@ -1,6 +1,5 @@
 """The stores in DynamoDB: everything that can fail; see ``test_stores`` for the contract."""
 
-import socket
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -153,35 +152,25 @@ def test_a_server_that_is_silent_is_given_up(
     assert server.calls == ["GetItem"] * TRIES
 
 
-def test_a_server_that_is_not_there_is_an_error_of_ours(clock: FakeClock) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))  # bound, not listening: connections are refused
-        table = DynamoDbTable("table", endpoint_url=f"http://127.0.0.1:{taken.getsockname()[1]}", clock=clock)
-        with pytest.raises(StoreUnavailable, match="EndpointConnectionError"):
-            TableAnswerCache(table).get(KEY)
-
-
-@pytest.mark.parametrize("endpoint_url", [None, "not a url"], ids=["no region", "no endpoint"])
-def test_a_client_that_cannot_be_made_is_an_error_of_ours(
-    endpoint_url: str | None, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("endpoint_url", "unset", "told"),
+    [
+        (None, ["AWS_DEFAULT_REGION"], "DynamoDB client"),
+        ("not a url", [], "DynamoDB client"),
+        ("http://127.0.0.1:9", [], "EndpointConnectionError"),
+        ("http://127.0.0.1:9", ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"], "NoCredentialsError"),
+    ],
+    ids=["no region", "no endpoint", "nobody there", "no credentials"],
+)
+def test_a_table_that_cannot_be_called_is_an_error_of_ours(
+    endpoint_url: str | None, unset: list[str], told: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if endpoint_url is None:
-        monkeypatch.delenv("AWS_DEFAULT_REGION")
-    table = DynamoDbTable("table", endpoint_url=endpoint_url, clock=clock)
-    with pytest.raises(StoreUnavailable, match="DynamoDB client"):
-        TableAnswerCache(table).get(KEY)
-
-
-def test_without_credentials_it_is_an_error_of_ours(
-    server: ScriptedServer, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+    for name in unset:
         monkeypatch.delenv(name)
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/dev/null")
-    monkeypatch.setenv("AWS_CONFIG_FILE", "/dev/null")
-    table = DynamoDbTable("table", endpoint_url=server.url, clock=clock)
-    with pytest.raises(StoreUnavailable, match="NoCredentialsError"):
-        TableAnswerCache(table).get(KEY)
+    for name in ("AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE"):
+        monkeypatch.setenv(name, "/dev/null")
+    with pytest.raises(StoreUnavailable, match=told):
+        TableAnswerCache(DynamoDbTable("table", endpoint_url=endpoint_url)).get(KEY)
 
 
 def test_a_vote_that_meets_another_transaction_is_tried_again(
@@ -280,10 +269,15 @@ def test_what_a_batch_leaves_undone_is_done_next(
     assert sleeps == [PAUSES_S[0]] * 2
 
 
-def test_without_votes_a_question_costs_one_call(server: ScriptedServer, table: DynamoDbTable) -> None:
-    chunk_ids = [f"id_{number}" for number in range(MAX_CHUNK_IDS)]
-    assert TableFeedback(table).votes_on(chunk_ids, since=0) == {}
+def test_without_votes_a_question_costs_one_call_and_many_chunks_several(
+    server: ScriptedServer, table: DynamoDbTable
+) -> None:
+    chunk_ids = [f"other_{number}" for number in range(150)] + ["id_1"]
+    assert TableFeedback(table).votes_on(chunk_ids[:MAX_CHUNK_IDS], since=0) == {}
     assert server.calls == ["BatchGetItem"]
+    vote(table, helpful=True)
+    assert set(TableFeedback(table).votes_on(chunk_ids, since=0)) == {"id_1"}
+    assert server.calls.count("BatchGetItem") == 3
 
 
 def test_the_actions_that_the_policy_grants_are_those_that_are_used(
@@ -314,12 +308,6 @@ def test_items_are_left_to_ttl_in_whole_seconds(table: DynamoDbTable) -> None:
     assert [item["expiresAt"]["N"].isdecimal() for item in items] == [True] * 10
 
 
-def test_the_largest_answer_is_below_dynamodb_s_limit(server: ScriptedServer, table: DynamoDbTable) -> None:
-    """moto refuses items over 400 KB, as DynamoDB does."""
-    with pytest.raises(StoreUnavailable, match="ValidationException"):
-        table.put(TableItem(TableKey("answer#x", "answer"), {"body": "x" * 420_000}, int(START) + 60))
-
-
 def test_one_table_keeps_sessions_answers_and_chunks_of_one_name_apart(table: DynamoDbTable) -> None:
     cache, memory, feedback = TableAnswerCache(table), TableMemory(table), TableFeedback(table)
     response = make_response(KEY, chunk_ids=(KEY,), cache_keys=(KEY,))
@@ -337,13 +325,6 @@ def test_one_table_keeps_sessions_answers_and_chunks_of_one_name_apart(table: Dy
 def test_what_another_release_wrote_is_a_miss(table: DynamoDbTable) -> None:
     table.put(TableItem(TableKey(f"answer#{KEY}", "answer"), {"body": '{"format": 99}'}, int(START) + 60))
     assert TableAnswerCache(table).get(KEY) is None
-
-
-def test_many_chunks_are_asked_for_in_several_batches(server: ScriptedServer, table: DynamoDbTable) -> None:
-    vote(table, helpful=True)
-    chunk_ids = [f"other_{number}" for number in range(150)] + ["id_1"]
-    assert set(TableFeedback(table).votes_on(chunk_ids, since=0)) == {"id_1"}
-    assert server.calls.count("BatchGetItem") == 2
 
 
 def test_after_a_reset_the_same_client_makes_new_connections(server: ScriptedServer, table: DynamoDbTable) -> None:

@@ -1,12 +1,13 @@
-"""Embeddings over an API: the adapter against a misbehaving server, an ingest that goes on, an index that is bound."""
+"""Embeddings over an API: the adapter against a misbehaving server, an ingest that goes on, an index that is bound.
+
+At the end: a whole GaCounts service whose embedder is remote, who is asked how often, and what runs beside what.
+"""
 
 import json
-import os
-import signal
-import subprocess
-import sys
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,6 @@ from fakes_llm import (
     SERVER_ERROR_TEXT,
     LlmServer,
     Step,
-    cut,
     embeddings,
     error,
     garbage,
@@ -35,8 +35,14 @@ from knowledge.open.index import open_index
 from rag.adapters.embedding.embedders import INGEST_LIMITS, QUESTION_LIMITS, index_embedder, remote_embedder
 from rag.adapters.embedding.openai_embedder import BATCH_CHARS, BATCH_TEXTS, OpenAiEmbedder, batches, read_vectors
 from rag.adapters.model_config import EmbedConfig
+from rag.adapters.stores.cache import TableAnswerCache
 from rag.config.settings import Settings, load
 from rag.errors import EmbeddingFailed, EmbeddingUnavailable
+from rag.values.answer import Answer
+from rag.values.chat import Deadline
+from rag.values.question import Question
+from rag.values.stored import CacheHit
+from rag.wiring.application import Application, build_application
 from ragctl.embedders import PAID_NAME, PaidOnce, for_questions
 
 KEY = "sk-test-0123456789"
@@ -62,6 +68,7 @@ def connect(fake_time: FakeTime) -> Connect:
 
 def test_the_request_is_exactly_what_was_asked_for(connect: Connect) -> None:
     with LlmServer(embed=[]) as server:
+        assert connect(server).embed([]).shape == (0, 64)
         connect(server).embed(["permits é漢", "fees"])
     [request] = server.embed_requests
     assert request.headers["authorization"] == f"Bearer {KEY}"
@@ -71,14 +78,8 @@ def test_the_request_is_exactly_what_was_asked_for(connect: Connect) -> None:
 
 @pytest.mark.parametrize(
     "step",
-    [
-        embeddings(),
-        embeddings(as_lists=True),
-        embeddings(backwards=True),
-        embeddings(scale=1e-30),
-        embeddings(scale=1e30),
-    ],
-    ids=["base64", "lists", "backwards", "short", "long"],
+    [embeddings(as_lists=True), embeddings(backwards=True), embeddings(scale=1e-30), embeddings(scale=1e30)],
+    ids=["lists", "backwards", "short", "long"],
 )
 def test_vectors_come_back_in_the_order_of_the_texts_and_of_unit_length(connect: Connect, step: Step) -> None:
     texts = ["import permits", "fees of the port", "import permits for plants"]
@@ -98,12 +99,6 @@ def test_many_texts_go_out_in_batches_and_nothing_is_sent_twice_after_a_rate_lim
     assert server.embed_requests[1].body == server.embed_requests[3].body
     assert fake_time.slept == [21.0, 2.0]  # what the server asked for, then the second step of the backoff
     np.testing.assert_allclose(made, HashingEmbedder(dimensions=64).embed(texts), atol=1e-6)
-
-
-def test_no_text_is_no_request(connect: Connect) -> None:
-    with LlmServer(embed=[]) as server:
-        assert connect(server).embed([]).shape == (0, 64)
-    assert server.embed_requests == []
 
 
 @given(st.lists(st.integers(min_value=0, max_value=BATCH_CHARS + 10), max_size=300))
@@ -167,12 +162,6 @@ def test_what_is_no_vector_for_each_text_is_unreadable(body: str) -> None:
         read_vectors(body.encode(), count=2)
 
 
-def test_an_unreadable_answer_fails_without_another_try(connect: Connect) -> None:
-    with LlmServer(embed=[garbage()]) as server, pytest.raises(EmbeddingFailed, match="Unreadable embeddings"):
-        connect(server, dimensions=None).embed(["one", "two"])
-    assert len(server.embed_requests) == 1
-
-
 def test_vectors_without_an_index_are_taken_in_their_order() -> None:
     body = json.dumps({"data": [{"embedding": [3, 0]}, {"embedding": [0, -2]}]}).encode()
     assert read_vectors(body, count=2).tolist() == [[1, 0], [0, -1]]
@@ -183,25 +172,23 @@ def test_vectors_of_another_length_than_the_index_s_fail(connect: Connect) -> No
         connect(server, dimensions=128).embed(["one"])
 
 
-def test_what_passes_is_tried_again(connect: Connect, fake_time: FakeTime) -> None:
-    with LlmServer(embed=[cut(), cut()]) as server:
-        assert connect(server).embed(["one"]).shape == (1, 64)
-    assert len(server.embed_requests) == 3
-    assert fake_time.slept == [1.0, 2.0]
-
-
 @pytest.mark.parametrize(
-    ("step", "kind"), [(error(400), EmbeddingFailed), (model_not_found(MODEL), EmbeddingUnavailable)]
+    ("step", "kind", "told"),
+    [
+        (error(400), EmbeddingFailed, MODEL),
+        (model_not_found(MODEL), EmbeddingUnavailable, MODEL),
+        (garbage(), EmbeddingFailed, "Unreadable embeddings"),
+    ],
 )
 def test_what_does_not_pass_is_told_at_once(
-    connect: Connect, fake_time: FakeTime, step: Step, kind: type[Exception]
+    connect: Connect, fake_time: FakeTime, step: Step, kind: type[Exception], told: str
 ) -> None:
     with LlmServer(embed=[step]) as server, pytest.raises(kind) as raised:
         connect(server).embed(["one"])
     assert len(server.embed_requests) == 1
     assert fake_time.slept == []
     assert SERVER_ERROR_TEXT not in str(raised.value)
-    assert MODEL in str(raised.value)
+    assert told in str(raised.value)
 
 
 def test_a_question_does_not_wait_for_a_long_rate_limit(connect: Connect, fake_time: FakeTime) -> None:
@@ -264,8 +251,6 @@ def test_nomic_sees_what_it_was_trained_on() -> None:
     assert prefixes == ["search_query: ", "search_document: "]
 
 
-# --- ingest -----------------------------------------------------------------------------------------------------------
-
 TEXTS = 300
 
 
@@ -316,65 +301,52 @@ def test_an_ingest_that_failed_goes_on_where_it_stopped(run: Run, corpus: Path, 
     assert manifest["embedding"] == {"model": MODEL, "dimensions": 64, "space": "cosine"}
 
 
-@pytest.mark.slow
-def test_a_killed_ingest_goes_on_where_it_stopped(run: Run, corpus: Path, tmp_path: Path) -> None:
-    target = tmp_path / "i"
-    reached = threading.Event()
-
-    def silent(exchange: Any) -> None:
-        reached.set()
-        exchange.closing.wait(30)
-
-    with LlmServer(embed=[embeddings(), embeddings(), silent]) as server:
-        process = subprocess.Popen(
-            [str(Path(sys.executable).with_name("ragctl")), "ingest", str(corpus), "--index", str(target)],
-            env={**os.environ, "EMBED_BASE_URL": server.url},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        try:
-            assert reached.wait(60)
-        finally:
-            process.send_signal(signal.SIGKILL)
-            process.wait()
-
+@pytest.fixture
+def embedder() -> Iterator[LlmServer]:
     with LlmServer(embed=[]) as server:
-        status, _, err = run(server, "ingest", corpus, "--index", target)
-
-    assert (status, len(server.embedded_texts[1:])) == (0, TEXTS - 128), err
+        yield server
 
 
-def test_an_index_says_which_model_it_wants(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "first.txt").write_text("Demurrage is charged for each day.\n")
-    target = tmp_path / "i"
-    with LlmServer(embed=[]) as server:
-        run(server, "ingest", tmp_path / "first.txt", "--index", target)
+@pytest.fixture
+def fees(tmp_path: Path) -> Path:
+    (tmp_path / "fees.md").write_text("# Fees\n\nDemurrage is 90 dollars for each day.\n")
+    return tmp_path / "fees.md"
+
+
+@pytest.fixture
+def index(run: Run, embedder: LlmServer, fees: Path) -> Path:
+    """An index that was made with the server's embedder."""
+    assert run(embedder, "ingest", fees, "--index", fees.with_name("index"))[0] == 0
+    return fees.with_name("index")
+
+
+def test_an_index_says_which_model_it_wants(index: Path) -> None:
     local = HashingEmbedder(model="all-MiniLM-L6-v2")
 
     with pytest.raises(
-        IndexMismatch, match=rf"'{MODEL}', this program uses 'all-MiniLM-L6-v2': set EMBED_MODEL={MODEL}"
+        IndexMismatch, match=f"'{MODEL}', this program uses 'all-MiniLM-L6-v2': set EMBED_MODEL={MODEL}"
     ):
-        index_embedder(target, local=local, remote=None)
+        index_embedder(index, local=local, remote=None)
     other = remote_embedder(settings(EMBED_MODEL="other"), side="question")
     with pytest.raises(IndexMismatch, match=f"uses 'other': set EMBED_MODEL={MODEL}, or run: ragctl ingest PATH"):
-        index_embedder(target, local=local, remote=other)
+        index_embedder(index, local=local, remote=other)
     with pytest.raises(IndexMismatch, match="unset EMBED_MODEL"):
-        index_embedder(target, local=HashingEmbedder(model=MODEL), remote=other)
+        index_embedder(index, local=HashingEmbedder(model=MODEL), remote=other)
 
 
-def test_the_index_s_dimensions_are_the_embedder_s(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "first.txt").write_text("Demurrage is charged for each day.\n")
-    target = tmp_path / "i"
-    with LlmServer(embed=[]) as server, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("EMBED_MODEL", "text-embedding-3-small")
-        patch.setenv("EMBED_DIMENSIONS", "32")
-        assert run(server, "ingest", tmp_path / "first.txt", "--index", target)[0] == 0
-        small = {"EMBED_MODEL": "text-embedding-3-small", "EMBED_BASE_URL": server.url, "INDEX_URI": str(target)}
-        unsaid = for_questions(settings(**small))
-        # Nobody need repeat EMBED_DIMENSIONS: the model is asked for what the index holds.
-        assert unsaid.embed(["day"]).shape == (1, unsaid.dimensions) == (1, 32)
-        with pytest.raises(IndexMismatch, match="dimensions 32, this program uses 64"):
-            open_index(target, embedder=for_questions(settings(**small, EMBED_DIMENSIONS="64")))
+def test_the_index_s_dimensions_are_the_embedder_s(
+    run: Run, embedder: LlmServer, fees: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = fees.with_name("index")
+    monkeypatch.setenv("EMBED_MODEL", "text-embedding-3-small")
+    monkeypatch.setenv("EMBED_DIMENSIONS", "32")
+    assert run(embedder, "ingest", fees, "--index", target)[0] == 0
+    small = {"EMBED_MODEL": "text-embedding-3-small", "EMBED_BASE_URL": embedder.url, "INDEX_URI": str(target)}
+    unsaid = for_questions(settings(**small))
+    # Nobody need repeat EMBED_DIMENSIONS: the model is asked for what the index holds.
+    assert unsaid.embed(["day"]).shape == (1, unsaid.dimensions) == (1, 32)
+    with pytest.raises(IndexMismatch, match="dimensions 32, this program uses 64"):
+        open_index(target, embedder=for_questions(settings(**small, EMBED_DIMENSIONS="64")))
 
 
 def test_a_folder_without_an_index_opens_with_the_local_model(tmp_path: Path) -> None:
@@ -409,3 +381,68 @@ def test_damaged_payments_are_made_again(tmp_path: Path) -> None:
     np.testing.assert_array_equal(PaidOnce(inner, path).embed(["a"]), HashingEmbedder().embed(["a"]))
     assert PaidOnce(inner, path).embed([]).shape == (0, 384)
     assert inner.texts == ["a"]
+
+
+NEVER_S = 600
+QUESTION = "How much is demurrage for each day?"
+EMBEDDED = QUESTION.rstrip("?")
+
+
+@pytest.fixture
+def service(embedder: LlmServer, index: Path) -> Iterator[Callable[[], Application]]:
+    """Makes services; their connections are closed at the end."""
+    variables = {
+        "RAG_PROFILE": "gacounts", "INDEX_URI": str(index), "STORE_PATH": str(index.with_name("store.sqlite")),
+        "STORE_WAIT_S": "60",  # a loaded machine is none of what these tests are about
+        "EMBED_MODEL": MODEL, "EMBED_API_KEY": KEY, "EMBED_BASE_URL": embedder.url,
+    }  # fmt: skip
+    with ExitStack() as stack:
+
+        def make() -> Application:
+            made = build_application(load(Settings, variables))
+            stack.callback(made.renew)
+            return made
+
+        yield make
+
+
+def ask(service: Application) -> Answer:
+    return service.pipeline.run(Question(text=QUESTION), deadline=Deadline.after(NEVER_S, time.monotonic))
+
+
+def test_the_shared_cache_is_asked_while_the_question_travels_to_the_embedder(
+    embedder: LlmServer, service: Callable[[], Application], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Here the shared layer answers only once the embedder has been asked, and nobody asks for a vector twice."""
+    travels: list[bool] = []
+    read = TableAnswerCache.get
+
+    def read_meanwhile(self: TableAnswerCache, key: str) -> CacheHit | None:
+        moment = time.monotonic() + NEVER_S
+        while EMBEDDED not in embedder.embedded_texts and time.monotonic() < moment:
+            threading.Event().wait(0.01)
+        travels.append(EMBEDDED in embedder.embedded_texts)
+        return read(self, key)
+
+    monkeypatch.setattr(TableAnswerCache, "get", read_meanwhile)
+    answer = ask(service())
+
+    assert travels == [True]
+    assert not answer.refused
+    assert embedder.embedded_texts.count(EMBEDDED) == 1
+
+
+def test_a_cached_answer_needs_no_embedder_and_another_process_finds_it_although_that_is_gone(
+    embedder: LlmServer, service: Callable[[], Application]
+) -> None:
+    of = service()
+    first = ask(of)
+    sent = embedder.embedded_texts
+
+    assert (first.cached, ask(of).cached) == (False, True)
+    assert embedder.embedded_texts == sent
+
+    embedder.__exit__(None, None, None)
+    found = ask(service())
+    assert found.cached
+    assert found.text.startswith("Demurrage is 90 dollars")

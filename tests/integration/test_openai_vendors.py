@@ -59,10 +59,6 @@ VENDORS = {
         event(delta([{"type": "thinking", "thinking": [{"type": "text", "text": "Which one?"}]}])),
         event(delta([{"type": "text", "text": "Every import "}])), HALVES[1], STOP, TOTAL,
     ),
-    "Together": sse(
-        *(event({**delta(half), "text": half, "seed": None}) for half in ("Every import ", "needs a permit.")),
-        event({**delta("", finish="stop", role="assistant"), "text": "", "seed": 7}, usage=USAGE),
-    ),
     "OpenRouter": sse(
         ": OPENROUTER PROCESSING", ": OPENROUTER PROCESSING", event(delta("", role="assistant"), provider="P"), *HALVES,
         event({**delta("", finish="stop", role="assistant"), "native_finish_reason": "stop"}),
@@ -77,10 +73,6 @@ VENDORS = {
         event(delta("", role="assistant")), *HALVES, STOP,
         event({"index": 0, "finish_reason": None, "content_filter_offsets": {"check_offset": 9}, **SAFE}),
         {**event({**SAFE, "index": 0, "finish_reason": None}), "model": ""}, TOTAL,
-    ),
-    "vLLM": sse(
-        event(delta("", role="assistant")), event(delta(reasoning_content="Which one?")),
-        *HALVES, event({**delta("", finish="stop"), "stop_reason": None}), TOTAL,
     ),
     "Ollama": sse(
         event(delta("", role="assistant", reasoning="Which one?")), *HALVES,
