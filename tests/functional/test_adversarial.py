@@ -37,10 +37,8 @@ def service(request: pytest.FixtureRequest, waypoint_index: Path) -> Iterator[Ap
 @pytest.fixture(scope="module", params=PROFILES)
 def parrot(request: pytest.FixtureRequest, waypoint_index: Path) -> Iterator[Api]:
     """A service whose model says what it is asked."""
-    with (
-        LlmServer(answer=lambda asked: f"You asked: {asked['messages'][-1]['content']}") as server,
-        starting(waypoint_index) as start,
-    ):
+    echo = LlmServer(answer=lambda asked: f"You asked: {asked['messages'][-1]['content']}")
+    with echo as server, starting(waypoint_index) as start:
         settings = {"ENABLE_LLM_RERANKING": "false", "UNSUPPORTED": "keep", "LLM_WEAK": "text"}
         yield start(RAG_PROFILE=request.param, LLM_BASE_URL=server.url, **settings)
 

@@ -20,18 +20,14 @@ from rag.config.settings import Settings, load
 from rag.errors import ConfigurationError
 
 REGION, ID, SECRET, SESSION = "eu-central-1", "AKIDEXAMPLE", "wJalrXUtnFEMI", "session-token"
+CREDENTIALS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 
 
 @pytest.fixture(autouse=True)
 def _role(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """What Lambda puts into the environment of a function."""
-    told = {
-        "AWS_DEFAULT_REGION": REGION,
-        "AWS_ACCESS_KEY_ID": ID,
-        "AWS_SECRET_ACCESS_KEY": SECRET,
-        "AWS_SESSION_TOKEN": SESSION,
-    }
-    for name, value in told.items():
+    monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
+    for name, value in zip(CREDENTIALS, (ID, SECRET, SESSION), strict=True):
         monkeypatch.setenv(name, value)
     forget_secrets()
     yield
@@ -123,7 +119,7 @@ def test_a_token_that_has_ended_is_a_refusal_in_words(by_role: Start) -> None:
 
 
 def test_without_credentials_nobody_is_asked_and_it_is_said(by_role: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
+    for name in CREDENTIALS:
         monkeypatch.delenv(name)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nowhere")

@@ -51,7 +51,9 @@ def test_any_vote_on_an_answer_or_a_decline_is_accepted_and_counted(api: Api) ->
     assert api.vote(api.ask(TOMATOES).json["responseId"], False).status == 202
 
 
-def test_an_unknown_response_is_404(api: Api) -> None:
+def test_an_unknown_response_is_404_and_what_is_no_object_400(api: Api) -> None:
+    refused = api.call(rest_event("POST", "/api/feedback", "[]"))
+    assert (refused.status, refused.json["code"]) == (400, "invalid_json")
     reply = api.vote("' OR 1=1 --", True)
     assert (reply.status, reply.json["code"]) == (404, "unknown_response")
     assert counted(reply, "FeedbackReceived") == 0
@@ -71,11 +73,6 @@ def test_a_wrong_field_is_named(api: Api, fields: Json, name: str) -> None:
     refused = api.send("/api/feedback", **fields)
     assert (refused.status, refused.json["code"]) == (400, "invalid_parameter")
     assert refused.json["error"].startswith(f"{name} must be ")
-
-
-def test_what_is_no_object_is_400(api: Api) -> None:
-    refused = api.call(rest_event("POST", "/api/feedback", "[]"))
-    assert (refused.status, refused.json["code"]) == (400, "invalid_json")
 
 
 # --- what it teaches
@@ -109,8 +106,7 @@ def test_helpful_answers_pull_their_documents_up_until_their_votes_are_withdrawn
     # Readers that ask for the other document alone, with the very same words, are happy with it.
     responses = voted(api, LEAVE, True, filters={"doc_id": before[1]})
     after = order(api, LEAVE)
-    assert after[:2] == before[1::-1]
-    assert set(after) == set(before)
+    assert (after[:2], set(after)) == (before[1::-1], set(before))
     voted(api, POOR, True, voices=2 * FULL_VOICES, threshold=-1)
     assert api.ask(POOR).json["refused"], "no vote lifts an answer over the gate"
     for response in responses:
@@ -162,9 +158,8 @@ def test_a_session_may_send_60_votes_an_hour(api: Api, clock: FakeClock) -> None
     clock.now += 1200
     for helpful in (True, None):
         refused = api.vote(responses[0]["responseId"], helpful)
-        assert refused.status == 429
+        assert (refused.status, refused.json["code"]) == (429, "too_many_votes")
         assert int(refused.headers["retry-after"]) in {2400, 2401}
-        assert refused.json["code"] == "too_many_votes"
         assert refused.json["error"].startswith("No more than 60 votes within an hour are taken from one session; ")
         assert counted(refused, "FeedbackReceived") == 0
         assert counted(refused, "Errors", code="too_many_votes") == 1

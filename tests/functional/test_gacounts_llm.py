@@ -33,12 +33,10 @@ def serve(with_llm: Start, gacounts_index: Path, tmp_path: Path) -> Serve:
     return serve
 
 
-def used(result: Reply) -> tuple[float, float, float, float]:
+def used(result: Reply) -> tuple[float, ...]:
     """Calls, retries, prompt tokens and completion tokens in the metrics of a reply."""
-    calls, retries, prompt, completion = (
-        counted(result, name) for name in ("LlmCalls", "LlmRetries", "PromptTokens", "CompletionTokens")
-    )
-    return calls, retries, prompt, completion
+    names = ("LlmCalls", "LlmRetries", "PromptTokens", "CompletionTokens")
+    return tuple(counted(result, name) for name in names)
 
 
 def kinds(server: LlmServer) -> list[str]:
@@ -217,13 +215,8 @@ def test_a_secret_of_one_session_is_in_no_other(serve: Serve) -> None:
     # Another session that comes to the very same question, and one that asks the same words.
     other = api.ask(REPORTING).json["sessionId"]
     before = len(server.requests)
-    for text, fields in (
-        (FOLLOW_UP, {"sessionId": other}),
-        (MEANT, {}),
-        (FOLLOW_UP, {}),
-        (MEANT, {"sessionId": "somebody-elses-session-22"}),
-    ):
-        assert SECRET not in api.ask(text, **fields).text
+    for text, session in ((FOLLOW_UP, other), (MEANT, None), (FOLLOW_UP, None), (MEANT, "somebody-elses-session-22")):
+        assert SECRET not in api.ask(text, sessionId=session).text
     assert all(SECRET not in request.body.decode() for request in server.requests[before:])
 
 
@@ -260,18 +253,15 @@ def test_a_rewriting_counts_although_the_question_is_declined(serve: Serve) -> N
     assert counted(decline, "NoResults") == 1
 
 
-def test_the_calls_before_a_last_resort_count(serve: Serve) -> None:
+def test_what_was_used_before_a_last_resort_or_a_failure_counts(serve: Serve) -> None:
     api, server = serve(FAILS, FAILS, FAILS, LLM_MAX_RETRIES="2", LLM_FALLBACK="extractive", **NO_RERANKING)
     assert used(api.ask(MEALS)) == (len(server.requests), 2, 0, 0) == (3, 2, 0, 0)
-
-
-def test_what_was_used_before_a_failure_counts(serve: Serve) -> None:
     written = model(reframe=lambda _: MEANT)
 
     def works(exchange: Exchange) -> None:
         reply(written(exchange.request.json))(exchange)
 
-    api, server = serve(works, works, FAILS, FAILS, LLM_MAX_RETRIES="1", **NO_RERANKING)
+    api, server = serve(works, works, FAILS, FAILS, LLM_MAX_RETRIES="1", LLM_FALLBACK="none", **NO_RERANKING)
     session = api.ask(REPORTING).json["sessionId"]
     failed = api.ask(FOLLOW_UP, sessionId=session)
     assert kinds(server) == ["answer", "reframe", "answer", "answer"]

@@ -45,8 +45,7 @@ def test_an_injection_is_context_and_never_a_message_of_its_own(with_llm: Start,
     api = with_llm(reply("30 days."), INDEX_URI=str(poisoned))
     assert api.ask(QUESTION, threshold=-1).status == 200
     system, user = api.llm.requests[0].json["messages"]
-    assert [system["role"], user["role"]] == ["system", "user"]
-    assert user["content"] == QUESTION
+    assert (system["role"], user) == ("system", {"role": "user", "content": QUESTION})
     # The context stands between two lines of words that no document can know; its braces are not filled in again.
     rules, context, end = re.split(r"\n(?:<<<[a-z]+ [a-z]+|[a-z]+ [a-z]+>>>)\n", system["content"])
     assert rules.endswith("\n\nCONTEXT")

@@ -5,7 +5,21 @@ import re
 
 import jsonschema  # type: ignore[import-untyped]
 import pytest
-from functional.harness import DECLINE, IN_SCOPE, OUT_OF_SCOPE, REPOSITORY, Api, Event, Json, Reply, post, rest_event
+from fakes_llm import reply
+from functional.golden import check_golden, differences
+from functional.harness import (
+    DECLINE,
+    IN_SCOPE,
+    OUT_OF_SCOPE,
+    REPOSITORY,
+    Api,
+    Event,
+    Json,
+    Reply,
+    Start,
+    post,
+    rest_event,
+)
 
 from rag.http.schema import ErrorReply, HealthReply, QueryReply
 
@@ -57,9 +71,9 @@ def test_an_answer_has_the_keys_of_the_contract_and_no_others(answer: Reply) -> 
     assert {"retrievalMs", "generationMs", "citationMs", "totalMs"} <= set(body["metadata"]["timings"])
 
 
-@pytest.mark.parametrize("reply", ["answer", "decline"])
-def test_replies_fit_the_schema_in_the_code_and_the_published_one(reply: str, request: pytest.FixtureRequest) -> None:
-    body = request.getfixturevalue(reply).json
+@pytest.mark.parametrize("name", ["answer", "decline"])
+def test_replies_fit_the_schema_in_the_code_and_the_published_one(name: str, request: pytest.FixtureRequest) -> None:
+    body = request.getfixturevalue(name).json
     assert QueryReply.model_validate(body).model_dump(mode="json") == body
     jsonschema.validate(body, schema_of("QueryReply"))
 
@@ -109,10 +123,10 @@ def test_a_decline_is_a_200_with_nothing_in_it(decline: Reply) -> None:
 
 
 def test_the_headers_forbid_sniffing_and_storing(answer: Reply, decline: Reply) -> None:
-    for reply in (answer, decline):
-        assert reply.headers["content-type"] == "application/json"
-        assert reply.headers["x-content-type-options"] == "nosniff"
-        assert reply.headers["cache-control"] == "no-store"
+    for told in (answer, decline):
+        assert told.headers["content-type"] == "application/json"
+        assert told.headers["x-content-type-options"] == "nosniff"
+        assert told.headers["cache-control"] == "no-store"
 
 
 def test_every_answer_has_an_id_of_its_own(api: Api) -> None:
@@ -147,8 +161,8 @@ SAME_QUESTION: dict[str, Event] = {
 
 @pytest.mark.parametrize("event", SAME_QUESTION.values(), ids=SAME_QUESTION)
 def test_what_does_not_change_an_answer(api: Api, answer: Reply, event: Event) -> None:
-    reply = api.call(event)
-    assert (reply.status, steady(reply.json)) == (200, steady(answer.json))
+    told = api.call(event)
+    assert (told.status, steady(told.json)) == (200, steady(answer.json))
 
 
 def test_a_trailing_slash_is_the_same_path(api: Api) -> None:
@@ -163,12 +177,12 @@ NOT_UTF_8 = "Request body must be JSON in UTF-8"
 BODY_LIMIT = 64 * 1024
 
 
-def refused(reply: Reply, status: int, body: Json) -> None:
+def refused(told: Reply, status: int, body: Json) -> None:
     """Assert an error exactly: status, body, and headers."""
-    assert (reply.status, reply.json) == (status, body)
-    assert reply.headers["content-type"] == "application/json"
-    assert reply.headers["x-content-type-options"] == "nosniff"
-    assert reply.headers["cache-control"] == "no-store"
+    assert (told.status, told.json) == (status, body)
+    assert told.headers["content-type"] == "application/json"
+    assert told.headers["x-content-type-options"] == "nosniff"
+    assert told.headers["cache-control"] == "no-store"
 
 
 @pytest.mark.parametrize(
@@ -209,10 +223,10 @@ def test_a_wrong_parameter(api: Api, fields: Json, sentence: str) -> None:
 
 
 def test_an_unknown_field_is_named_beside_those_that_exist(api: Api) -> None:
-    reply = api.ask(OUT_OF_SCOPE, filters={"Category": "x"})
-    assert (reply.status, reply.json["code"]) == (400, "invalid_parameter")
-    assert reply.json["error"].startswith("filters: unknown field 'Category'; this index knows: ")
-    known = reply.json["error"].partition("knows: ")[2].split(", ")
+    told = api.ask(OUT_OF_SCOPE, filters={"Category": "x"})
+    assert (told.status, told.json["code"]) == (400, "invalid_parameter")
+    assert told.json["error"].startswith("filters: unknown field 'Category'; this index knows: ")
+    known = told.json["error"].partition("knows: ")[2].split(", ")
     assert {"category", "doc_id", "jurisdiction", "last_updated", "priority", "sample", "title"} <= set(known)
 
 
@@ -268,6 +282,51 @@ def test_paths_that_do_not_exist(api: Api, method: str, path: str) -> None:
     ],
 )
 def test_methods_that_a_path_does_not_have(api: Api, method: str, path: str, allowed: str) -> None:
-    reply = api.call(rest_event(method, path, "{}"))
-    refused(reply, 405, {"error": f"Method not allowed; use {allowed}", "code": "method_not_allowed"})
-    assert reply.headers["allow"] == allowed
+    told = api.call(rest_event(method, path, "{}"))
+    refused(told, 405, {"error": f"Method not allowed; use {allowed}", "code": "method_not_allowed"})
+    assert told.headers["allow"] == allowed
+
+
+# --- whole golden responses: nothing about a reply changes unnoticed
+
+
+WRITTEN = (
+    "You need three papers: the commercial invoice, the packing list and the bill of lading or air waybill "
+    "[Singapore Import Permits and TradeNet > Documents needed for import customs clearance]. The harbour orchestra "
+    "plays for nine purple whales \u3010Importing Food into Singapore > Fruit, vegetables and plant products\u3011 "
+    "[Certificates of Origin and Fre Trade Agreements]. See also [Another Handbook]."
+)
+# The requests' bounds lie where no score is near, so that drift does not move a chunk across.
+CREDIT_QUESTION = "how many days do we have to pay your invoices?"
+
+
+def test_an_answer_of_an_llm(with_llm: Start) -> None:
+    api = with_llm(reply(WRITTEN, model="llama-3.1-8b-instant"))
+    check_golden("answer_llm", api.ask(IN_SCOPE, threshold=0, sessionId="golden-session-0000000").json)
+
+
+def test_answers_of_the_extractive_engine_a_decline_and_health(api: Api) -> None:
+    check_golden("answer_extractive", api.ask(CREDIT_QUESTION, threshold=0.25).json)
+    filters = {"jurisdiction": ["SG"], "priority": {"$gte": 8}}
+    check_golden("answer_filtered", api.ask(IN_SCOPE, topK=5, threshold=0.1, filters=filters).json)
+    check_golden("decline", api.ask(OUT_OF_SCOPE).json)
+    check_golden("health", api.health().json)
+
+
+@pytest.mark.parametrize(
+    ("actual", "expected", "found"),
+    [
+        ({"score": 0.51}, {"score": 0.5}, []),
+        ({"score": 0.55}, {"score": 0.5}, ["$.score is 0.55, was 0.5"]),
+        ({"chunks": 9}, {"chunks": 10}, ["$.chunks is 9, was 10"]),
+        ({"reason": "avg 28%"}, {"reason": "avg 38%"}, ["$.reason is 'avg 28%', was 'avg 38%'"]),
+        ({"trail": ["evidence -6.03, -0.59 needed"]}, {"trail": ["evidence -5.95, -0.58 needed"]}, []),
+        ({"trail": ["cosine 0.29"]}, {"trail": ["cosine 0.09"]}, ["$.trail[0] is 'cosine 0.29', was 'cosine 0.09'"]),
+        ({"answer": "7% GST"}, {"answer": "8% GST"}, ["$.answer is '7% GST', was '8% GST'"]),
+        ({"a": 1}, {"b": 1}, ["$.a is new", "$.b is missing"]),
+        ([1], [1, 2], ["$ is [1], was [1, 2]"]),
+        ([True], [1], ["$[0] is True, was 1"]),
+    ],
+)
+def test_the_comparison_itself(actual: object, expected: object, found: list[str]) -> None:
+    assert list(differences(actual, expected)) == found

@@ -8,27 +8,21 @@ from fakes_llm import drip, reply
 from functional.gacounts_service import sentence_of
 from functional.harness import IN_SCOPE, Api, Json, Start
 from functional.test_mcp import call, send
-from functional.test_streams import TITLE, words_of
+from functional.test_streams import SECTION, TITLE, words_of
 
-PAPERS, PERMIT, APPLIES = (
-    f"{TITLE} > Documents needed for import customs clearance",
-    f"{TITLE} > When an import permit is needed",
-    f"{TITLE} > Who applies for the permit",
-)
+PAPERS, PERMIT = f"{TITLE} > {SECTION}", f"{TITLE} > When an import permit is needed"
 THREE = "The three papers are the commercial invoice, the packing list and the bill of lading or air waybill"
 
 
-def answered(start: Start, text: str, **fields: Any) -> Json:
-    return start(reply(text), UNSUPPORTED="keep").ask(IN_SCOPE, **fields).json
+def tagged(nodes: list[Any], tag: str) -> list[Json]:
+    """The nodes of a kind."""
+    inner = [node for node in nodes if isinstance(node, dict)]
+    return [one for node in inner for one in ([node] if node["tag"] == tag else tagged(node["children"], tag))]
 
 
-def cites(nodes: list[Any]) -> list[tuple[int, str]]:
-    """The chips in nodes, each with its passage."""
-    found: list[tuple[int, str]] = []
-    for node in nodes:
-        if isinstance(node, dict):
-            found += [(node["n"], node["chunkId"])] if node["tag"] == "cite" else cites(node["children"])
-    return found
+def cites(node: Json) -> list[tuple[int, str]]:
+    """The chips in a node, each with its passage."""
+    return [(one["n"], one["chunkId"]) for one in tagged([node], "cite")]
 
 
 def test_each_chip_opens_the_passage_that_holds_its_sentence(with_llm: Start, api: Api) -> None:
@@ -37,8 +31,8 @@ def test_each_chip_opens_the_passage_that_holds_its_sentence(with_llm: Start, ap
     label = {number: f"[{chunk['title']} > {chunk['section']}]" for number, chunk in texts.items()}
     lines = [f"- {said[number]} {label[number]}" for number in texts]
     both = f"{said['id_48'].removesuffix('.')}, {said['id_47']} {label['id_48']} {label['id_47']}"
-    body = answered(with_llm, "\n".join([*lines, "", both]), rendered=True)
-    stated = [(words_of(node["children"]), cites([node])) for node in statements(body["rendered"])]
+    body = with_llm(reply("\n".join([*lines, "", both])), UNSUPPORTED="keep").ask(IN_SCOPE, rendered=True).json
+    stated = [(words_of(node["children"]), cites(node)) for node in tagged(body["rendered"], "statement")]
     assert [cited for _, cited in stated] == [
         [(1, "id_47")], [(2, "id_48")], [(3, "id_49")], [(2, "id_48"), (1, "id_47")],
     ]  # fmt: skip
@@ -47,15 +41,6 @@ def test_each_chip_opens_the_passage_that_holds_its_sentence(with_llm: Start, ap
     assert [one["support"] for one in body["references"]] == ["partial", "partial", "supported"]
     for one in body["references"]:
         assert one["quote"].split(".")[0] in " ".join(texts[one["chunkId"]]["text"].split())
-
-
-def statements(nodes: list[Any]) -> list[Json]:
-    """The statements in nodes."""
-    found: list[Json] = []
-    for node in nodes:
-        if isinstance(node, dict):
-            found += [node] if node["tag"] == "statement" else statements(node["children"])
-    return found
 
 
 # --- the same for programs

@@ -59,8 +59,7 @@ def test_help_says_what_can_be_asked(start: Start) -> None:
 @pytest.mark.parametrize("profile", PROFILES)
 def test_a_model_is_asked_the_question_again_with_the_remark(with_llm: Start, tmp_path: Path, profile: str) -> None:
     simpler = "Can you explain that further please?"
-    store = str(tmp_path / "store.sqlite")
-    api = with_llm(answer=lambda _: "It costs SGD 45.", RAG_PROFILE=profile, STORE_PATH=store)
+    api = with_llm(answer=lambda _: "It costs SGD 45.", RAG_PROFILE=profile, STORE_PATH=str(tmp_path / "s.sqlite"))
     before = api.ask(QUESTION, sessionId=SESSION).json
     asked = len(api.llm.requests)
     if before["refused"]:
@@ -73,10 +72,7 @@ def test_a_model_is_asked_the_question_again_with_the_remark(with_llm: Start, tm
     assert f"looked up again: {QUESTION}" in body["metadata"]["trail"]
 
 
-def test_nobody_has_to_look_after_it(start: Start) -> None:
+def test_nobody_has_to_look_after_it_and_the_seeds_know_no_remarks(start: Start) -> None:
     body = start(RAG_PROFILE="clockify").send("/v1/query", question="Thanks!").json
     assert (body["refused"], body["routing"]) == (True, {"action": "return", "reason": "Nothing was asked"})
-
-
-def test_the_seeds_know_no_remarks(start: Start) -> None:
     assert "specific information" in start(SEED_RULES="on").ask("Hello!").json["answer"]

@@ -1,15 +1,15 @@
 """What every profile can do: feedback, answer cache, memory and each retriever, and what is on by default."""
 
-import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fakes_llm import LlmServer
 from functional.gacounts_service import asked, cached, cited_chunks, counted, model, moved, of_llm
-from functional.harness import IN_SCOPE, Api, Reply, Start, rest_event, starting
+from functional.harness import IN_SCOPE, Reply, Start, starting
 
 from rag.profiles import PROFILES, load_profile
 
@@ -37,17 +37,15 @@ CASES = (
         "Who approves time off requests?",
     ),
 )
-type Serve = Callable[..., Api]
 
 
 @pytest.fixture(params=CASES, ids=lambda case: case.profile)
-def case(request: pytest.FixtureRequest) -> Case:
-    found: Case = request.param
-    return found
+def case(request: pytest.FixtureRequest) -> Any:
+    return request.param
 
 
 @pytest.fixture
-def serve(case: Case, waypoint_index: Path, clockify_index: Path, tmp_path: Path) -> Iterator[Serve]:
+def serve(case: Case, waypoint_index: Path, clockify_index: Path, tmp_path: Path) -> Iterator[Start]:
     """Starts the profile on a store of this test; every start is another process."""
     index = {"waypoint": waypoint_index, "clockify": clockify_index}[case.profile]
     with starting(index) as start:
@@ -58,7 +56,7 @@ def trail(reply: Reply) -> str:
     return "\n".join(reply.json["metadata"]["trail"])
 
 
-def test_by_default_a_store_brings_feedback_and_conversations_and_no_cache(case: Case, serve: Serve) -> None:
+def test_by_default_a_store_brings_feedback_and_conversations_and_no_cache(case: Case, serve: Start) -> None:
     api = serve()
     used = cited_chunks(api, case.question)
     first, *_ = replies = [api.ask(case.question) for _ in range(2)]
@@ -77,7 +75,7 @@ def test_by_default_a_store_brings_feedback_and_conversations_and_no_cache(case:
     assert moved(api.ask(case.question)) == dict.fromkeys(used, 0.1)
 
 
-def test_without_turns_nobody_is_remembered(case: Case, serve: Serve) -> None:
+def test_without_turns_nobody_is_remembered(case: Case, serve: Start) -> None:
     api = serve(HISTORY_TURNS="0")
     session = "a-session-of-the-caller-s-own"
     assert api.ask(case.question).json["sessionId"] is None
@@ -85,7 +83,7 @@ def test_without_turns_nobody_is_remembered(case: Case, serve: Serve) -> None:
     assert "turns before" not in trail(api.ask(case.follow_up, sessionId=session))
 
 
-def test_an_answer_is_cached_when_somebody_says_so(case: Case, serve: Serve) -> None:
+def test_an_answer_is_cached_when_somebody_says_so(case: Case, serve: Start) -> None:
     first = serve(**CACHES).ask(case.question)
     there = serve(**CACHES)
     second, third = there.ask(case.question.upper()), there.ask(case.question)
@@ -95,13 +93,13 @@ def test_an_answer_is_cached_when_somebody_says_so(case: Case, serve: Serve) -> 
     assert second.json["metadata"]["query"] == case.question.upper()
     assert len({reply.json["responseId"] for reply in (first, second, third)}) == 3
     # The help desk's route shares it, in its own shape.
-    told = there.call(rest_event("POST", "/v1/query", json.dumps({"question": case.question, "debug": True}))).json
+    told = there.send("/v1/query", question=case.question, debug=True).json
     assert (told["metadata"]["cached"], told["answer"], told["refused"]) == (True, first.json["answer"], False)
     assert not cached(serve(ENABLE_RESPONSE_CACHE="false").ask(case.question))
 
 
 def test_with_a_model_a_follow_up_is_rewritten_answered_as_what_it_means_and_not_cached(
-    case: Case, serve: Serve
+    case: Case, serve: Start
 ) -> None:
     with LlmServer(answer=model(reframe=lambda _: case.meant)) as server:
         api = serve(HISTORY_TURNS="5", **CACHES, **of_llm(server.url))
@@ -119,7 +117,7 @@ def test_with_a_model_a_follow_up_is_rewritten_answered_as_what_it_means_and_not
     assert [cached(reply) for reply in (second, *alone)] == [False, False, True], "what leans on turns is not shared"
 
 
-def test_with_the_store_out_of_reach_the_question_is_answered(case: Case, serve: Serve, tmp_path: Path) -> None:
+def test_with_the_store_out_of_reach_the_question_is_answered(case: Case, serve: Start, tmp_path: Path) -> None:
     reply = serve(HISTORY_TURNS="5", **CACHES, STORE_PATH=str(tmp_path)).ask(case.question)
     assert (reply.status, reply.json["refused"]) == (200, False)
     assert set(reply.json["metadata"]["skipped"]) == {"cache", "feedback", "memory"}

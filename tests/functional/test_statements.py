@@ -5,8 +5,9 @@ import re
 import pytest
 import real_model
 from fakes_llm import USAGE, LlmServer, Step, drip, error, hang, reply
+from functional.gacounts_service import counted
 from functional.harness import DECLINE, IN_SCOPE, QUOTED, SAID, Json, Reply, Start
-from functional.test_streams import Stream, asked, events, streamed
+from functional.test_streams import Stream, asked, deltas, events, streamed
 
 from knowledge.embedding import MiniLM
 from knowledge.model.values import TextEncoding
@@ -139,7 +140,6 @@ def test_of_30_kilobytes_no_more_is_read_than_there_is_room_for(
 COPIED = f"Documents must be kept for five years after the permit is approved {DOCUMENTS}."
 REWORDED = f"An invoice, the packing list and some transport document are what customs clearance takes {DOCUMENTS}."
 RENUMBERED = f"You need 41 papers: the commercial invoice, the packing list and the bill of lading {DOCUMENTS}."
-TOKENS = {"PromptTokens": "prompt_tokens", "CompletionTokens": "completion_tokens"}
 NOT_JUDGED = "the judge gave no word: the check's stands"
 
 
@@ -149,11 +149,6 @@ def judged(start: Start, text: str, *steps: Step, check: str = "llm", **settings
     return api.ask(IN_SCOPE), api.llm
 
 
-def used(answer: Reply) -> dict[str, float]:
-    """What the metrics say of the LLM."""
-    return {name: line[name][0] for line in answer.metrics for name in ("LlmCalls", *TOKENS) if name in line}
-
-
 def test_an_honest_judge_settles_what_is_in_other_words_in_one_call_that_is_counted_and_timed(with_llm: Start) -> None:
     answer, server = judged(with_llm, f"{COPIED} {REWORDED}", reply("1: supported\n2: unsupported"))
     assert verdicts(answer.json) == ["supported", "unsupported"]
@@ -161,7 +156,9 @@ def test_an_honest_judge_settles_what_is_in_other_words_in_one_call_that_is_coun
     assert "1 of 2 statements not found in the sources" in answer.json["confidence"]["reason"]
     request = server.requests[1].json
     assert (len(server.requests), request["temperature"], len(request["messages"])) == (2, 0.0, 1)
-    assert used(answer) == {"LlmCalls": 2, **{name: 2 * USAGE[key] for name, key in TOKENS.items()}}
+    assert counted(answer, "LlmCalls") == 2
+    assert counted(answer, "PromptTokens") == 2 * USAGE["prompt_tokens"]
+    assert counted(answer, "CompletionTokens") == 2 * USAGE["completion_tokens"]
     assert answer.json["metadata"]["usage"]["promptTokens"] == USAGE["prompt_tokens"]  # the answer's own
     assert answer.json["metadata"]["timings"]["judgeMs"] > 0
 
@@ -192,19 +189,16 @@ def test_the_engine_that_quotes_and_the_seeds_ask_nobody(start: Start, with_llm:
     assert (api.ask(IN_SCOPE).json["metadata"]["degraded"], len(api.llm.requests)) == (True, 1)
     seeds, server = judged(with_llm, f"{QUOTED} {INVENTED}", SEED_RULES="on")
     assert (seeds.json["answer"], len(server.requests)) == (f"{QUOTED} {INVENTED}", 1)
-    assert (seeds.json["metadata"]["statements"], seeds.json["citations"][0]["support"]) == ([], None), (
-        "not even checked"
-    )
+    assert (seeds.json["metadata"]["statements"], seeds.json["citations"][0]["support"]) == ([], None)  # no check
 
 
 def test_the_verdicts_of_a_stream_and_its_answer_are_those_of_the_judge(with_llm: Start) -> None:
     stream, words = Stream(), f"{COPIED} {REWORDED}"
     streamed(with_llm(drip(words), reply("1: unsupported\n2: supported"), CHECK="llm"), asked(IN_SCOPE), stream)
     told = events(stream.text)
-    shown = "".join(data["text"] for name, data in told if name == "delta")
     (answer,) = [data for name, data in told if name == "answer"]
+    assert deltas(stream.text) == words
     found = [data["support"] for name, data in told if name == "statement"]
-    assert shown == words
     assert found == [one["support"] for one in answer["metadata"]["statements"]] == ["unsupported", "supported"]
     assert answer["answer"] == f"{COPIED} {NOT_FOUND} {REWORDED}"
 

@@ -151,10 +151,9 @@ def test_what_was_shown_is_what_the_answer_says(with_llm: Start) -> None:
 
 
 def test_quotes_that_stand_in_place_of_what_was_shown_come_with_the_answer(with_llm: Start) -> None:
-    told = events(with_llm(drip("Purple whales ", "sing for nine days.")).call(asked(IN_SCOPE)).text)
-    shown = "".join(data["text"] for name, data in told if name == "delta")
-    answer = told[-1][1]
-    assert shown == answer["modelText"] == "Purple whales sing for nine days."
+    told = with_llm(drip("Purple whales ", "sing for nine days.")).call(asked(IN_SCOPE)).text
+    answer = events(told)[-1][1]
+    assert deltas(told) == answer["modelText"] == "Purple whales sing for nine days."
     assert answer["answer"].startswith("This may not be what you asked for:\n\n")
 
 

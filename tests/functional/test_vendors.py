@@ -88,8 +88,7 @@ def test_another_vendor_of_stores_is_a_file_and_a_row(add: Callable[[str, str, s
     assert turn.question == IN_SCOPE
     service.warm()
     service.renew()
-    assert service.stores.table.place == "attic://box"
-    assert service.stores.table.state.count("renewed") == 1
+    assert (service.stores.table.place, service.stores.table.state.count("renewed")) == ("attic://box", 1)
 
 
 @pytest.mark.parametrize(
