@@ -64,19 +64,10 @@ VENDORS = {
         event({**delta("", finish="stop", role="assistant"), "native_finish_reason": "stop"}),
         event(delta("", role="assistant"), usage={**USAGE, "cost": 0.1}),
     ),
-    "Azure": sse(
-        {"choices": [], "created": 0, "id": "", "model": "", "object": "", "prompt_filter_results": [
-            {"prompt_index": 0, "content_filter_results": {}}]},
-        event(delta("", role="assistant")), *HALVES, STOP, TOTAL,
-    ),
     "Azure's asynchronous filter": sse(
-        event(delta("", role="assistant")), *HALVES, STOP,
+        {"choices": [], "created": 0, "id": "", "model": "", "object": ""}, *HALVES, STOP,
         event({"index": 0, "finish_reason": None, "content_filter_offsets": {"check_offset": 9}, **SAFE}),
         {**event({**SAFE, "index": 0, "finish_reason": None}), "model": ""}, TOTAL,
-    ),
-    "Ollama": sse(
-        event(delta("", role="assistant", reasoning="Which one?")), *HALVES,
-        event(delta("", finish="stop", role="assistant")), TOTAL,
     ),
     "Gemini": sse(
         event(delta("Every import ", role="assistant"), usage={**USAGE, "completion_tokens": 2}),

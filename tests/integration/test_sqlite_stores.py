@@ -4,14 +4,14 @@ import os
 import shutil
 import sqlite3
 import stat
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+from command_line import run_fresh
 from fakes import FakeClock
 from fakes_stores import sqlite_table
 from store_contract import KEY, OTHER_KEY, SESSION, START, cached_text, make_answer, make_response, make_turn, outline
@@ -28,7 +28,7 @@ from rag.values.stored import MAX_TURNS, RESPONSE_TTL_S, TURN_TTL_S, VOTE_TTL_S
 PROCESSES, TURNS_EACH = 3, 12
 
 WRITER = """
-import sys
+import sys, time
 from pathlib import Path
 from store_contract import KEY, SESSION, START, make_answer, make_response, make_turn
 from rag.adapters.sqlite import SqliteTable
@@ -39,8 +39,11 @@ from rag.adapters.stores.sessions import TableMemory
 path, me, turns_each, processes = Path(sys.argv[1]), *map(int, sys.argv[2:])
 database = SqliteTable(path)
 memory, feedback, cache = TableMemory(database), TableFeedback(database), TableAnswerCache(database)
-print("ready", flush=True)
-sys.stdin.readline()
+place = path.parents[1]
+(place / f"ready-{me}").touch()
+late = time.monotonic() + 300
+while len(list(place.glob("ready-*"))) < processes and time.monotonic() < late:
+    time.sleep(0.001)
 for number in range(turns_each):
     memory.remember(SESSION, make_turn(number * processes + me))
     memory.remember(f"{SESSION}-{me}", make_turn(number))
@@ -67,41 +70,10 @@ def neighbour(path: Path, clock: FakeClock) -> Iterator[SqliteTable]:
         yield database
 
 
-@pytest.fixture
-def writers(path: Path) -> Iterator[list[subprocess.Popen[str]]]:
-    """Processes that have not opened the file yet and wait for a line on their standard input."""
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", WRITER, str(path), str(me), str(TURNS_EACH), str(PROCESSES)],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for me in range(PROCESSES)
-    ]
-    yield processes
-    for process in processes:
-        process.kill()
-        process.communicate()
-
-
 @pytest.mark.slow
-def test_processes_share_a_file_from_its_first_moment_on(
-    database: SqliteTable, clock: FakeClock, writers: list[subprocess.Popen[str]]
-) -> None:
-    for process in writers:
-        assert process.stdout
-        assert process.stdout.readline() == "ready\n"
-    for process in writers:
-        assert process.stdin
-        process.stdin.write("go\n")
-        process.stdin.flush()
-    for process in writers:
-        _, errors = process.communicate(timeout=600)
-        assert process.returncode == 0, errors
-
+def test_processes_share_a_file_from_its_first_moment_on(path: Path, database: SqliteTable, clock: FakeClock) -> None:
+    with ThreadPoolExecutor(PROCESSES) as pool:
+        list(pool.map(lambda me: run_fresh(WRITER, path, me, TURNS_EACH, PROCESSES), range(PROCESSES)))
     clock.now = time.time()  # as theirs
     memory, feedback = TableMemory(database), TableFeedback(database)
     assert memory.recall(SESSION, limit=MAX_TURNS) == tuple(make_turn(n) for n in range(PROCESSES * TURNS_EACH))

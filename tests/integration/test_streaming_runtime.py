@@ -324,8 +324,14 @@ def test_an_error_within_the_response_is_told_in_trailers(handled: Callable[...,
     assert "function-error-type" in response.headers["trailer"].lower()
 
 
-def test_a_handler_that_cannot_be_imported_is_an_error_of_the_init() -> None:
-    double = answered("no_such_module.handler", GATEWAY)
+@pytest.mark.parametrize("name", ["no_such_module.handler", ""], ids=["the handler", "the hooks' registry"])
+def test_what_cannot_be_imported_is_an_error_of_the_init(
+    handled: Callable[..., str], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    if not name:  # what the program registered would not run: a snapshot that shares its secrets is worse than none
+        monkeypatch.setitem(sys.modules, "snapshot_restore_py", None)
+        monkeypatch.setenv("AWS_LAMBDA_INITIALIZATION_TYPE", "snap-start")
+    double = answered(name or handled(lambda event, context: {}), GATEWAY)
     assert double.ended == 1
     assert json.loads(double.request("/runtime/init/error").body)["errorType"] == "ModuleNotFoundError"
     assert len(double.requests) == 1
@@ -361,17 +367,6 @@ def test_the_hooks_run_around_the_snapshot(
         assert order == ["b2", "b1", "a1"]
         assert asked[:3] == ["restore/next", "invocation/next", "invocation/request-1/response"]
         assert double.connections == 2  # none that was made before the snapshot is used after it
-
-
-def test_a_snapshot_without_the_hooks_registry_is_an_error_of_the_init(
-    handled: Callable[..., str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # What the program registered would not run: a snapshot that shares its secrets is worse than none.
-    monkeypatch.setitem(sys.modules, "snapshot_restore_py", None)
-    monkeypatch.setenv("AWS_LAMBDA_INITIALIZATION_TYPE", "snap-start")
-    double = answered(handled(lambda event, context: {}), GATEWAY)
-    assert double.ended == 1
-    assert json.loads(double.request("/runtime/init/error").body)["errorType"] == "ModuleNotFoundError"
 
 
 def test_time_that_is_up_is_no_time_left(handled: Callable[..., str]) -> None:
