@@ -16,7 +16,6 @@ from fakes_llm import (
     chunk,
     drip,
     error,
-    model_not_found,
     noting_the_end,
     only_models,
     reply,
@@ -138,15 +137,11 @@ def test_reasoning_is_no_part_of_what_came(chat: Chat) -> None:
 
 
 def test_before_the_first_text_it_is_retried_and_another_model_asked(chat: Chat) -> None:
-    made = chat.stream(error(503), drip(ended=False), model_not_found("first"), drip("Yes."))
+    """It is read from a server that does not stream all the same."""
+    made = chat.stream(error(503), drip(ended=False), only_models("second", text="Yes."))
     assert chat.models == ["first", "first", "first", "second"]
     assert "".join(chat.heard) == made.text == "Yes."
     assert (made.calls, made.retries) == (4, 2)
-
-
-def test_a_server_that_does_not_stream_is_read_all_the_same(chat: Chat) -> None:
-    made = chat.stream(only_models("first", text="All at once."))
-    assert "".join(chat.heard) == made.text == "All at once."
 
 
 @pytest.mark.parametrize("step", [drip(), drip({"choices": []}, "  "), drip({"choices": [{"delta": {"content": 7}}]})])
@@ -213,14 +208,9 @@ def test_a_model_that_says_nothing_is_left_at_the_deadline_of_the_first_text(cha
     assert clock.now == 130.0
 
 
-def test_a_model_that_stalls_is_left_at_the_deadline_where_there_is_no_other(chat: Chat, clock: FakeClock) -> None:
-    deadline = Deadline.after(27.0, clock)
-    made = chat.stream(drip("Yes", threading.Event()), left=deadline, on_text=Slow(clock, after_s=5.0))
-    assert (made.text, made.finish_reason, clock.now) == ("Yes", "length", 130.0)
-    assert chat.model.last_error == "The LLM's answer is not whole (length): LLM call timed out"
-
-
-def test_a_pause_between_two_texts_ends_it(chat: Chat, clock: FakeClock) -> None:
+def test_a_pause_between_two_texts_ends_it_or_the_deadline_where_there_is_no_other(
+    chat: Chat, clock: FakeClock
+) -> None:
     """Events without text, as some servers send, shorten no pause. The thread that reads them ends too."""
     stalling = drip("Half of", *[chunk({"role": "assistant"}) for _ in range(8)], threading.Event())
     deadline = within(clock, 27.0, between_s=20.0)
@@ -231,6 +221,10 @@ def test_a_pause_between_two_texts_ends_it(chat: Chat, clock: FakeClock) -> None
     assert not any(worker.is_alive() for worker in workers)
     assert (made.text, made.finish_reason, made.usage, clock.now) == ("Half of", "interrupted", None, 120.0)
     assert chat.model.last_error == "The LLM's answer is not whole (interrupted): LLM call timed out"
+    deadline = Deadline.after(27.0, clock)
+    made = chat.stream(drip("Yes", threading.Event()), left=deadline, on_text=Slow(clock, after_s=5.0))
+    assert (made.text, made.finish_reason, clock.now) == ("Yes", "length", 150.0)
+    assert chat.model.last_error == "The LLM's answer is not whole (length): LLM call timed out"
 
 
 def test_before_the_first_text_a_pause_may_be_longer(chat: Chat, clock: FakeClock) -> None:
