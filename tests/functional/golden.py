@@ -1,8 +1,4 @@
-"""Whole responses, kept in tests/golden and compared as a whole.
-
-``UPDATE_GOLDEN=1`` rewrites them; read the difference before committing it. Numbers are compared with a tolerance,
-because int8 arithmetic drifts a little between processors.
-"""
+"""Whole responses of tests/golden, which ``UPDATE_GOLDEN=1`` rewrites; int8 arithmetic drifts between processors."""
 
 import json
 import os

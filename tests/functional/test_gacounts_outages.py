@@ -51,8 +51,8 @@ def answered_quickly(api: Api) -> None:
     assert time.monotonic() - before < 30
 
 
-def refuses_votes(api: Api) -> None:
-    vote = api.vote("any-response", True)
+def refuses_votes(api: Api, response: str = "any-response") -> None:
+    vote = api.vote(response, True)
     assert (vote.status, vote.json["code"]) == (503, "store_unavailable")
     assert "Traceback" not in vote.text
 
@@ -169,13 +169,11 @@ def test_a_vote_waits_for_a_file_that_questions_gave_up(fresh: Start, tmp_path: 
 
 def test_a_vote_that_cannot_be_kept_is_refused(fresh: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sqlite_module, "BUSY_TIMEOUT_S", 0.2)
-    place = tmp_path / "s.sqlite"
-    api = fresh(**gacounts(place))
+    api = fresh(**gacounts(tmp_path / "s.sqlite"))
     response = api.ask(COLORS).json["responseId"]
-    with closing(sqlite3.connect(place, isolation_level=None)) as other:
+    with closing(sqlite3.connect(tmp_path / "s.sqlite", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        vote = api.vote(response, True)
-    assert (vote.status, vote.json["code"]) == (503, "store_unavailable")
+        refuses_votes(api, response)
 
 
 def test_a_vote_waits_no_longer_than_a_request_may_take(fresh: Start, tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ def methods_of(template: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]
 def test_every_route_of_the_handler_is_deployed_and_no_other(deploy: Any, program: Any) -> None:
     deployed = methods_of(deploy())
     assert sorted([*route] for route in deployed if route[0] != "OPTIONS") == program["routes"]
-    # Which pages of others may ask the function says (tests/functional/test_cors.py).
+    # Which pages of others may ask the function says (tests/functional/test_events.py).
     asked_first = {path for method, path in deployed if method == "OPTIONS"}
     assert asked_first == {path for _, path in deployed} - WITHOUT_A_KEY - {"/mcp"}
 
