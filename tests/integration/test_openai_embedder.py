@@ -359,8 +359,7 @@ def test_a_folder_without_an_index_opens_with_the_local_model(tmp_path: Path) ->
 
 
 def test_vectors_are_paid_for_once_per_model_and_text(tmp_path: Path) -> None:
-    path = tmp_path / "new" / "paid.sqlite"
-    path.parent.mkdir()
+    path = tmp_path / "paid.sqlite"
     first, second, other = HashingEmbedder(), HashingEmbedder(), HashingEmbedder(model="other")
 
     made = PaidOnce(first, path).embed(["a b", "c", "a b"])

@@ -129,7 +129,9 @@ def test_reasoning_and_white_space_that_break_off_are_tried_again(chat: Chat, st
     assert (made.text, made.finish_reason, made.calls, made.retries) == ("Yes.", "stop", 2, 1)
 
 
-def test_reasoning_is_no_part_of_what_came(chat: Chat) -> None:
+def test_reasoning_is_not_passed_on_and_no_part_of_what_came(chat: Chat) -> None:
+    made = chat.stream(drip("<th", "ink>The user ", "wants</", "think>", "\n\n", "A <b", "> c."))
+    assert "".join(chat.heard) == made.text == "A <b> c."
     made = chat.stream(drip("<think>so</think>", "Half of", ended=False))
     assert (made.text, made.finish_reason) == ("Half of", "interrupted")
     unopened = drip("so it is\n", "</think>\n", ended=False)
@@ -271,21 +273,6 @@ def test_a_text_that_has_ended_is_whole_whatever_comes_later(chat: Chat, clock: 
     assert chat.model.last_error is None
 
 
-def test_reasoning_is_not_passed_on(chat: Chat) -> None:
-    made = chat.stream(drip("<th", "ink>The user ", "wants</", "think>", "\n\n", "A <b", "> c."))
-    assert "".join(chat.heard) == made.text == "A <b> c."
-
-
-def test_a_server_that_knows_no_end_is_left_where_max_tokens_ends(chat: Chat) -> None:
-    """500 tokens are 8,000 characters at most: what was shown is what is answered, and the rest is never read."""
-    ended = threading.Event()
-    made = chat.stream(noting_the_end(drip("Yes", *[f" and {number}" for number in range(200_000)]), ended))
-    assert ended.wait(WAIT_S)
-    assert len(chat.requests) == 1
-    assert "".join(chat.heard) == made.text == f"Yes{''.join(f' and {number}' for number in range(2000))}"[:8000]
-    assert (made.finish_reason, made.usage) == ("length", None)
-
-
 def test_reasoning_counts_too(chat: Chat) -> None:
     thinks = f"<think>{'so ' * 2000}"
     counts = " ".join(map(str, range(2000)))
@@ -313,20 +300,26 @@ def test_a_model_that_does_not_open_its_reasoning_is_remembered() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pieces", "text", "reason"),
+    ("pieces", "text", "reason", "shown"),
     [
-        (["Yes.", "<|im_", "end|>", "\n<|im_start|>user\n", *[f"More {n}?" for n in range(200_000)]], "Yes.", "stop"),
-        (["I'm sorry. "] * 200_000, "I'm sorry. I'm sorry.", "length"),
+        (["Yes.", "<|im_", "end|>", "\n<|im_start|>user\n", *[f"{n}?" for n in range(200_000)]], "Yes.", "stop", 120),
+        (["I'm sorry. "] * 200_000, "I'm sorry. I'm sorry.", "length", 120),
+        ([*map(str, range(200_000))], "".join(map(str, range(4000)))[:8000], "length", 8000),
     ],
-    ids=["another turn", "a loop"],
+    ids=["another turn", "a loop", "max_tokens"],
 )
-def test_a_stream_that_is_no_answer_any_more_is_hung_up(chat: Chat, pieces: list[str], text: str, reason: str) -> None:
+def test_a_stream_that_is_no_answer_any_more_is_hung_up(
+    chat: Chat, pieces: list[str], text: str, reason: str, shown: int
+) -> None:
+    """500 tokens are 8,000 characters at most: what was shown is what is answered, and the rest is never read."""
     ended = threading.Event()
     made = chat.stream(noting_the_end(drip(*pieces), ended))
     assert ended.wait(WAIT_S)
-    assert (made.text, made.finish_reason, made.revised) == (text, reason, reason == "length")
+    assert (made.text, made.finish_reason, made.usage) == (text, reason, None)
+    assert made.revised is (reason == "length" and shown == 120)
     assert "".join(chat.heard).startswith(text)
-    assert len("".join(chat.heard)) < 120
+    assert len("".join(chat.heard)) <= shown
+    assert len(chat.requests) == 1
 
 
 def test_a_reason_that_is_not_the_service_s_makes_it_partial(chat: Chat) -> None:

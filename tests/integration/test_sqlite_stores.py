@@ -124,11 +124,6 @@ def test_files_that_others_may_read_or_write_are_refused_until_they_may_not(
     assert memory.recall(SESSION, limit=1) == (make_turn(),)
 
 
-def test_nothing_is_made_before_the_first_use(path: Path, database: SqliteTable) -> None:
-    TableMemory(database)
-    assert not path.parent.exists()
-
-
 def test_readers_do_not_wait_for_a_writer(
     database: SqliteTable, neighbour: SqliteTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -255,16 +250,6 @@ def test_a_comment_is_kept_with_its_vote(database: SqliteTable) -> None:
     assert comment == "c" * 1_999 + "…"
 
 
-def test_a_vote_that_another_process_changes_is_read_anew(database: SqliteTable, neighbour: SqliteTable) -> None:
-    feedback, theirs = TableFeedback(database), TableFeedback(neighbour)
-    feedback.vote(make_response(), voter=SESSION, helpful=True, at=START)
-    assert outline(feedback, "id_1") == outline(theirs, "id_1") == [(True, SESSION, START)]
-    theirs.vote(make_response(), voter=SESSION, helpful=False, at=START)
-    assert outline(feedback, "id_1") == [(False, SESSION, START)]
-    theirs.vote(make_response(), voter=SESSION, helpful=None, at=START + 1)
-    assert outline(feedback, "id_1") == []
-
-
 @pytest.mark.parametrize("version", [SCHEMA_VERSION - 1, SCHEMA_VERSION + 1])
 def test_a_file_of_another_schema_is_left_alone(path: Path, database: SqliteTable, version: int) -> None:
     path.parent.mkdir()
@@ -287,12 +272,3 @@ def test_a_place_where_no_file_can_be_is_an_error_of_ours(tmp_path: Path) -> Non
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreUnavailable):
         TableAnswerCache(SqliteTable(tmp_path / "file" / "store.sqlite3")).get(KEY)
-
-
-def test_the_clock_is_the_wall_s_unless_another_is_given(path: Path) -> None:
-    with sqlite_table(path) as database:
-        cache = TableAnswerCache(database)
-        cache.put(KEY, make_answer(), ttl_s=60)
-        hit = cache.get(KEY)
-    assert hit
-    assert abs(hit.expires_at - time.time() - 60) < 30
