@@ -24,7 +24,7 @@ def runner(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) 
 
     All commands of this process have one model between them: loading it takes longer than most of what they do.
     """
-    for place in ("knowledge.embedding.MiniLM", "rag.wiring.application.MiniLM"):
+    for place in ("ragctl.embedders.MiniLM", "rag.wiring.application.MiniLM", "knowledge.embedding.MiniLM"):
         monkeypatch.setattr(place, lambda *_, **__: real_model.model())
     for name in [*(name for name in os.environ if name.startswith(SETTINGS)), *WRITTEN]:
         monkeypatch.setenv(name, "")

@@ -65,9 +65,6 @@ def _headers(response: Mapping[str, Any]) -> dict[str, list[str]]:
     return {name.lower(): values for name, values in (response.get("multiValueHeaders") or {}).items()}
 
 
-# --- the same answers
-
-
 @pytest.mark.parametrize("name", EVENTS)
 def test_status_headers_and_body_are_those_of_the_local_server(
     buffered: Mapping[str, Invocation], streaming: Mapping[str, Invocation], local: Server, name: str
@@ -128,9 +125,6 @@ def test_each_invocation_logs_json_and_its_report(
         assert any('"TotalMs"' in line for line in invocations["query"].lines)
     reports = {name: sum(line.startswith("REPORT ") for line in told.lines) for name, told in buffered.items()}
     assert reports == dict.fromkeys(EVENTS, 1)
-
-
-# --- Lambda's surroundings
 
 
 PROBE = """
@@ -207,9 +201,6 @@ def test_the_environment_is_lambda_s(inside: dict[str, Any]) -> None:
 def test_no_client_of_others_is_imported_before_the_first_request(inside: dict[str, Any]) -> None:
     assert {"app", "chromadb", "aws_lambda_powertools"} <= set(inside["modules"])
     assert not {"boto3", "openai"} & set(inside["modules"])
-
-
-# --- the LLM
 
 
 def test_an_llm_that_cannot_be_reached_is_503() -> None:

@@ -32,9 +32,6 @@ def ask(api: Api, question: str, **fields: object) -> Json:
     return answered.json
 
 
-# --- offline
-
-
 def test_an_answer_in_the_help_desks_words(desk: Api) -> None:
     body = ask(desk, QUESTION)
     assert set(body) == {"answer", "sources", "confidence", "refused", "routing", "timing", "metadata"}
@@ -88,9 +85,6 @@ def test_fewer_chunks_may_be_configured_or_asked_for(desk: Api, open_desk: Start
     bodies = {name: api.ask(QUESTION, **({"topK": 1} if api is desk else {})).json for name, api in one.items()}
     found = {name: (body["refused"], body["metadata"]["chunksRetrieved"]) for name, body in bodies.items()}
     assert found == dict.fromkeys(found, (False, 1))
-
-
-# --- with a model
 
 
 @pytest.fixture
@@ -154,9 +148,6 @@ def test_one_retry(written: Start) -> None:
     assert len(api.llm.requests) == 2
 
 
-# --- admission
-
-
 @pytest.mark.parametrize(
     ("body", "code", "sentence"),
     [
@@ -184,9 +175,6 @@ def test_the_help_desks_route_is_there_in_every_profile(api: Api) -> None:
     assert body["routing"] == {"action": "return", "reason": f"Confidence {body['confidence']:g}"}
     assert ask(api, OUT_OF_SCOPE)["routing"]["action"] == "augment_kb"
     assert all(re.fullmatch(r"id_\d+", source) for source in body["sources"])
-
-
-# --- questions of exact words
 
 
 HELD = {

@@ -116,9 +116,6 @@ def test_a_byte_order_mark_before_the_json_is_skipped(api: Api, encoded: bool) -
     assert (reply.status, reply.json["refused"]) == (200, True)
 
 
-# --- pages of other origins: answered where they are named, and nothing is said where none are
-
-
 NAMED = "https://app.example,http://localhost:5173"
 EXPOSED = {"access-control-expose-headers": "Retry-After", "vary": "Origin"}
 

@@ -154,9 +154,6 @@ def test_of_two_guides_the_newer_is_the_answer_and_the_older_to_who_asks_for_its
     assert OLD in api.ask("What was the GaCounts reporting deadline in 2023?").json["answer"]
 
 
-# --- what a cached answer depends on
-
-
 def test_a_filter_top_k_and_a_threshold_of_the_request_are_part_of_the_key(anew: Api) -> None:
     for fields in ({}, {"filters": {"category": "abo_policies"}}, {"topK": 3}, {"threshold": 0.1}):
         assert [cached(anew.ask(MEALS, **fields)) for _ in range(2)] == [False, True], fields
@@ -221,9 +218,6 @@ def test_without_a_store_there_is_no_session_no_cache_and_no_feedback(fresh: Sta
     assert [(cached(reply), reply.json["sessionId"]) for reply in replies] == [(False, None)] * 2
     vote = bare.vote(replies[0].json["responseId"], True)
     assert (vote.status, vote.json["code"]) == (404, "unknown_response")
-
-
-# --- what ends one
 
 
 @pytest.mark.parametrize("second_thoughts", [None, True])

@@ -39,9 +39,6 @@ def order(api: Api, question: str, **fields: Any) -> list[str]:
     return [doc["docId"] for doc in api.ask(question, **fields).json["relatedDocs"]]
 
 
-# --- what it takes
-
-
 def test_any_vote_on_an_answer_or_a_decline_is_accepted_and_counted(api: Api) -> None:
     response = api.ask(COLORS).json["responseId"]
     for helpful, comment in ((True, "Thank you."), (False, "\U0001f600" * 2000), (None, "\ud83d half a pair \u0000")):
@@ -73,9 +70,6 @@ def test_a_wrong_field_is_named(api: Api, fields: Json, name: str) -> None:
     refused = api.send("/api/feedback", **fields)
     assert (refused.status, refused.json["code"]) == (400, "invalid_parameter")
     assert refused.json["error"].startswith(f"{name} must be ")
-
-
-# --- what it teaches
 
 
 def voted(api: Api, question: str, helpful: bool, *, voices: int = FULL_VOICES, **fields: Any) -> list[str]:
@@ -135,9 +129,6 @@ def test_a_script_without_a_session_is_one_voice_however_it_asks(
     for number in range(10):
         api.vote(api.ask(LEAVE, topK=8 + number).json["responseId"], False)
     assert set(moved(api.ask(LEAVE)).values()) == {-0.15 / FULL_VOICES}
-
-
-# --- how many it takes
 
 
 @pytest.fixture

@@ -48,9 +48,6 @@ def system(request: Json) -> str:
     return text
 
 
-# --- conversations
-
-
 def test_a_follow_up_is_reframed_by_the_prompt_and_answered_as_it_was_asked(serve: Serve) -> None:
     api, server = serve(**NO_RERANKING)
     first = api.ask(REPORTING)
@@ -106,9 +103,6 @@ def test_decisions_are_the_same_every_time(serve: Serve) -> None:
     assert chosen == {"rerank": {(0.0, 500)}, "reframe": {(0.0, 500)}, "answer": {(0.7, 900)}}
 
 
-# --- re-ranking
-
-
 def order(request: Json) -> list[str]:
     """The label without its number, and the first line, of each passage of the context."""
     context = system(request).partition("\nCONTEXT\n")[2]
@@ -161,9 +155,6 @@ def test_what_the_gate_declines_costs_no_call(serve: Serve) -> None:
     assert server.requests == []  # no answer, no call: not even one for the order
 
 
-# --- the text
-
-
 def test_html_becomes_markdown_and_its_link_a_citation(serve: Serve) -> None:
     html = (
         "<p>The meal allowance is <b>58 dollars</b> &amp; more.</p><ul><li>breakfast</li><li>dinner</li></ul>"
@@ -175,9 +166,6 @@ def test_html_becomes_markdown_and_its_link_a_citation(serve: Serve) -> None:
     assert "- breakfast\n- dinner" in answer["answer"]
     assert not re.search(r"<[a-z]|&amp;|steal\(\)", answer["answer"])
     assert [citation["docId"] for citation in answer["citations"]] == ["ABO-002"]
-
-
-# --- the cache
 
 
 @pytest.mark.parametrize(
@@ -193,9 +181,6 @@ def test_what_is_not_good_enough_is_not_kept(serve: Serve, first: Step, degraded
     api, _ = serve(first, reply(f"{MEALS_SAID} (Source: {TRAVEL})"), LLM_FALLBACK="extractive", **NO_RERANKING)
     assert api.ask(MEALS).json["metadata"]["degraded"] == degraded
     assert [cached(api.ask(MEALS)) for _ in range(2)] == [False, True]
-
-
-# --- secrets
 
 
 SECRET = "Xylophone-4711"
@@ -238,9 +223,6 @@ def test_the_key_is_in_no_reply_and_no_log(serve: Serve) -> None:
     told = api.ask(MEALS)
     assert told.status == 503
     assert API_KEY not in told.text + api.output
-
-
-# --- what is counted
 
 
 def test_a_rewriting_counts_although_the_question_is_declined(serve: Serve) -> None:

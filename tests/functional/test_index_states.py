@@ -246,9 +246,6 @@ def test_a_folder_made_elsewhere_without_texts_declines(start: Start, tmp_path: 
     assert (body["relatedDocs"], body["metadata"]["model"]) == ([], None)
 
 
-# --- an index on Chroma's own server
-
-
 UNAVAILABLE = {"error": "The documents cannot be reached just now. Ask again in a moment", "code": "index_unavailable"}
 OTHER = "Which permits does a carrier need for strategic goods?"
 

@@ -134,9 +134,6 @@ def test_under_the_seed_s_rules_a_refused_request_is_500_at_once(with_llm: Start
     assert result.json == {"error": LLM_FAILED, "code": "pipeline_error"}
 
 
-# --- an embedding model behind an API
-
-
 SENTENCE = "Pipeline error: The embedding model cannot be reached"
 OUTAGE = {"error": SENTENCE, "code": "embedder_unavailable"}
 

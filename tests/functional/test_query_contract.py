@@ -287,9 +287,6 @@ def test_methods_that_a_path_does_not_have(api: Api, method: str, path: str, all
     assert told.headers["allow"] == allowed
 
 
-# --- whole golden responses: nothing about a reply changes unnoticed
-
-
 WRITTEN = (
     "You need three papers: the commercial invoice, the packing list and the bill of lading or air waybill "
     "[Singapore Import Permits and TradeNet > Documents needed for import customs clearance]. The harbour orchestra "

@@ -43,9 +43,6 @@ def test_each_chip_opens_the_passage_that_holds_its_sentence(with_llm: Start, ap
         assert one["quote"].split(".")[0] in " ".join(texts[one["chunkId"]]["text"].split())
 
 
-# --- the same for programs
-
-
 @pytest.mark.parametrize("model", ["waypoint", "waypoint-sources"])
 def test_openais_annotations_are_where_the_marks_stand(with_llm: Start, model: str) -> None:
     text = f"{THREE} [{PAPERS}]. Goods need a permit [{PERMIT}] [Nowhere]. The invoice is one [{PAPERS}]."

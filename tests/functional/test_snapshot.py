@@ -157,9 +157,6 @@ def test_connections_are_made_anew_after_a_restore(with_llm: Start) -> None:
     assert api.llm.connections == 2
 
 
-# --- a version that cannot answer
-
-
 DECLINES = "RELEVANCE_THRESHOLD=1 declines all 6 headings"
 
 

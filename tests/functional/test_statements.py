@@ -203,9 +203,6 @@ def test_the_verdicts_of_a_stream_and_its_answer_are_those_of_the_judge(with_llm
     assert answer["answer"] == f"{COPIED} {NOT_FOUND} {REWORDED}"
 
 
-# --- two editions of one page, which differ
-
-
 HOLIDAYS = re.compile(r"^\[(\d)\] Holidays and leave \((.*)\)$", re.MULTILINE)
 
 

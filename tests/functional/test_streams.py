@@ -217,9 +217,6 @@ def test_the_time_to_the_first_text_is_measured(with_llm: Start) -> None:
     assert found(api.ask(IN_SCOPE)) == {"Answers"}
 
 
-# --- part of an answer is a result: what is there when a model breaks off, and what becomes of it
-
-
 SESSION = "a-reader-who-goes-away-00"
 NEVER = threading.Event()
 HALF = QUOTED.removesuffix(".")

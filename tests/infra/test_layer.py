@@ -41,8 +41,6 @@ def _built() -> None:
     require_build()
 
 
-# --- what runs
-
 SEARCH = """
 import json
 import chromadb
@@ -141,9 +139,6 @@ except RuntimeError as error:
     assert "CHROMA_OTEL_COLLECTION_ENDPOINT" in run_bare(script, cwd=tmp_path)
 
 
-# --- what is in it, and what is not
-
-
 def test_what_the_list_names_is_gone_for_a_reason() -> None:
     stubs = tuple(entry["path"] for entry in RULES["stub"])
     left = [
@@ -232,9 +227,6 @@ def test_the_bill_of_materials_names_what_the_layer_holds() -> None:
 
 def canonical(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
-
-
-# --- room for 5,000 chunks of 1,200 characters beside the libraries
 
 
 CHUNKS, MEASURED = 5_000, 2_000

@@ -8,16 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
-from cloudformation import (
-    ACCOUNT,
-    NETWORK,
-    Stack,
-    lint,
-    read_with_defaults,
-    rights,
-    statements,
-    under_all_conditions,
-)
+from cloudformation import ACCOUNT, NETWORK, Stack, lint, read_with_defaults, rights, statements, under_all_conditions
 from web_server import Answer, WebServer
 
 from emulator.template import read_template
@@ -63,9 +54,6 @@ def service(compose: Any) -> dict[str, Any]:
     """The compose file's service."""
     [told] = compose["services"].values()
     return dict(told)
-
-
-# --- the stack
 
 
 @pytest.mark.parametrize(
@@ -164,9 +152,6 @@ def test_server_and_client_are_of_one_version(raw: Any, container: Any, service:
     assert plain[0]["Image"] == f"docker.io/chromadb/chroma:{version}"
 
 
-# --- the health check, which both have
-
-
 @pytest.mark.parametrize("place", ["stack", "compose"])
 @pytest.mark.parametrize(("status", "code"), [(200, 0), (503, 1)])
 def test_the_health_check_asks_the_heartbeat(place: str, status: int, code: int, container: Any, service: Any) -> None:
@@ -178,9 +163,6 @@ def test_the_health_check_asks_the_heartbeat(place: str, status: int, code: int,
         port = server.address.rpartition(":")[2]
         asked = [part.replace("127.0.0.1/8000", f"127.0.0.1/{port}") for part in command]
         assert subprocess.run(asked, check=False).returncode == code
-
-
-# --- the compose file
 
 
 SERVICE_FIELDS = {"image", "ports", "volumes", "restart", "stop_grace_period", "healthcheck"}
@@ -208,9 +190,6 @@ def test_the_laptops_server_is_for_that_laptop_and_keeps_its_data(compose: Any, 
     [(volume, path)] = [each.split(":") for each in service["volumes"]]
     assert path == "/data"
     assert volume in compose["volumes"]
-
-
-# --- infra/refresh.yaml: one build at a time, that may do little
 
 
 @pytest.fixture(scope="module")

@@ -76,9 +76,6 @@ def parameters(raw: Any) -> Any:
     return raw["Parameters"]
 
 
-# --- names
-
-
 def test_template_sets_only_variables_that_the_program_reads_and_by_settings_alone(deploy: Any, program: Any) -> None:
     assert environment(deploy()).keys() - NOT_THE_PROGRAMS <= set(program["environment"])
     assert environment(deploy(**dict.fromkeys(NOT_A_SETTING, "another-one"))) == environment(deploy())
@@ -108,9 +105,6 @@ def test_every_parameter_has_a_default_that_fits_and_a_place_in_the_console(raw:
         assert parameter["Default"] in parameter.get("AllowedValues", [parameter["Default"]]), name
 
 
-# --- effect
-
-
 def test_every_setting_has_an_effect_in_the_profiles_that_it_names_and_no_other(deploy: Any, parameters: Any) -> None:
     def felt(profile: str, **given: str) -> list[EnvironmentSettings]:
         told = environment(deploy(**{**EFS, "Profile": profile, **given}))
@@ -125,9 +119,6 @@ def test_every_setting_has_an_effect_in_the_profiles_that_it_names_and_no_other(
         seen[name] = tuple(p for p in PROFILES if any(felt(p, **{name: value}) != before[p] for value in others))
 
     assert seen == {name: named(parameters[name]) for name in parameters.keys() - silent}
-
-
-# --- bounds
 
 
 def test_numbers_and_choices_are_accepted_exactly_where_the_program_accepts_them(parameters: Any) -> None:

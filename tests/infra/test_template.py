@@ -46,9 +46,6 @@ def waits_for(resources: dict[str, Any], name: str) -> set[str]:
     return found
 
 
-# --- routes
-
-
 WITHOUT_A_KEY = {"/", "/docs", "/openapi.json"}
 """What a browser opens before anybody could have given a key."""
 
@@ -185,9 +182,6 @@ def test_gateway_errors_have_the_shape_of_the_handlers_errors_and_are_documented
     assert rows == {code for _, code in seen.values()} - own
 
 
-# --- the index's source
-
-
 LOGS = {("logs:CreateLogStream", "QueryLogGroup.Arn"), ("logs:PutLogEvents", "QueryLogGroup.Arn")}
 SECRET = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:{}-??????"
 EFS_ACTIONS = {("elasticfilesystem:ClientMount", "IndexFileSystem.Arn")}
@@ -322,9 +316,6 @@ def test_the_index_is_mounted_with_tls_and_an_access_point_and_written_by_who_ha
     assert "IndexWriterPolicy" not in deploy()["Resources"]
 
 
-# --- the table
-
-
 def test_table_has_the_keys_and_the_expiry_of_the_code_and_can_be_restored(deploy: Any, program: Any) -> None:
     resource = deploy()["Resources"]["Table"]
     table, written = resource["Properties"], program["table_item"]
@@ -350,9 +341,6 @@ def test_function_knows_the_table_there_is(deploy: Any, store: str, name: str) -
     assert stack["Resources"]["QueryFunction"]["Properties"]["Environment"]["Variables"]["TABLE_NAME"] == name
     assert list(of_type(stack["Resources"], "AWS::DynamoDB::Table")) == ([name] if name else [])
     assert ("TableName" in stack["Outputs"]) is bool(name)
-
-
-# --- permissions
 
 
 @pytest.mark.parametrize(
@@ -401,9 +389,6 @@ def test_every_role_has_the_boundary_and_the_path_where_they_are_given(deploy: A
         assert role["Path"] == "/"
 
 
-# --- a key of one's own
-
-
 def test_key_encrypts_the_table_the_logs_and_the_function_where_it_is_given(deploy: Any) -> None:
     resources = deploy(KmsKeyArn=KEY, AccessLogs="on")["Resources"]
     encrypted = {"SSEEnabled": True, "SSEType": "KMS", "KMSMasterKeyId": KEY}
@@ -434,9 +419,6 @@ def test_role_decrypts_its_environment_and_uses_the_key_for_the_table(properties
     }
     of_table = {"dynamodb.eu-central-1.amazonaws.com": table} if store == "dynamodb" else {}
     assert told == {"any": {"kms:Decrypt"}, **of_table}
-
-
-# --- logs
 
 
 LOG_GROUPS = ("QueryLogGroup", "AuthorizerLogGroup", "ApiLogGroup")
@@ -474,9 +456,6 @@ def test_tracing_is_on_or_off_everywhere(properties: Any, tracing: str, traced: 
     assert properties("ApiprodStage", Tracing=tracing)["TracingEnabled"] is traced
 
 
-# --- a service that nobody asks
-
-
 def test_schedule_calls_the_alias_twice_while_a_snapshot_lives_unless_it_is_off(deploy: Any, program: Any) -> None:
     resources = deploy()["Resources"]  # a snapshot that is not asked is gone after a fortnight
     [rule] = of_type(resources, "AWS::Events::Rule").values()
@@ -491,9 +470,6 @@ def test_schedule_calls_the_alias_twice_while_a_snapshot_lives_unless_it_is_off(
     resources = deploy(KeepReady="off")["Resources"]
     assert not of_type(resources, "AWS::Events::Rule")
     assert "KeepReadyPermission" not in resources
-
-
-# --- tools
 
 
 def test_published_versions_lie_in_a_bucket_of_the_stack_s_own_that_outlives_it(deploy: Any) -> None:

@@ -17,16 +17,7 @@ import pytest
 from command_line import Run
 from fakes_chat import FakeTime
 from fakes_embedding import HashingEmbedder
-from fakes_llm import (
-    SERVER_ERROR_TEXT,
-    LlmServer,
-    Step,
-    embeddings,
-    error,
-    garbage,
-    hang,
-    model_not_found,
-)
+from fakes_llm import SERVER_ERROR_TEXT, LlmServer, Step, embeddings, error, garbage, hang, model_not_found
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -8,18 +8,7 @@ from collections.abc import Iterator
 import pytest
 from fakes import FakeClock
 from fakes_chat import Chat, connecting
-from fakes_llm import (
-    MODEL,
-    Exchange,
-    LlmServer,
-    Step,
-    chunk,
-    drip,
-    error,
-    noting_the_end,
-    only_models,
-    reply,
-)
+from fakes_llm import MODEL, Exchange, LlmServer, Step, chunk, drip, error, noting_the_end, only_models, reply
 
 from rag.adapters import time_limit
 from rag.errors import ClientGone, LlmUnavailable

@@ -146,8 +146,6 @@ def test_a_stream_that_its_vendor_ends_is_asked_for_again(chat: Chat, body: byte
     assert (made.text, made.retries) == (TEXT, 1)
 
 
-# --- an outage in disguise --------------------------------------------------------------------------------------------
-
 NO_COMPLETION = {
     "a page": (html(), False),
     "a page as text": (reply("<html>\r\n<head><title>502 Bad Gateway</title></head>"), False),

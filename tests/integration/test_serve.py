@@ -116,10 +116,7 @@ def test_a_stream_that_is_not_done_in_time_is_answered_with_what_there_is(
     index: Path, limit: dict[str, str], reason: str
 ) -> None:
     said = "Importing plants needs a permit. [Import Permits > Plants]"
-    with (
-        LlmServer([drip(said, threading.Event())]) as llm,
-        serving(index, LLM_BASE_URL=llm.url, **limit) as server,
-    ):
+    with LlmServer([drip(said, threading.Event())]) as llm, serving(index, LLM_BASE_URL=llm.url, **limit) as server:
         connection = http.client.HTTPConnection(server.address, timeout=STOP_S)
         headers = {"Content-Type": "application/json", "Accept": "text/event-stream"}
         connection.request("POST", "/api/query", json.dumps({"query": QUESTION}), headers)

@@ -105,10 +105,7 @@ def test_a_workbook_that_holds_too_much_is_refused_and_no_further_row_is_read(ro
 
 @pytest.mark.parametrize(
     ("rows", "strings", "root"),
-    [
-        (f"<row>{'<c/>' * 1000}</row>" * 100, "", "worksheet"),
-        (shared(1), "<si><t>a</t></si>" * 50_000, "other"),
-    ],
+    [(f"<row>{'<c/>' * 1000}</row>" * 100, "", "worksheet"), (shared(1), "<si><t>a</t></si>" * 50_000, "other")],
     ids=["cells", "shared strings"],
 )
 def test_elements_are_counted_before_objects_are_made(

@@ -113,8 +113,7 @@ def test_at_the_profiles_lambda_copies_of_the_best_chunk_make_room_for_other_top
 
 
 @pytest.mark.parametrize(
-    ("question", "chosen"),
-    [("What are the rates?", [1, 3]), ("What were the rates of 2023 and 2025?", [1, 2])],
+    ("question", "chosen"), [("What are the rates?", [1, 3]), ("What were the rates of 2023 and 2025?", [1, 2])]
 )
 def test_of_two_editions_the_better_one_is_taken_unless_the_question_names_what_only_the_other_holds(
     question: str, chosen: list[int]
@@ -285,8 +284,7 @@ def test_only_the_first_are_ranked_and_the_rest_follow(monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize(
-    ("text", "order", "events"),
-    [("3, 1, 4, 2", [3, 1, 4, 2], ["reranked"]), ("I think 3 is best", [1, 2, 3, 4], [])],
+    ("text", "order", "events"), [("3, 1, 4, 2", [3, 1, 4, 2], ["reranked"]), ("I think 3 is best", [1, 2, 3, 4], [])]
 )
 def test_the_call_is_counted_whatever_came_of_it(text: str, order: list[int], events: list[str]) -> None:
     this = make_ledger()

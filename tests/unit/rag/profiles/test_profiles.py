@@ -160,8 +160,6 @@ def test_who_answers_where_there_is_doubt(profile: str, environ: dict[str, str],
         assert answer.trail[0].startswith("doubtful: the closest was 'Permits > Time'")
 
 
-# --- the house profile, and one that somebody adds
-
 HITS = (
     make_hit("Leave is 25 days.", number=1, doc_id="old", title="Leave", section=""),
     make_hit("Leave is 27 days.", number=2, doc_id="new", title="Leave", section=""),
