@@ -3,7 +3,10 @@
 from collections.abc import Mapping
 
 ROWS: Mapping[str, tuple[str, ...]] = {
-    "an ingest is killed": ("integration/test_ingest_faults.py::test_a_kill_at_any_moment_leaves_a_whole_index",),
+    "an ingest is killed": (
+        "integration/test_ingest_faults.py::test_a_kill_at_any_moment_leaves_a_whole_index",
+        "integration/test_ingest_faults.py::test_a_kill_during_the_first_ingest_leaves_no_index_and_the_next_one_makes_it",
+    ),
     "a read or a write of an ingest fails": ("integration/test_ingest_faults.py::test_every_call_fails_once",),
     "the power fails during an ingest": ("integration/test_ingest_faults.py::test_the_power_fails_at_any_moment",),
     "an index is damaged": (

@@ -95,11 +95,17 @@ def sleeps() -> list[float]:
 
 @pytest.fixture
 def dynamodb_table(
-    server: "ScriptedServer", aws_credentials: None, clock: FakeClock, sleeps: list[float]
+    server: "ScriptedServer",
+    aws_credentials: None,
+    clock: FakeClock,
+    sleeps: list[float],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[DynamoDbTable]:
     """A new table. moto copies every table for each transaction, so none stays longer than its test."""
     from scripted_dynamodb import create_table, delete_table
 
+    # A second try counts once in DynamoDB, by its ClientRequestToken, and twice in moto: a slow machine makes none.
+    monkeypatch.setattr("rag.adapters.dynamodb.READ_TIMEOUT_S", 60)
     name = create_table(server.url)
     table = DynamoDbTable(name, endpoint_url=server.url, clock=clock, sleep=sleeps.append)
     yield table

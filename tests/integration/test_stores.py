@@ -24,7 +24,6 @@ from store_contract import (
     outline,
 )
 
-from rag.adapters import dynamodb as dynamodb_client
 from rag.adapters.dynamodb import DynamoDbTable
 from rag.adapters.sqlite import SqliteTable
 from rag.adapters.stores import feedback as feedback_module
@@ -91,8 +90,6 @@ def memory(neighbour: Table) -> TableMemory:
 @pytest.fixture
 def limited(neighbour: Table, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], TableFeedback]:
     """Makes one that limits the votes of an hour."""
-    # A second try counts once in DynamoDB, by its ClientRequestToken, and twice in moto: a slow machine makes none.
-    monkeypatch.setattr(dynamodb_client, "READ_TIMEOUT_S", 60)
     monkeypatch.setattr(feedback_module, "MAX_VOTES_PER_CHUNK", VOTES_PER_CHUNK)
     monkeypatch.setattr(feedback_module, "MAX_READ_PER_VOTER", VERY_MANY_VOTES - 5)
     return lambda per_hour: TableFeedback(neighbour, votes_per_hour=per_hour)
