@@ -22,6 +22,7 @@ from mutants.changes import Mutant, find_mutants
 
 LIBRARIES = ("numpy", "pydantic", "hypothesis", "markdown_it", "aws_lambda_powertools", "chromadb", "onnxruntime")
 OPTIONS = ("-q", "-pno:cacheprovider", "-pno:xdist", "-pno:cov", "-Wignore", "-mnot build and not slow")
+RAN = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
 commands = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 TOO_SLOW_S, LIMIT_S, NEAREST = 0.6, 120.0, 100
 
@@ -65,7 +66,7 @@ def run(tests: Collection[str], *options: str, limit_s: float = LIMIT_S) -> Reco
         code, failed, seconds = json.loads(out.read_text()) if out.exists() else (None, [], {})
     if code == -1:
         raise RuntimeError("pytest itself failed")
-    return Record(set(failed if code in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) else tests), seconds)
+    return Record(set(failed if code in RAN else tests), seconds)
 
 
 def run_changed(module: str, mutant: Mutant, tests: Collection[str], *options: str) -> set[str]:
