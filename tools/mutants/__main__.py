@@ -64,7 +64,7 @@ def run(tests: Collection[str], *options: str, limit_s: float = LIMIT_S) -> Reco
                 break
             time.sleep(0.02)
         code, failed, seconds = json.loads(out.read_text()) if out.exists() else (None, [], {})
-    if code == -1:
+    if code in (-1, pytest.ExitCode.INTERNAL_ERROR):
         raise RuntimeError("pytest itself failed")
     return Record(set(failed if code in RAN else tests), seconds)
 
