@@ -30,7 +30,7 @@ def desks(count: int) -> list[Document]:
     return [desk(number) for number in range(count)]
 
 
-def foreign(
+def make_foreign_folder(
     place: Path, ours: list[Document], ids: list[str] | None = None, *, name: str = "waypoint_kb", scale: float = 1,
     dimensions: int = 384, **options: Any,
 ) -> Path:  # fmt: skip
@@ -50,6 +50,6 @@ def foreign(
     return place
 
 
-def contents(folder: Path) -> dict[Path, bytes]:
+def read_files(folder: Path) -> dict[Path, bytes]:
     """All files below ``folder``, to see that none changes."""
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}

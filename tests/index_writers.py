@@ -57,7 +57,7 @@ def documents(generation: int) -> list[Document]:
     ]  # fmt: skip
 
 
-def written(target: Path, generation: int) -> None:
+def write_generation(target: Path, generation: int) -> None:
     ingest(documents(generation), target=target, embedder=HashingEmbedder())
 
 
@@ -75,11 +75,11 @@ def ingest_and_die(target: Path, generation: int, kill_at: int, calls: Synchroni
 
     for owner, name in CANDIDATES:
         setattr(owner, name, counted(getattr(owner, name)))
-    written(target, generation)
+    write_generation(target, generation)
 
 
 def ingest_in_child(target: Path, generation: int, *, kill_at: int = 0, kill_after_s: float = 0) -> int:
-    """Let a child ingest; returns the number of candidate calls if it came to its end, else 0."""
+    """Let a child ingest, and return the number of candidate calls if it came to its end, else 0."""
     calls = CHILDREN.Value("i", 0)
     child = CHILDREN.Process(target=ingest_and_die, args=(target, generation, kill_at, calls))
     child.start()
@@ -91,8 +91,8 @@ def ingest_in_child(target: Path, generation: int, *, kill_at: int = 0, kill_aft
     return 0 if child.exitcode else calls.value
 
 
-def answers(target: Path) -> int:
-    """Open the index, check that it is whole, and tell its generation."""
+def read_generation(target: Path) -> int:
+    """Open the index, check that it is whole, and return its generation."""
     embedder = HashingEmbedder()
     with closing(open_index(target, embedder=embedder)) as index:
         generations = {chunk.text.split()[-1] for chunk in index.iter_chunks() if int(chunk.doc_id[1:]) % 3 == 0}
@@ -110,14 +110,14 @@ def write_at_once(target: Path, generation: int, begin: Barrier, said: SimpleQue
     begin.wait()
     code, message = "", ""
     try:
-        written(target, generation)
+        write_generation(target, generation)
     except BaseException as exc:  # noqa: BLE001 - it is told with its case
         code, message = getattr(exc, "code", type(exc).__name__), str(exc)
     said.put({"generation": generation, "code": code, "message": message})
 
 
-def words_of_writers(target: Path, generations: list[int]) -> list[dict[str, Any]]:
-    """Let writers of these generations write into ``target``; returns what they said."""
+def write_together(target: Path, generations: list[int]) -> list[dict[str, Any]]:
+    """Let writers of these generations write into ``target``, and return what they said."""
     begin, said = CHILDREN.Barrier(len(generations)), CHILDREN.SimpleQueue()
     writers = [
         CHILDREN.Process(target=write_at_once, args=(target, generation, begin, said)) for generation in generations

@@ -5,7 +5,7 @@ from typing import Any
 
 import permits
 import pytest
-from browser.accessibility import hold_but_contrast_to_axe, hold_looks_to_axe, hold_to_axe
+from browser.accessibility import assert_accessible, assert_accessible_but_contrast, assert_all_looks_accessible
 from browser.stand_in import ANSWER, CHUNK, StandIn, ask, event
 from browser.streams import nodes
 from faults.drawing import NIGHTLY
@@ -246,25 +246,25 @@ def test_axe_finds_nothing_in_any_profile_s_look(browser: Browser, server: Serve
     context = browser.new_context(color_scheme=scheme, bypass_csp=True, reduced_motion="reduce")
     page = opened(context.new_page(), server)
     expect(page.locator("#suggestions")).to_be_visible()
-    hold_to_axe(page, "empty")
+    assert_accessible(page, "empty")
     ask(page, QUESTION)
     expect(last(page).locator(".actions")).to_be_visible()
     last(page).get_by_text("How this came about").click()
-    hold_looks_to_axe(page, "answer")
+    assert_all_looks_accessible(page, "answer")
     last(page).locator(".chip").first.click()
     expect(page.locator("mark.unit").first).to_be_visible()
-    hold_looks_to_axe(page, "passage")
+    assert_all_looks_accessible(page, "passage")
     page.keyboard.press("Escape")
     ask(page, ELSEWHERE)
     expect(last(page).locator(".actions")).to_be_visible()
-    hold_to_axe(page, "decline")
+    assert_accessible(page, "decline")
     page.goto(f"http://{server.address}/docs")
     expect(page.locator("#query")).to_be_visible()
     if scheme == "light":
-        hold_but_contrast_to_axe(page, "all of the reference")
+        assert_accessible_but_contrast(page, "all of the reference")
     if not NIGHTLY:  # the other sections are made of the same parts
         page.locator(OTHER_SECTIONS).evaluate_all("(all) => all.forEach((one) => one.remove())")
-    hold_looks_to_axe(page, "reference")
+    assert_all_looks_accessible(page, "reference")
     context.close()
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import permits
 import pytest
-from browser.accessibility import hold_looks_to_axe, hold_to_axe
+from browser.accessibility import assert_accessible, assert_all_looks_accessible
 from browser.stand_in import ANSWER, CHUNK, StandIn, ask, event
 from browser.streams import LONG, PATCHES, REFERENCES, WHOLE, begun, cite, patched, patches, shown, stated, tag, text
 from fakes_llm import LlmServer, drip
@@ -339,16 +339,16 @@ def test_axe_finds_nothing_while_it_comes_and_when_it_is_there(
     page = context.new_page()
     card = ask(page, at=stand_in.address)
     expect(card.locator(".answer")).to_have_text("Booking amendments and cancellations, Customs tariff 2026")
-    hold_to_axe(page, "reading")
+    assert_accessible(page, "reading")
     read.set()
     expect(card.locator(".answer")).to_have_text(text(shown(7)))
-    hold_to_axe(page, "writing")
+    assert_accessible(page, "writing")
     write.set()
     expect(card.locator("td")).to_have_count(3)
-    hold_to_axe(page, "table")
+    assert_accessible(page, "table")
     end.set()
     expect(card.locator(".broke")).to_be_visible()
-    hold_looks_to_axe(page, "there")
+    assert_all_looks_accessible(page, "there")
     context.close()
 
 

@@ -16,7 +16,7 @@ import chromadb
 import numpy as np
 import pytest
 from chromadb.utils.embedding_functions import DefaultEmbeddingFunction
-from desks import BYTE_A_NUMBER, contents, desk, desks, foreign
+from desks import BYTE_A_NUMBER, desk, desks, make_foreign_folder, read_files
 from fakes_embedding import HashingEmbedder
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -53,8 +53,8 @@ def ask(index: EmbeddedIndex, text: str, **options: Any) -> Candidates:
     ],
 )
 def test_it_opens_with_plain_cosines_in_any_space(tmp_path: Path, options: dict[str, Any]) -> None:
-    place = foreign(tmp_path / "theirs", desks(8), **options)
-    before = contents(place)
+    place = make_foreign_folder(tmp_path / "theirs", desks(8), **options)
+    before = read_files(place)
     question = EMBEDDER.embed(["the fee1 of the customs desk of 1990"])[0]
     expected = EMBEDDER.embed([f"Desk 1\n{desk(1).text}"])[0] @ question
 
@@ -69,11 +69,11 @@ def test_it_opens_with_plain_cosines_in_any_space(tmp_path: Path, options: dict[
         assert (index.fields["title"], index.fields["year"]) == ("str", "int")
         late = index.nearest(question, k=9, where={"year": {"$gte": 2006}})
         assert {one.chunk.number for one in late} == {9, 10}
-    assert contents(place) == before
+    assert read_files(place) == before
 
 
 def test_ids_of_another_kind_get_stable_numbers(tmp_path: Path) -> None:
-    place = foreign(tmp_path / "theirs", desks(8), ["id_9", "b", "a", "d", "c", "f", "e", "g"])
+    place = make_foreign_folder(tmp_path / "theirs", desks(8), ["id_9", "b", "a", "d", "c", "f", "e", "g"])
     for _ in range(2):
         with closing(opened(place)) as index:
             chunks = [(chunk.number, chunk.title) for chunk in index.iter_chunks()]
@@ -107,7 +107,7 @@ class Elsewhere(DefaultEmbeddingFunction):
     ],
 )
 def test_one_that_cannot_be_compared_is_a_mismatch(tmp_path: Path, options: dict[str, Any], sentence: str) -> None:
-    place = foreign(tmp_path / "theirs", desks(8), **options)
+    place = make_foreign_folder(tmp_path / "theirs", desks(8), **options)
     with pytest.raises(IndexMismatch, match=sentence):
         opened(place)
 
@@ -136,7 +136,7 @@ def ours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedIndex]:
 )
 def theirs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedIndex]:
     ids, options = request.param
-    with closing(opened(foreign(tmp_path_factory.mktemp("theirs"), desks(60), ids, **options))) as index:
+    with closing(opened(make_foreign_folder(tmp_path_factory.mktemp("theirs"), desks(60), ids, **options))) as index:
         yield index
 
 
@@ -164,7 +164,7 @@ def test_of_many_threads_one_makes_the_bm25_side(tmp_path: Path, monkeypatch: py
         return write_lexical(*args, language=language)
 
     monkeypatch.setattr("knowledge.open.index.write_lexical", write)
-    with closing(opened(foreign(tmp_path, desks(60), [f"p{n:02}" for n in range(60)]))) as index:
+    with closing(opened(make_foreign_folder(tmp_path, desks(60), [f"p{n:02}" for n in range(60)]))) as index:
         index.nearest(EMBEDDER.embed(["fee"])[0], k=3)
         assert made == []  # opening, and searching by vector, pay nothing
 
@@ -176,16 +176,16 @@ def test_of_many_threads_one_makes_the_bm25_side(tmp_path: Path, monkeypatch: py
 
 
 def test_what_is_made_for_it_goes_with_the_index_and_leaves_it_as_it_was(tmp_path: Path) -> None:
-    place, scratch = foreign(tmp_path / "theirs", desks(2)), tmp_path / "scratch"
+    place, scratch = make_foreign_folder(tmp_path / "theirs", desks(2)), tmp_path / "scratch"
     scratch.mkdir()
-    before = contents(place)
+    before = read_files(place)
     index = opened(place, scratch=scratch)
 
     assert len(ask(index, "fee").numbers) == 2
     index.close()
 
     assert list(scratch.iterdir()) == []
-    assert contents(place) == before
+    assert read_files(place) == before
     with pytest.raises(SearchFailed):
         ask(index, "fee")
 
@@ -285,7 +285,7 @@ def shelf(
         ingest(priced(values), target=folder, embedder=EMBEDDER)
     else:
         untitled = [replace(document, title="") for document in priced(values)]
-        foreign(folder, untitled, [f"theirs-{n}" for n in range(len(values))])
+        make_foreign_folder(folder, untitled, [f"theirs-{n}" for n in range(len(values))])
     with closing(opened(folder)) as index:
         yield index, values
 

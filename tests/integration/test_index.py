@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from command_line import run_fresh
-from desks import contents, desk, desks
+from desks import desk, desks, read_files
 from fakes_embedding import HashingEmbedder
 from manifests import read_body, write_body
 
@@ -132,10 +132,10 @@ def test_a_closed_index_fails_and_leaves_nothing_behind(made: Path, tmp_path: Pa
 def test_a_read_only_source_opens_and_stays_as_it_is(folder: Path) -> None:
     for path in [folder, *folder.rglob("*")]:
         path.chmod(0o555 if path.is_dir() else 0o444)
-    before = contents(folder)
+    before = read_files(folder)
     with closing(opened(folder)) as index:
         assert ask(index, "Desk 3 fee3", k=1) == [4]
-    assert contents(folder) == before
+    assert read_files(folder) == before
     for path in [folder, *folder.rglob("*")]:
         path.chmod(0o755 if path.is_dir() else 0o644)
 
@@ -143,7 +143,7 @@ def test_a_read_only_source_opens_and_stays_as_it_is(folder: Path) -> None:
 @pytest.mark.parametrize("count", [1, 2, 1001])
 def test_no_number_of_chunks_leaves_anything_that_chroma_would_write_to_the_source(tmp_path: Path, count: int) -> None:
     ingest(desks(count), target=tmp_path, embedder=EMBEDDER)
-    before = contents(tmp_path)
+    before = read_files(tmp_path)
 
     with closing(opened(tmp_path)) as index:
         assert [chunk.number for chunk in index.iter_chunks()] == [*range(1, count + 1)]
@@ -153,7 +153,7 @@ def test_no_number_of_chunks_leaves_anything_that_chroma_would_write_to_the_sour
             *range(count + 1)
         }
 
-    assert contents(tmp_path) == before
+    assert read_files(tmp_path) == before
 
 
 def test_an_index_opens_by_uri_and_through_a_symlink(

@@ -21,7 +21,7 @@ from fakes_embedding import HashingEmbedder
 from faults.drawing import by_night, tenth, times
 from faults.power import WAYS, Tree, Volume, put
 from faults.tally import tally
-from index_writers import answers, documents, ingest_in_child, words_of_writers, written
+from index_writers import documents, ingest_in_child, read_generation, write_generation, write_together
 
 from knowledge.build import write
 from knowledge.build.ingest import ingest
@@ -45,7 +45,7 @@ def test_a_kill_at_any_moment_leaves_a_whole_index(tmp_path: Path) -> None:
     total = ingest_in_child(tmp_path, 2)
     lasted_s = time.perf_counter() - started
     assert total > POINTS
-    assert answers(tmp_path) == 2
+    assert read_generation(tmp_path) == 2
 
     old, seen = 2, set()
     points = sorted({round(1 + n * (total - 1) / (POINTS - 1)) for n in range(POINTS)})
@@ -53,7 +53,7 @@ def test_a_kill_at_any_moment_leaves_a_whole_index(tmp_path: Path) -> None:
     plans += [{"kill_after_s": lasted_s * (n + 0.5) / TIMED} for n in range(TIMED)]
     for new, how in enumerate(plans, start=3):
         ingest_in_child(tmp_path, new, **how)
-        now = answers(tmp_path)
+        now = read_generation(tmp_path)
         assert now in (old, new)
         seen.add(now == new)
         old = now
@@ -61,7 +61,7 @@ def test_a_kill_at_any_moment_leaves_a_whole_index(tmp_path: Path) -> None:
     assert False in seen
     assert len(points) == POINTS
     summary = ingest(documents(99), target=tmp_path, embedder=HashingEmbedder())
-    assert answers(tmp_path) == 99
+    assert read_generation(tmp_path) == 99
     assert summary.unchanged >= 36
     assert len(list(tmp_path.glob("data-*"))) <= 2
     assert not list(tmp_path.glob("index-*"))
@@ -72,7 +72,7 @@ def test_a_kill_during_the_first_ingest_leaves_no_index_and_the_next_one_makes_i
     ingest_in_child(tmp_path / "killed", 1, kill_at=total // 2)
     assert not (tmp_path / "killed" / "manifest.json").exists()
     assert ingest_in_child(tmp_path / "killed", 1)
-    assert answers(tmp_path / "killed") == 1
+    assert read_generation(tmp_path / "killed") == 1
 
 
 TOUCHES: list[tuple[Any, str]] = [
@@ -106,7 +106,7 @@ class Disk:
             for owner, name in TOUCHES:
                 patch.setattr(owner, name, self.wrapped(getattr(owner, name), name))
             try:
-                written(target, generation)
+                write_generation(target, generation)
             except (OSError, KnowledgeError) as exc:
                 return exc
         return None
@@ -116,19 +116,19 @@ def trouble_after_failure(disk: Disk, target: Path, generation: int, fail_at: in
     """What is wrong when call ``fail_at`` of an ingest over the generation before fails; "" if nothing is."""
     try:
         error = disk.ingest(target, generation, fail_at=fail_at)
-        now = answers(target)
+        now = read_generation(target)
         if now != generation and (error is None or now != generation - 1):
             return f"generation {now} after {error!r}"
-        written(target, generation + 1)
-        return "" if answers(target) == generation + 1 else "the next ingest changed nothing"
+        write_generation(target, generation + 1)
+        return "" if read_generation(target) == generation + 1 else "the next ingest changed nothing"
     except Exception as exc:  # noqa: BLE001 - it is told with its case
         return f"{type(exc).__name__}: {exc}"
 
 
 def test_every_call_fails_once(tmp_path: Path) -> None:
     disk = Disk()
-    written(tmp_path, 1)
-    written(tmp_path, 2)
+    write_generation(tmp_path, 1)
+    write_generation(tmp_path, 2)
     assert disk.ingest(tmp_path, 3) is None
     called = disk.called
     assert {name for _, name in TOUCHES} <= set(called)
@@ -138,11 +138,11 @@ def test_every_call_fails_once(tmp_path: Path) -> None:
     for fail_at in cases:
         if wrong := trouble_after_failure(disk, tmp_path, last + 1, fail_at):
             bad.append((fail_at, disk.called[fail_at - 1 : fail_at], wrong))
-            written(tmp_path, last + 2)
+            write_generation(tmp_path, last + 2)
         last += 2
 
     gc.collect()  # what an error's traceback holds is held: its folders are swept by the ingest after that
-    written(tmp_path, last + 1)
+    write_generation(tmp_path, last + 1)
     tally("failing reads and writes", cases=len(cases), failures=len(bad))
     assert not bad
     assert len(list(tmp_path.glob("data-*"))) <= 2
@@ -192,7 +192,7 @@ def killed_before_the_last_sync(target: Path, generation: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(write, "flush_names", killed)
         with pytest.raises(Killed):
-            written(target, generation)
+            write_generation(target, generation)
 
 
 def cuts(root: Path) -> Iterator[Cut]:
@@ -216,14 +216,14 @@ def cuts(root: Path) -> Iterator[Cut]:
     ours = [(Collection, "add"), (Collection, "close")]
     for generation in (1, 2):
         with volume.watched(*ours):
-            written(target, generation)
+            write_generation(target, generation)
         yield from new(f"ingest {generation}", {generation - 1, generation}, generation)
     for killed, generation, during in ((3, 4, {2, 3, 4}), (5, 5, {4, 5})):
         with volume.watched(*ours):
             killed_before_the_last_sync(target, killed)
             at = len(volume.moments)
             volume.look("the kill")
-            written(target, generation)
+            write_generation(target, generation)
         yield from new(f"ingest {generation} after {killed} was killed", during, generation)
     volume.close()
 
@@ -231,7 +231,7 @@ def cuts(root: Path) -> Iterator[Cut]:
 def generation_in(target: Path) -> int:
     """Of the index, which is whole; ``NONE`` where the service would say that there is none, and how one is made."""
     try:
-        return answers(target)
+        return read_generation(target)
     except IndexUnavailable as exc:
         if "Run: ragctl ingest PATH" not in str(exc):
             raise
@@ -246,8 +246,8 @@ def trouble_after_cut(cut: Cut, root: Path) -> str:
     try:
         if (now := generation_in(target)) not in cut.allowed:
             return f"generation {now} of {sorted(cut.allowed)}"
-        written(target, new)
-        if (now := answers(target)) != new:
+        write_generation(target, new)
+        if (now := read_generation(target)) != new:
             return f"the next ingest left generation {now}"
         left = sorted(path.name for path in target.iterdir() if not path.name.startswith("data-"))
         folders = len([*target.glob("data-*")])
@@ -286,10 +286,10 @@ def trouble_after_writers(target: Path, generations: list[int], said: list[dict[
             return f"a writer failed: {one}"
     succeeded = {int(one["generation"]) for one in said if not one["code"]}
     try:
-        if (now := answers(target)) not in succeeded:
+        if (now := read_generation(target)) not in succeeded:
             return f"the index is of generation {now}, those of {succeeded} succeeded"
-        written(target, 99)
-        if answers(target) != 99 or len(list(target.glob("data-*"))) > 2 or list(target.glob("index-*")):
+        write_generation(target, 99)
+        if read_generation(target) != 99 or len(list(target.glob("data-*"))) > 2 or list(target.glob("index-*")):
             return "the next ingest left another index, or files of others"
     except Exception as exc:  # noqa: BLE001 - it is told with its case
         return f"{type(exc).__name__}: {exc}"
@@ -302,8 +302,8 @@ def test_writers_at_the_same_time_leave_one_whole_index(tmp_path: Path) -> None:
     for number, (count, there) in enumerate(plans):
         target, generations = tmp_path / str(number), list(range(2, 2 + count))
         if there:
-            written(target, 1)
-        said = words_of_writers(target, generations)
+            write_generation(target, 1)
+        said = write_together(target, generations)
         refused += any(one["code"] for one in said)
         if wrong := trouble_after_writers(target, generations, said):
             bad.append((count, there, wrong))
