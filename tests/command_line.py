@@ -2,14 +2,12 @@
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 import real_model
-from functional.harness import SETTINGS
+from functional.harness import SETTINGS, run_apart
 
 from ragctl import cli
 
@@ -39,23 +37,7 @@ def runner(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) 
 
 
 def run_fresh(program: str, *arguments: object) -> str:
-    """Run Python code in a process that imports from where this one does, and return what it prints to stdout."""
-    paths = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PYTHONWARNINGS": "ignore"}
-    command = [sys.executable, "-c", program, *map(str, arguments)]
-    done = subprocess.run(command, env=paths, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout
-
-
-def run_clean(program: str, *arguments: object, first: str = "", **settings: str) -> str:
-    """Run Python code in a process with these settings alone, and return what it prints to stdout.
-
-    It imports from where this process does, but from the folder ``first`` before that.
-    """
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(SETTINGS)}
-    paths = os.pathsep.join(filter(None, [first, *sys.path]))
-    command = [sys.executable, "-c", program, *map(str, arguments)]
-    env = {**clean, "PYTHONPATH": paths, **settings}
-    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=600)
-    assert done.returncode == 0, done.stderr
+    """Run Python code in a process of its own that says nothing on stderr, and return what it prints to stdout."""
+    done = run_apart(program, *arguments, env={"PYTHONWARNINGS": "ignore"})
+    assert done.stderr == ""
     return done.stdout

@@ -9,7 +9,7 @@ import permits
 import pytest
 from browser.stand_in import StandIn
 from local_server import Server, serving
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
 
 ARGUMENTS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
@@ -48,8 +48,12 @@ def context(browser: Browser, violations: Violations) -> Iterator[BrowserContext
     context = browser.new_context(viewport={"width": 1100, "height": 800})
     context.set_default_timeout(30_000)
     context.on("weberror", lambda error: violations.append(str(error.error)))
-    told = lambda said: violations.append(said.text) if "Content Security Policy" in said.text else None  # noqa: E731
-    context.on("console", told)
+
+    def note(message: ConsoleMessage) -> None:
+        if "Content Security Policy" in message.text:
+            violations.append(message.text)
+
+    context.on("console", note)
     yield context
     context.close()
     assert violations == []

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 import real_model
-from command_line import run_clean
-from functional.harness import API_KEY
+from functional.harness import API_KEY, run_apart
 from made_files import write_files
 
 from rag.profiles import PROFILES
@@ -49,7 +48,7 @@ def modules(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     """
     target = str(real_model.sample_index("waypoint", tmp_path_factory))
     llm = {"LLM_API_KEY": API_KEY, "LLM_BASE_URL": "http://127.0.0.1:9/v1"}
-    printed = run_clean(SCRIPT, INDEX_URI=target, RAG_PROFILE="waypoint", **ON_LAMBDA, **llm)
+    printed = run_apart(SCRIPT, env={"INDEX_URI": target, "RAG_PROFILE": "waypoint", **ON_LAMBDA, **llm}).stdout
     return {when: set(names) for when, names in json.loads(printed.splitlines()[-1]).items()}
 
 
@@ -88,7 +87,7 @@ print(json.dumps(sorted(sys.modules)))
 
 def ingest(docs: Path, index: Path) -> tuple[dict[str, object], set[str]]:
     """Ingest in a fresh process; what it printed, and what it imported."""
-    *said, modules = run_clean(INGEST, docs, index).strip().splitlines()
+    *said, modules = run_apart(INGEST, docs, index).stdout.strip().splitlines()
     return json.loads("\n".join(said)), set(json.loads(modules))
 
 

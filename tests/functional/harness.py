@@ -203,12 +203,15 @@ def starting(index: Path) -> Iterator[Start]:
 
 
 def run_apart(
-    script: str, *arguments: str, env: Mapping[str, str] | None = None, cwd: Path | None = None
+    program: str, *arguments: object, env: Mapping[str, str] | None = None, cwd: Path | None = None, first: str = ""
 ) -> CompletedProcess[str]:
-    """Run Python in a process of its own: cold as on Lambda, without settings of this machine."""
+    """Run Python code in a process of its own: cold as on Lambda, without settings of this machine.
+
+    It imports from where this process does, but from the folder ``first`` before that.
+    """
     clean = {name: value for name, value in os.environ.items() if not name.startswith(SETTINGS)}
-    told = {**clean, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **(env or {})}
-    command = [sys.executable, "-c", script, *arguments]
+    told = {**clean, "PYTHONPATH": os.pathsep.join(filter(None, [first, *sys.path])), **(env or {})}
+    command = [sys.executable, "-c", program, *map(str, arguments)]
     done = run(command, env=told, cwd=cwd, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stderr
     return done

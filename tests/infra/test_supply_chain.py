@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 import real_model
-from command_line import run_clean
 from faults.tally import tally
+from functional.harness import run_apart
 
 ROOT = Path(__file__).parents[2]
 LOCKS = sorted([*(ROOT / "requirements").glob("*.txt"), *(ROOT / "tools" / "bench").rglob("requirements.txt")])
@@ -49,7 +49,9 @@ def test_what_is_installed_is_pinned_with_its_hashes(lock: Path) -> None:
 
 def opened(folder: Path, index: Path) -> list[list[str]]:
     """What a fresh process with no model configured asks of the network: an import of the function, and a question."""
-    printed = run_clean(SCRIPT, first=str(folder), INDEX_URI=str(index), POWERTOOLS_LOG_LEVEL="CRITICAL")
+    printed = run_apart(
+        SCRIPT, first=str(folder), env={"INDEX_URI": str(index), "POWERTOOLS_LOG_LEVEL": "CRITICAL"}
+    ).stdout
     return json.loads(printed.splitlines()[-1])  # type: ignore[no-any-return]
 
 
