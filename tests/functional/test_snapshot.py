@@ -222,13 +222,17 @@ def test_a_good_version_is_published_and_remembers_nothing_of_it(start: Start, p
     assert api.ask(IN_SCOPE).json["metadata"]["cached"] is False
 
 
-def test_an_embedder_elsewhere_is_not_asked(remote_index: Path) -> None:
+def test_an_embedder_elsewhere_is_not_asked_and_its_client_is_there(
+    remote_index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with LlmServer(embed=[]) as server, starting(remote_index) as start:
         api = start(**REMOTE, EMBED_BASE_URL=server.url)
         run_before_snapshot()
         assert server.embed_requests == []
+        made: list[object] = []
+        monkeypatch.setattr(openai.OpenAI, "__init__", lambda *args, **_: made.append(args))
         assert api.ask("How much is demurrage for each day?").status == 200
-        assert len(server.embed_requests) == 1
+        assert (len(server.embed_requests), made) == (1, [])
 
 
 def test_no_client_is_made_after_a_restore(
