@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 
 from documents.entries import settled
 from documents.errors import NoText
@@ -43,6 +44,12 @@ def compose(body: str, *, title: str = "", url: str = "") -> str:
     # A JSON string is a YAML string.
     front = [f"{name}: {json.dumps(value, ensure_ascii=False)}\n" for name, value in fields.items() if value]
     return f"---\n{''.join(front)}---\n{text}\n"
+
+
+def hidden_caveat(texts: Iterable[str]) -> tuple[str, ...]:
+    """Return the caveat about the words of ``texts``, which no reader of the file sees; ``()`` without any."""
+    words = sum(len(text.split()) for text in texts)
+    return (f"left out as hidden: {words} word{'s' if words != 1 else ''}",) if words else ()
 
 
 def own_title(text: str) -> str:
