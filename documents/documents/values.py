@@ -15,10 +15,14 @@ ValueError."""
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """A converted file: Markdown, perhaps with front matter, and sentences about losses."""
+    """A converted file: Markdown, perhaps with front matter, and sentences about losses.
+
+    ``plain`` is the text of the source before any filter, to compare with; None if it was not read.
+    """
 
     text: str
     caveats: tuple[str, ...] = ()
+    plain: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

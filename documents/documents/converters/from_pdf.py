@@ -55,7 +55,8 @@ def convert(data: bytes) -> Converted:
     if reader.is_encrypted and not reader.decrypt(_NO_PASSWORD):
         raise Unconvertible("is protected with a password: save it without one")
     found = _page_objects(reader)
-    read = _pages(data, found)
+    plain: list[str] = []
+    read = _pages(data, found, plain)
     if not read:
         raise Unconvertible("is damaged: none of its pages is to be found")
     pages = [lines or () for lines in read]
@@ -68,11 +69,14 @@ def convert(data: bytes) -> Converted:
     own = own_title(_stated_title(reader))
     body = "\n\n".join([*([markdown(pages)] if any(pages) else []), *fields])
     caveats = _caveats(found, read, is_cut_short=is_cut_short)
-    return Converted(compose(body, title=title_of(pages, own)), caveats)
+    return Converted(compose(body, title=title_of(pages, own)), caveats, "\n".join(plain))
 
 
-def _pages(data: bytes, found: Sequence[PageObject]) -> list[tuple[Line, ...] | None]:
-    """Return the lines of each page; None for a damaged page, which costs no other page."""
+def _pages(data: bytes, found: Sequence[PageObject], plain: list[str]) -> list[tuple[Line, ...] | None]:
+    """Return the lines of each page; None for a damaged page, which costs no other page.
+
+    The text of each page as pypdf reads it is added to ``plain``.
+    """
     with_tables: list[int] = []
     for number, page in enumerate(found):
         with suppress(Exception):
@@ -85,7 +89,7 @@ def _pages(data: bytes, found: Sequence[PageObject]) -> list[tuple[Line, ...] | 
     for number, page in enumerate(found):
         lines = None
         with suppress(Exception):
-            lines = tuple(_page_lines(page, number, tables.get(number, [])))
+            lines = tuple(_page_lines(page, number, tables.get(number, []), plain))
         read.append(lines)
     return read
 
@@ -113,7 +117,7 @@ def _stated_title(reader: PdfReader) -> str:
     return ""
 
 
-def _page_lines(page: PageObject, number: int, tables: Sequence[_PdfTable]) -> Iterator[Line]:
+def _page_lines(page: PageObject, number: int, tables: Sequence[_PdfTable], plain: list[str]) -> Iterator[Line]:
     """Yield a page's lines with text, in the file's order, with each table where its first cell was."""
     pieces: list[_Piece] = []
 
@@ -127,7 +131,7 @@ def _page_lines(page: PageObject, number: int, tables: Sequence[_PdfTable]) -> I
         # Text that runs up the margin, such as arXiv's stamp, is not a heading, however large.
         pieces.append(_Piece(text.translate(_LIGATURES), left, height, abs(size) * scale if upright else 0.0))
 
-    page.extract_text(visitor_text=visit)
+    plain.append(page.extract_text(visitor_text=visit).translate(_LIGATURES))
     whole = [table for table in tables if _is_whole(table, pieces)]
     placed: set[int] = set()
 
