@@ -134,7 +134,7 @@ def find_title(sites: Iterable[Site], pages: Sequence[Path] = ()) -> str:
     return finding.find_title(sites, pages)
 
 
-def clean_page(text: str, *, file: Path, root: Path, site: Site, meta: Mapping[Any, Any] | None = None) -> str:
+def clean_page(text: str, *, file: Path, root: Path, site: Site, meta: Mapping[Any, Any] | None = None) -> Converted:
     """Return the Markdown ``text`` of a site's page as its reader sees it: no templates, components or comments.
 
     ``meta`` is the page's front matter, which ``text`` does not contain. A page may include other files, all inside of
@@ -146,8 +146,8 @@ def clean_page(text: str, *, file: Path, root: Path, site: Site, meta: Mapping[A
     if site.kind == "sphinx" and file.suffix.lower() in _MYST:
         from documents.converters import from_rst
 
-        return from_rst.read_myst(text, context)
-    return clean.as_read(text, context=context)
+        return Converted(from_rst.read_myst(text, context), tuple(context.caveats))
+    return Converted(clean.as_read(text, context=context), tuple(context.caveats))
 
 
 def _page_context(

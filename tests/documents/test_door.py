@@ -48,7 +48,7 @@ def test_a_page_of_a_site_is_read_as_its_reader_sees_it(tmp_path: Path) -> None:
     site = documents.find_site(docs)
 
     assert (site.kind, site.base_url) == ("mkdocs", "https://port.example/help")
-    shown = documents.clean_page(text, file=file, root=docs, site=site, meta={"title": "Fees"})
+    shown = documents.clean_page(text, file=file, root=docs, site=site, meta={"title": "Fees"}).text
     assert " ".join(shown.split()) == "# Fees are due."
     assert documents.page_url(site, path="fees.md") == "https://port.example/help/fees/"
 

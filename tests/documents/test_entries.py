@@ -26,7 +26,7 @@ def converted(text: str, suffix: str) -> str:
 
 def as_read(text: str, tmp_path: Path) -> str:
     file = tmp_path / "page.md"
-    return documents.clean_page(text, file=file, root=tmp_path, site=documents.find_site(tmp_path))
+    return documents.clean_page(text, file=file, root=tmp_path, site=documents.find_site(tmp_path)).text
 
 
 @pytest.mark.parametrize(

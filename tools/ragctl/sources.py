@@ -67,9 +67,10 @@ class PageSites:
     sites: Mapping[Path, documents.Site]
     keep_suffix: bool = False
 
-    def as_read(self, text: str, found: FoundFile, meta: Mapping[Any, Any]) -> str:
+    def as_read(self, text: str, found: FoundFile, meta: Mapping[Any, Any]) -> ConvertedText:
         """See ``SiteRules``."""
-        return documents.clean_page(text, file=found.file, root=found.within, site=self.site(found), meta=meta)
+        page = documents.clean_page(text, file=found.file, root=found.within, site=self.site(found), meta=meta)
+        return ConvertedText(page.text, page.caveats)
 
     def address(self, found: FoundFile, meta: Mapping[Any, Any]) -> str:
         """See ``SiteRules``."""

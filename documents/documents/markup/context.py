@@ -98,6 +98,7 @@ class PageContext:
         alone: whether the file was given alone, without its folder.
         allowance: the rest of ``MAX_INCLUDED_CHARS``.
         notes: paths in ``root`` by name, filled at the first link of a wiki.
+        caveats: sentences about what was left out of the page, filled while it is read.
     """
 
     file: Path
@@ -108,6 +109,7 @@ class PageContext:
     alone: bool = False
     allowance: _Allowance = field(default_factory=_Allowance, compare=False)
     notes: dict[str, str] = field(default_factory=dict, compare=False)
+    caveats: list[str] = field(default_factory=list, compare=False)
 
     @property
     def is_vault(self) -> bool:

@@ -16,7 +16,7 @@ def text_of(folder: Path, name: str) -> str:
     text = documents.read(folder / name, root=folder, site=site).text
     if not name.endswith(".md"):
         return text.partition("---\n")[2].partition("---\n")[2]
-    return documents.clean_page(text, file=folder / name, root=folder, site=site)
+    return documents.clean_page(text, file=folder / name, root=folder, site=site).text
 
 
 CONF = "project = 'Harbour'"
@@ -91,7 +91,7 @@ def test_myst_is_read_as_what_it_shows(tmp_path: Path, text: str, shown: str) ->
     docs = write(tmp_path, {"conf.py": CONF, "index.md": text, "part.md": "A part, ```{include} part.md```.\n"})
     site = documents.find_site(docs)
     meta = {"myst": {"substitutions": {"tide": "spring"}}}
-    assert documents.clean_page(text, file=docs / "index.md", root=docs, site=site, meta=meta).strip() == shown
+    assert documents.clean_page(text, file=docs / "index.md", root=docs, site=site, meta=meta).text.strip() == shown
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_myst_is_read_as_what_it_shows(tmp_path: Path, text: str, shown: str) ->
 def test_myst_runs_nothing_and_reads_nothing_else(tmp_path: Path, text: str) -> None:
     write(tmp_path, {"secret.txt": "private"})
     docs = write(tmp_path / "docs", {"conf.py": CONF, "index.md": text, "secret.txt": "private"})
-    found = documents.clean_page(text, file=docs / "index.md", root=docs, site=documents.find_site(docs))
+    found = documents.clean_page(text, file=docs / "index.md", root=docs, site=documents.find_site(docs)).text
     assert "private" not in found
     assert "<class" not in found
     assert "{{" in found or "Text." in found

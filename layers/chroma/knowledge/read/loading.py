@@ -44,7 +44,7 @@ type Reader = Callable[[bytes, FoundFile | None], ConvertedText]
 class SiteRules(Protocol):
     """The rules of the site that a file is a page of; they can be sent to another process."""
 
-    def as_read(self, text: str, found: FoundFile, meta: Meta) -> str:
+    def as_read(self, text: str, found: FoundFile, meta: Meta) -> ConvertedText:
         """Return the visible part of the Markdown ``text``, as Markdown."""
         ...
 
@@ -271,7 +271,8 @@ def _single(
         return ExcludedDocument(shown, reason)
     if written and loading.site:
         with _step("has markup that cannot be read", "Mend it, or --exclude the file"):
-            body = loading.site.as_read(body, found, meta)
+            shown_page = loading.site.as_read(body, found, meta)
+            body, made = shown_page.text, replace(made, caveats=(*made.caveats, *shown_page.caveats))
     title = fields.title or _title(found, "" if plain else body, loading.site)
     if not plain:
         body = add_preamble(fields, body)
