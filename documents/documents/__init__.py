@@ -2,7 +2,7 @@
 
     manual = read(Path("manual.pdf"))                            one file
     site = find_site(Path("docs"))                               the site that a folder of Markdown belongs to
-    text = clean_page(text, file=file, root=root, site=site)     one of its pages without templates and components
+    page = clean_page(text, file=file, root=root, site=site)     one of its pages without templates and components
     crawled = fetch_site("https://docs.example.com/guide/", cache=Path(".web"))
 
 All arguments and results are plain values that can be sent to another process.
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -69,7 +70,7 @@ def decode_utf_8(data: bytes) -> tuple[str, str]:
 def read(file: Path, *, decode: Decode = decode_utf_8, root: Path | None = None, site: Site | None = None) -> Converted:
     """Return a file as Markdown. Its title is in front matter, if the format has one.
 
-    With a folder ``root`` it may include other files, all inside of ``root``; see ``convert``.
+    With a folder ``root`` it may include other files, all inside of ``site.top`` or ``root``; see ``convert``.
 
     Raises:
         DocumentError: it has no text, or a suffix that is neither in ``SUFFIXES`` nor in ``MARKDOWN``; see ``convert``.
@@ -103,8 +104,8 @@ def convert(
     """Convert the bytes of a file with that ``suffix`` (one of ``SUFFIXES``) to Markdown.
 
     With its ``file`` and the folder ``root`` a page of Sphinx or of Antora's ``site`` gets the titles of the documents
-    that it names, and the files that it includes; all files are inside of ``root``. A page of AsciiDoc that is not
-    ``alone`` includes no file that is a document of the folder itself.
+    that it names, and the files that it includes, all inside of ``site.top`` or ``root``. A page of AsciiDoc that is
+    not ``alone`` includes no file that is a document of the folder itself.
 
     Raises:
         NoText: there is nothing to read in it.
@@ -114,7 +115,8 @@ def convert(
     from documents import converters
 
     context = _page_context(file, root, site, {}, alone=alone) if file and root else None
-    return converters.convert(data, suffix, decode=decode, context=context)
+    made = converters.convert(data, suffix, decode=decode, context=context)
+    return replace(made, caveats=(*made.caveats, *context.all_caveats)) if context else made
 
 
 def find_site(folder: Path) -> Site:
@@ -138,7 +140,7 @@ def clean_page(text: str, *, file: Path, root: Path, site: Site, meta: Mapping[A
     """Return the Markdown ``text`` of a site's page as its reader sees it: no templates, components or comments.
 
     ``meta`` is the page's front matter, which ``text`` does not contain. A page may include other files, all inside of
-    ``root``. Never raises because of a text.
+    ``site.top``. Never raises because of a text.
     """
     from documents.markup import clean
 
@@ -146,8 +148,10 @@ def clean_page(text: str, *, file: Path, root: Path, site: Site, meta: Mapping[A
     if site.kind == "sphinx" and file.suffix.lower() in _MYST:
         from documents.converters import from_rst
 
-        return Converted(from_rst.read_myst(text, context), tuple(context.caveats))
-    return Converted(clean.as_read(text, context=context), tuple(context.caveats))
+        shown = from_rst.read_myst(text, context)
+    else:
+        shown = clean.as_read(text, context=context)
+    return Converted(shown, context.all_caveats)
 
 
 def _page_context(
@@ -157,7 +161,8 @@ def _page_context(
 
     page = {str(key): value for key, value in meta.items()}
     site = site or Site(root="")
-    return PageContext(file=file, root=root, kind=site.kind, page=page, site=site.config, alone=alone)
+    top = Path(site.top) if site.top and root.resolve().is_relative_to(site.top) else root
+    return PageContext(file=file, root=root, top=top, kind=site.kind, page=page, site=site.config, alone=alone)
 
 
 def record_looks() -> AbstractContextManager[set[str]]:

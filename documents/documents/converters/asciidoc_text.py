@@ -1,7 +1,7 @@
 """AsciiDoc's lines: included files, attributes, macros and references as a reader sees them.
 
-Antora's names of files (``module:partial$part.adoc``, ``module:page.adoc``) and plain paths are known. No file outside
-of the given folder is read.
+Antora's names of files (``module:partial$part.adoc``, ``module:page.adoc``) and plain paths are known. Files are read
+by ``PageContext`` alone.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from posixpath import dirname, join, normpath
 
 from documents.markup.context import PageContext
 from documents.markup.extensions import decode_entities
+from documents.markup.includes import numbered_lines
 
 _BUILT_IN = {
     "nbsp": " ", "sp": " ", "empty": "", "blank": "", "zwsp": "", "wj": "", "plus": "+", "asterisk": "*", "vbar": "|",
@@ -139,7 +140,7 @@ class _Includer:
         if text is None:
             return
         given = {key: value.strip('"') for key, value in _VALUE.findall(options)}
-        lines = list(_select_lines(split_lines(text.replace("\r\n", "\n").rstrip("\n")), given))
+        lines = list(_select_lines(split_lines(text.rstrip("\n")), given))
         offset = given.get("leveloffset", "").lstrip("+")
         more = "=" * int(offset) if offset.isdecimal() and len(offset) == 1 else ""
         is_document = not given.keys() & {"tag", "tags", "lines"} and self._is_document(name, lines)
@@ -154,7 +155,9 @@ class _Includer:
         """
         if self._context.alone or self._context.kind == "antora":
             return False
-        path = PurePosixPath(name)
+        path, file = PurePosixPath(name), self._context.find_file(name)
+        if file is None or not file.is_relative_to(self._context.root.resolve()):
+            return False
         known = path.suffix in (self._context.file.suffix, ".adoc", ".asciidoc") and not path.name.startswith("_")
         return known and any(map(_HEADING.match, lines))
 
@@ -209,17 +212,9 @@ def _captions_by_id(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
 def _select_lines(lines: list[str], given: dict[str, str]) -> Iterator[str]:
     """Return the lines selected by ``lines=``, ``tag=`` or ``tags=``, without those that mark tags."""
     if numbers := given.get("lines"):
-        return _numbered_lines(lines, numbers)
+        return iter(numbered_lines(lines, numbers) or lines)
     names = re.split(r"[;,]", given.get("tag") or given.get("tags") or "")
     return _tagged_lines(lines, [name.strip() for name in names if name.strip()])
-
-
-def _numbered_lines(lines: list[str], numbers: str) -> Iterator[str]:
-    """Yield the lines in ``numbers`` ("1..4;7;9..-1"), which count from 1; -1 is the last."""
-    for first, dots, last in (run.partition("..") for run in re.split(r"[;,]", numbers)):
-        if first.strip().isdecimal():
-            end = (int(last) if last.lstrip("-").isdecimal() else len(lines)) if dots else int(first)
-            yield from lines[max(int(first) - 1, 0) : len(lines) if end < 0 else end]
 
 
 def _tagged_lines(lines: list[str], wanted: Sequence[str]) -> Iterator[str]:

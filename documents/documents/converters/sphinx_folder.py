@@ -1,6 +1,6 @@
 """Look up other files of a page's Sphinx project: titles of documents and labels, and text that the page includes.
 
-Nothing outside of the given folder is read, no link is followed, and hidden files are passed over.
+Titles come from the given folder alone. No link is followed, and hidden files are passed over.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pathlib import Path
 from posixpath import normpath
 
 from documents.markup.context import MAX_INCLUDED_BYTES, MAX_NOTES, PageContext, note_look
+from documents.markup.includes import numbered_lines
 
 MAX_INCLUDE_DEPTH = 4
 
@@ -64,7 +65,7 @@ class Folder:
         """
         if self.context is None or reference in within or len(within) > MAX_INCLUDE_DEPTH:
             return ""
-        return (self.context.read_include(reference) or "").replace("\r\n", "\n")
+        return self.context.read_include(reference) or ""
 
     def _paths(self, document: str) -> Iterator[str]:
         """Yield ``document`` as paths without suffix: from the page's folder, else from one above it."""
@@ -178,7 +179,7 @@ def select_lines(text: str, options: Mapping[str, str]) -> str:
     if name := options.get("pyobject"):
         lines = _object_lines(text, name)
     if numbers := options.get("lines"):
-        lines = [lines[number] for number in _line_numbers(numbers, len(lines))]
+        lines = [*(numbered_lines(lines, numbers) or lines)]
     lines = lines[slice(*(_parse_number(options.get(name)) for name in ("start-line", "end-line")))]
     first = _find_line(lines, options.get("start-after"), 1) or _find_line(lines, options.get("start-at"), 0) or 0
     lines = lines[first:]
@@ -199,14 +200,6 @@ def _parse_number(text: str | None) -> int | None:
         return int(text or "")
     except ValueError:
         return None
-
-
-def _line_numbers(text: str, count: int) -> Iterator[int]:
-    for run in text.split(","):
-        first, dash, last = run.strip().partition("-")
-        start = _parse_number(first) or 1
-        end = (_parse_number(last) or count) if dash else start
-        yield from range(start - 1, min(end, count))
 
 
 def _object_lines(text: str, name: str) -> list[str]:

@@ -34,7 +34,7 @@ def as_read(text: str, *, context: PageContext) -> str:
     text = expand_erb(text, context) if is_erb(context) else text
     mdx = context.file.suffix.lower() == ".mdx"
     has_modules = mdx or context.kind == "docusaurus"
-    text = include_files(text, context)
+    text = include_files(text, context, components=has_modules)
     text = _expand_templates(drop_modules(text) if has_modules else text, context, mdx=mdx)
     text = unwrap_containers(expand_wiki_links(text, context), mdx=mdx)
     hidden = HiddenCode()

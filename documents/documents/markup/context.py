@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -75,6 +76,7 @@ MAX_NOTES = 50_000
 """Pages of a wiki that links are looked up in."""
 
 _LEAST_CHARS = 1000  # the least that a file counts
+_ALIAS = re.compile(r"^(?:@site(?=/)|@|~(?=/))?/*")  # the site's folder, as Docusaurus, VitePress and Vite write it
 
 
 @dataclass(slots=True)
@@ -90,7 +92,8 @@ class PageContext:
 
     Attributes:
         file: the page's own file.
-        root: the folder that was given to ingest. No file outside of it is ever read.
+        root: the folder that was given to ingest.
+        top: the folder of the site or repository around it. No file outside of it is ever read.
         kind: the site generator (hugo, jekyll, mkdocs, docusaurus, mdbook, nuxt, vitepress, sphinx, antora, astro)
             found beside the documents; ``""`` if unknown.
         page: the page's front matter.
@@ -99,10 +102,13 @@ class PageContext:
         allowance: the rest of ``MAX_INCLUDED_CHARS``.
         notes: paths in ``root`` by name, filled at the first link of a wiki.
         caveats: sentences about what was left out of the page, filled while it is read.
+        missing: included files that were not found, as the page names them.
+        taken: folders of the files that were included, which may name files beside them.
     """
 
     file: Path
     root: Path
+    top: Path
     kind: str
     page: Mapping[str, object]
     site: Mapping[str, object]
@@ -110,6 +116,16 @@ class PageContext:
     allowance: _Allowance = field(default_factory=_Allowance, compare=False)
     notes: dict[str, str] = field(default_factory=dict, compare=False)
     caveats: list[str] = field(default_factory=list, compare=False)
+    missing: dict[str, None] = field(default_factory=dict, compare=False)
+    taken: dict[Path, None] = field(default_factory=dict, compare=False)
+
+    @property
+    def all_caveats(self) -> tuple[str, ...]:
+        """All sentences about what was left out, with the one about included files that were not found."""
+        first, count = next(iter(self.missing), ""), len(self.missing)
+        one = f"the included file {first} was not found: give the folder that holds it"
+        more = f"{count} included files were not found, e.g. {first}: give the folder that holds them"
+        return (*self.caveats, *((more if count > 1 else one,) if count else ()))
 
     @property
     def is_vault(self) -> bool:
@@ -131,45 +147,61 @@ class PageContext:
         """Return Hugo's ``param``: the page's value, else the site's."""
         return self.value(f"page.params.{name}") or self.value(f"page.{name}") or self.value(f"site.params.{name}")
 
-    def read_include(self, reference: str) -> str | None:
-        """Return the text of the file ``reference`` in the page's folder or one above it, within ``root``.
+    def read_include(self, *references: str) -> str | None:
+        """Return the text of the first file of ``references`` in the page's folder or one above it, within ``top``.
 
-        None if there is no such file, if it is outside of ``root`` (after following links) or hidden, larger than
-        ``MAX_INCLUDED_BYTES`` or the rest of the allowance, not UTF-8, or the page itself.
+        None if there is no such file, if it is outside of ``top`` (after following links) or hidden, larger than
+        ``MAX_INCLUDED_BYTES`` or the rest of the allowance, not UTF-8, or the page itself. ``missing`` then names it.
         """
-        try:
-            file = self._file(reference)
-            if file is None or file.stat().st_size > MAX_INCLUDED_BYTES:
-                return None
-            text = file.read_text(encoding="utf-8-sig")
-        except (OSError, ValueError, RuntimeError):  # RuntimeError: a link that leads to itself
-            return None
-        if len(text) > self.allowance.chars:
-            return None
-        self.allowance.chars -= max(len(text), _LEAST_CHARS)
-        return text
+        for reference in references:
+            try:
+                file = self.find_file(reference)
+                if file is None or file.stat().st_size > MAX_INCLUDED_BYTES:
+                    continue
+                text = file.read_text(encoding="utf-8-sig")
+            except (OSError, ValueError, RuntimeError):  # RuntimeError: a link that leads to itself
+                continue
+            if len(text) <= self.allowance.chars:
+                self.allowance.chars -= max(len(text), _LEAST_CHARS)
+                self.taken[file.parent] = None
+                return text.replace("\r\n", "\n")
+        self.missing[references[0]] = None
+        return None
 
     def read_beginning(self, reference: str) -> str:
         """Return the beginning of the file ``reference``, with its title; ``""`` if there is no such file."""
         try:
-            file = self._file(reference)
+            file = self.find_file(reference)
             with file.open(encoding="utf-8-sig", errors="replace") if file else io.StringIO() as text:
                 return text.read(MAX_BEGINNING_CHARS)
         except (OSError, ValueError, RuntimeError):
             return ""
 
-    def _file(self, reference: str) -> Path | None:
-        root, page = self.root.resolve(), self.file.resolve()
-        places = [place for place in page.parents if place.is_relative_to(root)]
-        wanted = reference.removeprefix("@").lstrip("/")
+    def find_file(self, reference: str) -> Path | None:
+        """Return the file ``reference`` in the page's folder, one above it or one of ``taken``; None if there is none.
+
+        Links are followed before a file is compared with ``top``.
+        """
+        roots, page = (self.root.resolve(), self.top.resolve()), self.file.resolve()
+        places = [*(place for place in page.parents if place.is_relative_to(roots[1])), *self.taken]
+        wanted = _ALIAS.sub("", reference)
         for place in places if wanted and "\0" not in wanted else ():
-            file = (place / wanted).resolve()
-            if file == page or not _is_visible(file, root):
-                continue
-            note_look("file", place / wanted)
-            if file.is_file():
-                return file
+            for base in self._bases:
+                file = (place / base / wanted).resolve()
+                if file == page or not any(_is_visible(file, root) for root in roots):
+                    continue
+                note_look("file", place / base / wanted)
+                if file.is_file():
+                    return file
         return None
+
+    @property
+    def _bases(self) -> Iterator[str]:
+        """The folders that the site's tool finds included files in, from the folder of its configuration."""
+        yield ""
+        if self.kind == "jekyll":
+            yield str(self.site.get("includes_dir") or "_includes")
+        yield from _base_paths(self.site.get("markdown_extensions"))
 
     def note_path(self, name: str) -> str | None:
         """Return the path in ``root`` of a wiki's page ``name``, found as Obsidian finds it; None if there is none.
@@ -181,6 +213,16 @@ class PageContext:
             self.notes.update(_note_paths(self.root))
         wanted = PurePosixPath(_note_key(name))
         return self.notes.get(wanted.as_posix()) or self.notes.get(wanted.name)
+
+
+def _base_paths(extensions: object) -> Iterator[str]:
+    """Yield ``base_path`` of MkDocs' extensions, one or several."""
+    for part in extensions if isinstance(extensions, list) else [extensions]:
+        for name, value in part.items() if isinstance(part, Mapping) else ():
+            if name == "base_path":
+                yield from (path for path in (value if isinstance(value, list) else [value]) if isinstance(path, str))
+            else:
+                yield from _base_paths(value)
 
 
 def _note_paths(root: Path) -> dict[str, str]:

@@ -203,7 +203,7 @@ def _embed_note(match: re.Match[str], context: PageContext, depth: int, words: s
     found = context.read_include(path) if path else None
     if found is None:
         return words or _link_name(page, part) or REMOVED
-    found = _note_part(_FRONT_MATTER.sub("", found.replace("\r\n", "\n"), count=1), part).strip("\n")
+    found = note_part(_FRONT_MATTER.sub("", found, count=1), part).strip("\n")
     return _fit_in_line(_expand_wiki(found, context, depth - 1), match)
 
 
@@ -222,7 +222,7 @@ def _link_name(page: str, part: str) -> str:
     return " > ".join(filter(None, (name, *(word.strip() for word in part.split("#") if not word.startswith("^")))))
 
 
-def _note_part(text: str, part: str) -> str:
+def note_part(text: str, part: str) -> str:
     """Return the named section or block of ``text``; all of it if there is no such part."""
     lines = text.split("\n")
     if part.startswith("^"):

@@ -33,12 +33,14 @@ class Mount:
 class Site:
     """The site that documents belong to.
 
-    ``kind`` is the tool; ``""`` is unknown, and then only ``root``, the given folder (absolute), is set. ``base_url``
-    is the address of the front page, ``""`` if the configuration lacks it. ``anchors`` is ``github`` or a value of
-    ``ANCHORS``. ``config`` is the configuration as read; of a program, the literals in it.
+    ``kind`` is the tool; ``""`` is unknown, and then only ``root``, the given folder (absolute), and ``top`` are set:
+    the folder of the site's repository, whose files pages may include (``""``: ``root``). ``base_url`` is the address
+    of the front page, ``""`` if the configuration lacks it. ``anchors`` is ``github`` or a value of ``ANCHORS``.
+    ``config`` is the configuration as read; of a program, the literals in it.
     """
 
     root: str
+    top: str = ""
     kind: str = ""
     base_url: str = ""
     anchors: str = "github"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from documents.sites import Mount, Site
@@ -34,6 +35,10 @@ def find_site(root: Path) -> Site:
     whose pages are in ``root`` or around it. Files with code are searched, never run.
     """
     root = root.resolve()
+    return replace(_find_site(root), top=_find_top(root).as_posix())
+
+
+def _find_site(root: Path) -> Site:
     for folder in _config_folders(root):
         for read in READERS:
             site = read(folder, root)
@@ -42,6 +47,23 @@ def find_site(root: Path) -> Site:
                 return site
     kind = _guess_kind(root)
     return make_site(kind, root, "", {}, [Mount.from_path(root)] if kind else [])
+
+
+_TOP_SIGNS = (
+    (".git",),
+    (".github", ".gitlab-ci.yml"),
+    ("package.json", "pyproject.toml", "Cargo.toml", "go.mod"),
+    ("mkdocs.yml", "mkdocs.yaml", "book.toml", "conf.py", "_config.yml", "antora.yml"),
+)
+"""Files at the top of a repository, the surest first: a copy without ``.git`` often has the next."""
+
+
+def _find_top(root: Path) -> Path:
+    """Return the folder of the repository or site that ``root`` belongs to, which is never the user's whole home."""
+    home = Path.home()
+    folders = [folder for folder in (root, *root.parents[:MAX_FOLDERS_UP]) if not home.is_relative_to(folder)]
+    tops = (folder for names in _TOP_SIGNS for folder in folders if any((folder / name).exists() for name in names))
+    return next(tops, root)
 
 
 def _config_folders(root: Path) -> Iterator[Path]:

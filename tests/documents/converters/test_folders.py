@@ -119,7 +119,7 @@ def test_myst_runs_nothing_and_reads_nothing_else(tmp_path: Path, text: str) -> 
         ({"start-after": "a", "end-before": "d"}, "bc"),
         ({"start-at": "b", "end-at": "c"}, "bc"),
         ({"start-line": "1", "end-line": "-1"}, "bc"),
-        ({"lines": "no"}, "a"),
+        ({"lines": "no"}, "abcd"),
         ({"pyobject": "Gone"}, "abcd"),
     ],
 )

@@ -14,7 +14,7 @@ from documents.markup.context import PageContext
 def read(text: str, *, kind: str = "", suffix: str = ".md", root: Path = Path("/nowhere")) -> str:
     page = {"title": "Moving house", "hours": 4}
     site = {"params": {"version": "3.1"}, "email": "desk@example.org"}
-    context = PageContext(file=root / f"page{suffix}", root=root, kind=kind, page=page, site=site)
+    context = PageContext(file=root / f"page{suffix}", root=root, top=root, kind=kind, page=page, site=site)
     return as_read(text, context=context).strip()
 
 
