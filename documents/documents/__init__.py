@@ -44,6 +44,7 @@ __all__ = [
     "fetch_site",
     "find_site",
     "find_title",
+    "is_excluded",
     "keeps_suffixes",
     "look_state",
     "page_url",
@@ -134,6 +135,13 @@ def find_title(sites: Iterable[Site], pages: Sequence[Path] = ()) -> str:
     from documents.sites import finding
 
     return finding.find_title(sites, pages)
+
+
+def is_excluded(site: Site, path: str) -> bool:
+    """Return whether the configuration of ``site`` excludes the file at ``path`` (below ``site.root``)."""
+    from documents.sites import exclusion
+
+    return exclusion.is_excluded(site, path)
 
 
 def clean_page(text: str, *, file: Path, root: Path, site: Site, meta: Mapping[Any, Any] | None = None) -> Converted:

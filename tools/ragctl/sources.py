@@ -84,6 +84,10 @@ class PageSites:
         """See ``SiteRules``."""
         return self.site(found).kind == "wiki"
 
+    def excludes(self, found: FoundFile) -> bool:
+        """See ``SiteRules``."""
+        return documents.is_excluded(self.site(found), found.path)
+
     def anchors(self, found: FoundFile) -> str:
         """See ``SiteRules``."""
         site = self.site(found)

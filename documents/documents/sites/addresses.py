@@ -60,7 +60,7 @@ def keeps_suffixes(base_url: str) -> bool:
 
 def _site_path(site: Site, path: str, meta: Mapping[str, Any]) -> str | None:
     """Return a page's path on the site; None if the tool makes no page of the file."""
-    mounted = _find_mount(site, path)
+    mounted = find_mount(site, path)
     if mounted is None:
         return None
     mount, page = mounted
@@ -74,7 +74,7 @@ def _site_path(site: Site, path: str, meta: Mapping[str, Any]) -> str | None:
     return prefix + url_path
 
 
-def _find_mount(site: Site, path: str) -> tuple[Mount, PurePosixPath] | None:
+def find_mount(site: Site, path: str) -> tuple[Mount, PurePosixPath] | None:
     """Return the innermost mount of a file, and the file's path below it."""
     if not site.mounts:
         return Mount(site.root), PurePosixPath(path)

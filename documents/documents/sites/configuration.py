@@ -20,6 +20,9 @@ _LITERAL = re.compile(
     r"""(?<![\w.$-])['"]?([A-Za-z_]\w*)['"]?\s*[:=](?!=)\s*"""
     r"""(?:(['"`])((?:(?!\2)[^\\\n$])*)\2(?!\s*[+?|])|(true|false|True|False)\b|([A-Za-z_]\w*)?)"""
 )
+# "exclude_patterns = ['a', 'b']" (Sphinx), "exclude: [...]" (Docusaurus), "srcExclude: [...]" (VitePress)
+_EXCLUSIONS = re.compile(r"\b(exclude_patterns|exclude|srcExclude)['\"]?\s*(?:[:=]|\+=)\s*\[([^\]]*)\]")
+_QUOTED = re.compile(r"""(['"`])((?:(?!\1)[^\\\n])*)\1""")
 
 
 def read_config(path: Path) -> Mapping[str, Any]:
@@ -48,14 +51,18 @@ def _parse(text: str, suffix: str) -> object:
     return parse_literals(text)
 
 
-def parse_literals(code: str) -> dict[str, str | bool]:
+def parse_literals(code: str) -> dict[str, Any]:
     """Return the texts and truth values that ``code`` assigns to names; the first assignment in any object counts.
 
     A name that is assigned another name gets its literal; a name that is first assigned an expression has none.
+    Lists of texts are those of excluded files, of all assignments.
     """
-    literals: dict[str, str | bool] = {}
+    code = _COMMENT.sub("", code)
+    literals: dict[str, Any] = {}
+    for name, items in _EXCLUSIONS.findall(code):
+        literals.setdefault(name, []).extend(item[1] for item in _QUOTED.findall(items))
     aliases: dict[str, str] = {}
-    for name, quote, text, truth, other in _LITERAL.findall(_COMMENT.sub("", code)):
+    for name, quote, text, truth, other in _LITERAL.findall(code):
         if name in literals or name in aliases:
             continue
         if quote or truth:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from made_files import write_files as write
 
-from documents import find_title, yaml
+from documents import find_title, is_excluded, yaml
 from documents.sites import Site
 from documents.sites.addresses import page_url
 from documents.sites.antora import find_attributes
@@ -201,6 +201,62 @@ def test_a_configuration_that_cannot_be_read_is_none(tmp_path: Path, config: str
     names = ("_config.yml", "mkdocs.yml", "hugo.toml", "hugo.json", "book.toml", "docusaurus.config.js")
     write(tmp_path, dict.fromkeys(names, config) | {".git/HEAD": ""})
     assert find_site(tmp_path).base_url == ""
+
+
+@pytest.mark.parametrize(
+    ("files", "excluded", "read"),
+    [
+        (
+            {"_config.yml": "exclude: [README.md, notes/, '*.bak.md', vendor]"},
+            ["README.md", "notes/a.md", "b/c.bak.md", "vendor/a.md"],
+            ["b/README.md", "index.md"],
+        ),
+        ({"_config.yml": "title: T"}, ["vendor/bundle/ruby/README.md"], ["vendor/a.md", "README.md"]),
+        (
+            {
+                "mkdocs.yml": "exclude_docs: |\n  drafts/\n  !drafts/keep.md\n  /*.tmp.md\ndraft_docs: next.md\n"
+                "not_in_nav: lone.md\n"
+            },
+            ["docs/a/drafts/b.md", "docs/x.tmp.md", "docs/next.md"],
+            ["docs/lone.md", "docs/a/x.tmp.md", "other/drafts/b.md"],
+        ),
+        (
+            {
+                "index.rst": "",
+                "conf.py": "# exclude_patterns = ['a.rst']\nexclude_patterns = [\n 'old_*', '**/attic',\n]",
+            },
+            ["old_a.rst", "old_b/c.rst", "b/attic/d.rst"],
+            ["a.rst", "b/old_a.rst"],
+        ),
+        (
+            {"docusaurus.config.js": "docs: {exclude: ['**/internal/**', '*.wip.md']}", "docs/a.md": ""},
+            ["docs/b/internal/a.md", "docs/a.wip.md"],
+            ["docs/internal.md"],
+        ),
+        ({".vitepress/config.ts": "srcExclude: ['**/TODO.md']"}, ["a/TODO.md"], ["a/b.md"]),
+        (
+            {"hugo.toml": 'ignoreFiles = ["\\\\.wip\\\\.md$", "/old/"]'},
+            ["content/a.wip.md", "content/old/a.md"],
+            ["content/a.md"],
+        ),
+        ({"hugo.toml": 'ignoreFiles = ["("]'}, [], ["content/a.md"]),
+    ],
+)
+def test_files_that_a_site_excludes(
+    tmp_path: Path, files: dict[str, str], excluded: list[str], read: list[str]
+) -> None:
+    site = find_site(write(tmp_path, {**files, "content/_index.md": "", "docs/index.md": ""}))
+    assert [path for path in (*excluded, *read) if is_excluded(site, path)] == excluded
+
+
+def test_a_given_folder_is_read_though_its_site_excludes_it(tmp_path: Path) -> None:
+    write(tmp_path, {"_config.yml": "exclude: [docs, x.md]", "docs/a.md": ""})
+    site = find_site(tmp_path / "docs")
+    assert (site.kind, is_excluded(site, "a.md"), is_excluded(find_site(tmp_path), "docs/a.md")) == (
+        "jekyll",
+        False,
+        True,
+    )
 
 
 def test_code_is_searched_for_literals_and_never_run() -> None:

@@ -186,7 +186,10 @@ def read(
         paths, wanted=lambda name: name == CORPUS_NAME or loading.kind(name) != "", selection=selection
     ):
         if isinstance(item, FoundFile):
-            files.append(item)
+            if loading.site and not item.explicit and loading.site.excludes(item):
+                outcomes.skipped["excluded by the site"] += 1
+            else:
+                files.append(item)
         elif isinstance(item, IgnoredPath):
             outcomes.skipped[item.kind] += 1
         elif isinstance(item, EmptyFolder):

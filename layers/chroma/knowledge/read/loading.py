@@ -19,6 +19,7 @@ from knowledge.read.decoding import decode, file_bytes
 from knowledge.read.fields import Fields, add_preamble, exclusion_reason, parse_fields
 from knowledge.read.file_names import format_suffix, suffix, title_from_name, title_heading
 from knowledge.read.frontmatter import split_front_matter
+from knowledge.read.site_files import site_file_reason
 from knowledge.read.walk import FoundFile, printable_name
 
 type Meta = Mapping[Any, Any]
@@ -54,6 +55,10 @@ class SiteRules(Protocol):
 
     def named(self, found: FoundFile) -> bool:
         """Whether the site titles a page by its file name, whatever its headings say."""
+        ...
+
+    def excludes(self, found: FoundFile) -> bool:
+        """Whether the site's configuration excludes the file."""
         ...
 
     def anchors(self, found: FoundFile) -> str:
@@ -185,7 +190,9 @@ def _documents(found: FoundFile, shown: str, loading: Loading) -> Iterator[LoadO
     else:
         plain = not converted and kind not in {*SUFFIXES, *loading.readers} - {TEXT_SUFFIX}
         written = kind in WRITTEN if converted else not plain
-        yield _single(found, shown, made, loading, written=written, plain=plain)
+        outcome = _single(found, shown, made, loading, written=written, plain=plain)
+        reason = site_file_reason(found, outcome.text) if isinstance(outcome, LoadedDocument) else ""
+        yield ExcludedDocument(shown, reason) if reason else outcome
 
 
 @contextmanager

@@ -6,6 +6,7 @@ The user's gitignore rules, and folders that programs generate, are left out.
 from __future__ import annotations
 
 import errno
+import io
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -16,6 +17,7 @@ from pathlib import Path, PurePosixPath
 from pathspec import GitIgnoreSpec
 
 from knowledge.model.errors import SourceUnreadable
+from knowledge.model.manifest import MANIFEST_NAME
 
 IGNORE_NAME = ".ragignore"
 
@@ -49,6 +51,12 @@ own site 30 of 37 HTML files, half of them navigation, in Sphinx's documentation
 _SHOWN_TABLE = re.compile(r"[0-9a-f]{32}\.csv$")
 ANTORA_PARTS = frozenset({"examples", "partials"})
 """Folders of what Antora's pages include, beside ``pages`` in a module: 55 of the 584 texts of Couchbase's server."""
+
+PROGRAM_FILES = frozenset({"robots.txt", "humans.txt", "ads.txt", "app-ads.txt", "security.txt"})
+"""Files at fixed addresses of a site, which programs ask for."""
+
+_OWN_INDEX = re.compile(rb'\{\s*"format": \d+,\s*"version": "[^"]*",\s*"built_at": "[^"]*",\s*"data": "')
+"""The beginning of ``manifest.json`` of an index (``knowledge.model.manifest``)."""
 
 ENVIRONMENT_MARKS = ("pyvenv.cfg", "CACHEDIR.TAG")
 """A folder that holds one of these is a Python environment or a cache."""
@@ -127,7 +135,12 @@ def generated_folder_reason(folder: Path, beside: Sequence[str]) -> str:
     by_name = "" in marks or not set(marks).isdisjoint(beside)
     if by_name or any(os.path.exists(folder / name) for name in ENVIRONMENT_MARKS):  # noqa: PTH110 (Path's raises)
         return "build output"
-    return ""
+    manifest = folder / MANIFEST_NAME
+    try:
+        with manifest.open("rb") if manifest.is_file() else io.BytesIO() as file:
+            return "an index" if _OWN_INDEX.match(file.read(200)) else ""
+    except OSError:
+        return ""
 
 
 def is_partial_table(name: str, beside: Sequence[str]) -> bool:
@@ -312,6 +325,8 @@ class _Walk:
             return "excluded"
         if is_folder:
             return generated_folder_reason(place, beside)
+        if place.name.lower() in PROGRAM_FILES:
+            return "for programs"
         return "part of a table that is beside it" if is_partial_table(place.name, beside) else ""
 
     def _linked(self, link: _Folder, root: Path) -> _Folder | FoundFile | SkippedPath | None:

@@ -10,6 +10,7 @@ from made_files import write_files
 
 from knowledge.read import decoding
 from knowledge.read.documents import ReadResult, read
+from knowledge.read.loading import ConvertedText, Loading
 from knowledge.read.walk import FoundFile, Selection, find_files
 
 
@@ -54,6 +55,52 @@ def test_what_programs_build_and_templates_are_left_out_and_folders_that_only_ha
     kept = {"public/notice.md", "layouts/own.md", "modules/ROOT/pages/d.md", "modules/partials/own.md"}
     assert set(paths(reading)) == kept
     assert reading.skipped == {"build output": 3, "templates": 3, ".yml": 1, ".toml": 1}
+
+
+def test_files_for_programs_and_an_index_among_the_documents_are_left_out(tmp_path: Path) -> None:
+    write(
+        tmp_path, "a.md", "robots.txt", "sub/Humans.txt", "robots.md", "idx/data-1/lexical/words.txt", "app/words.txt"
+    )
+    (tmp_path / "idx" / "manifest.json").write_text(
+        '{\n "format": 4,\n "version": "c3",\n "built_at": "2026",\n "data": "data-1"', encoding="utf-8"
+    )
+    (tmp_path / "app" / "manifest.json").write_text('{"name": "App", "version": "1"}', encoding="utf-8")
+    reading = read([tmp_path])
+    assert paths(reading) == ["a.md", "robots.md", "app/words.txt"]
+    assert reading.skipped == {"for programs": 2, "an index": 1, ".json": 1}
+    assert paths(read([tmp_path / "robots.txt"])) == ["robots.txt"]
+
+
+def test_contents_error_pages_and_programs_pages_are_no_documents(tmp_path: Path) -> None:
+    links = "# Summary\n\n[Start](a.md)\n\n# Part\n\n- [Chapter one](b.md)\n  - [Two]()\n"
+    script = "<h1>Keys</h1><script>" + "let a = derive(1);" * 40 + "</script>"
+    page = "<h1>Keys</h1><p>" + "Some words on keys. " * 60 + "</p>" + script
+    data = f'<p>Some words.</p><script type="application/json">{{{"1," * 400}}}</script>'
+    written = {
+        "SUMMARY.md": links,
+        "_Sidebar.md": "**Main**<br/>\n[Home](x)  \n[Other pages](y)\n",
+        "b/summary.md": "# Summary\n\nThe year went well, as [one](a.md) and [two](b.md) say at length.",
+        "404.html": "<p>Not found</p>",
+        "fr/404.md": "Perdu",
+        "errors/404.md": "Not there.",
+        "errors/401.md": "Not allowed.",
+        "long/404.md": "How to write an error page. " * 20,
+        "tool.html": script,
+        "page.html": page,
+        "data.html": data,
+    }
+    converted = Loading(readers={".html": lambda text, _: ConvertedText(text.split(b"<script")[0].decode())})
+
+    reading = read([write_files(tmp_path, written)], loading=converted)
+
+    kept = ["data.html", "page.html", "b/summary.md", "errors/401.md", "errors/404.md", "long/404.md"]
+    assert paths(reading) == kept
+    assert reading.left_out == {
+        "is a table of contents": 2,
+        "is an error page": 2,
+        "is a program's page, with little text": 1,
+    }
+    assert paths(read([tmp_path / "SUMMARY.md"])) == ["SUMMARY.md"]
 
 
 @pytest.mark.parametrize(
