@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from knowledge.model.errors import SourceUnreadable, describe_unexpected
 from knowledge.model.values import Failure
+from knowledge.read import markdown as md
 from knowledge.read.decoding import decode, file_bytes
 from knowledge.read.fields import Fields, add_preamble, exclusion_reason, parse_fields
 from knowledge.read.file_names import format_suffix, suffix, title_from_name, title_heading
@@ -280,7 +281,7 @@ def _single(
         with _step("has markup that cannot be read", "Mend it, or --exclude the file"):
             shown_page = loading.site.as_read(body, found, meta)
             body, made = shown_page.text, replace(made, caveats=(*made.caveats, *shown_page.caveats))
-    title = fields.title or _title(found, "" if plain else body, loading.site)
+    title = _title(found, fields.title, "" if plain else body, loading.site, written=written)
     if not plain:
         body = add_preamble(fields, body)
     if not body.strip():
@@ -292,7 +293,9 @@ def _single(
     return LoadedDocument(found, shown, replace(fields, title=title, url=url), body, caveats, anchors)
 
 
-def _title(found: FoundFile, markdown: str, site: SiteRules | None) -> str:
+def _title(found: FoundFile, stated: str, markdown: str, site: SiteRules | None, *, written: bool) -> str:
+    if title := md.plain_title(stated) if written else stated:
+        return title
     heading = "" if site and site.named(found) else title_heading(markdown)
     place = found.path if found.explicit or found.url else f"{found.root.resolve().name}/{found.path}"
     return heading or title_from_name(place)

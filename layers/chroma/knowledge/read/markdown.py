@@ -19,10 +19,12 @@ MAX_HEADING_CHARS = 200
 
 _BLOCKS = MarkdownIt("commonmark").enable("table")
 _BLOCKS.core.ruler.enableOnly(["normalize", "block"])
-_INLINE = MarkdownIt("commonmark")
+_INLINE = MarkdownIt("commonmark").enable("strikethrough")
 
 _CONTAINERS = ("bullet_list", "ordered_list", "list_item", "blockquote")
 _LEAVES = ("paragraph_open", "heading_open", "fence", "code_block", "table_open", "html_block", "hr")
+_MARKS = re.compile(r"[*`~<\[\\&]")
+_TAGS = re.compile(r"<([a-z][a-z\d]*)(?:\s[^<>]*)?>(.*?)</\1\s*>|(?<=\S)(<(?:w?br)\s*/?>)", re.IGNORECASE)
 _ATTRIBUTES = re.compile(r"\s*\{:?\s*[#.:][^{}]*\}\s*$")  # "Heading {#anchor}", kramdown's and Pandoc's
 
 
@@ -71,6 +73,20 @@ def parse(text: str) -> tuple[Block, ...]:
 def headings(blocks: Sequence[Block]) -> Iterator[Block]:
     """Return the headings among top-level ``blocks``: a heading inside a list or a quotation does not count."""
     return (block for block in blocks if block.kind == "heading")
+
+
+def plain_title(text: str) -> str:
+    """Return the words of a title in front matter, on one line, without marks of Markdown and tags around words.
+
+    Unlike in a heading ``__init__`` is a word, and so is a tag without a second one (``The <head> element``).
+    """
+    if not _MARKS.search(text):
+        return " ".join(text.split())
+    while _TAGS.search(text):
+        text = _TAGS.sub(lambda match: " " if match[3] else match[2], text)
+    tokens = _INLINE.parseInline(" ".join(text.split()))[0].children or []
+    words = (token.content or (token.markup if "_" in token.markup else "") for token in tokens)
+    return " ".join("".join(words).split())
 
 
 def _leaf(token: Token, following: Sequence[Token], env: EnvType) -> Block:

@@ -72,6 +72,16 @@ def test_front_matter_fills_the_fields_and_the_rest_is_extra(tmp_path: Path) -> 
         ("---\ntitle: 2024\n---\nText", "2024"),
         ("---\ntitle: Logging in &amp; R&D &lt;new&gt;\n---\nText", "Logging in & R&D <new>"),
         ("# Logging in &amp; out\n\nText", "Logging in & out"),
+        (
+            "---\ntitle: Travel <em>before</em> the <b class=x>first</b> day<br>of work\n---\nText",
+            "Travel before the first day of work",
+        ),
+        ("---\ntitle: '~~SQL~~ of `npm`, **bold** and [linked](x.md)'\n---\nText", "SQL of npm, bold and linked"),
+        (
+            "---\ntitle: __init__, _x_, 2 * 3, List<String> and the <head>\n---\nText",
+            "__init__, _x_, 2 * 3, List<String> and the <head>",
+        ),
+        ("# ~~SQL~~ <em>databases</em> (deprecated)\n\nText", "SQL databases (deprecated)"),
         ("---\ntitle: ' '\n---\n### The *first* heading\n\nText", "The first heading"),
         ("Text\n\n```\n# not this\n```\n\nUnderlined\n===\n", "Underlined"),
         ("## Alone\n\n### Part\n\n### Part", "Alone"),
