@@ -15,7 +15,7 @@ from bs4 import BeautifulSoup, Tag
 
 from documents.converters.from_html import markdown
 from documents.markup.code import HiddenCode
-from documents.markup.tags import Edit, apply_edits, line_start, parse_parameters, visible_words
+from documents.markup.tags import Edit, apply_edits, line_start, parse_parameters, visible_title, visible_words
 
 _BLOCK_NAMES = """
     address article aside blockquote body center details dialog div dl fieldset figcaption figure footer form header
@@ -51,6 +51,7 @@ class _Writer:
     hidden: HiddenCode
     links: list[str] = field(default_factory=list)
     lists: int = 0
+    tabs: list[str] = field(default_factory=list)
 
 
 def drop_comments(text: str) -> str:
@@ -162,7 +163,7 @@ def _write_tag(state: _Writer, name: str, tag: re.Match[str]) -> str:
         return "" if all(char in ("\n", "") for char in around) else "\n\n"
     if name in _INLINE:
         return ""
-    return "" if tag["close"] else _write_component(tag)
+    return _write_component(state, tag)
 
 
 def _write_emphasis(text: str, tag: re.Match[str], mark: str) -> str:
@@ -171,10 +172,23 @@ def _write_emphasis(text: str, tag: re.Match[str], mark: str) -> str:
     return mark if beside and not beside.isspace() and beside not in "*<>" else ""
 
 
-def _write_component(tag: re.Match[str]) -> str:
+def _write_component(state: _Writer, tag: re.Match[str]) -> str:
+    """Return the words in a component's attributes; of a tree of files (57 in Nextra's) each name as an item."""
+    kind = tag["name"].rpartition(".")[2]
+    if tag["close"]:
+        state.lists = max(state.lists - (kind == "Folder"), 0)
+        return ""
     named, _ = parse_parameters(tag["rest"])
-    if tag["name"] in ("TabItem", "Tab") and "value" in named:
-        named.setdefault("label", named["value"])
+    if kind in ("File", "Folder") and "name" in named:
+        state.lists += kind == "Folder" and not tag["leaf"]
+        return "\n" + "  " * min(state.lists - (not tag["leaf"]), _MAX_LIST_DEPTH) + f"- {named['name']}"
+    if "items" in named:
+        state.tabs[:] = named["items"].split("\n")
+    if kind in ("TabItem", "Tab") and not visible_title(named):
+        named["label"] = named.get("value") or (state.tabs.pop(0) if state.tabs else "")
+    if kind.endswith("Field"):  # a parameter of Mintlify's
+        named["title"] = next((named[name] for name in ("name", "path", "query", "body", "header") if name in named), "")
+        named["caption"] = ", ".join(named[name] for name in ("type", "default") if named.get(name))
     if "number" in named:  # a listing, a figure: 384 in docs_rust_book; the text speaks of "Listing 2-1"
         named["caption"] = f"{tag['name']} {named['number']}: {named.get('caption', '')}".rstrip(": ")
     words = visible_words(named)

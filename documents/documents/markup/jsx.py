@@ -22,6 +22,8 @@ _UNCOUNTED = re.compile(
 _BLANK_LINE = re.compile(r"\n[ \t]*(?=\n|\Z)")
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _STRING = re.compile(r"\s*(?:\"[^\"\n]*\"|'[^'\n]*'|`[^`$]*`)\s*")
+_STRINGS = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'")
+_LIST = re.compile(rf"\s*\[(?:\s*(?:{_STRINGS.pattern})\s*,?)*\s*\]\s*")
 _PATH = re.compile(r"\s*[\w$]+(?:\.\w+)+\s*")
 _ANCHOR = re.compile(r"\{#[\w:.-]+\}")
 _IN_TAG = re.compile(r"<[A-Za-z][^<>]*$")
@@ -91,6 +93,7 @@ def _expression_edits(text: str, context: PageContext) -> Iterator[Edit]:
         plain = _COMMENT.sub("", inner)
         words = unquote(plain.strip()) if _STRING.fullmatch(plain) else ""
         if in_tag:
+            words = words or "\n".join(map(unquote, _STRINGS.findall(plain) if _LIST.fullmatch(plain) else ()))
             words = words.replace('"', "'").replace("<", " ").replace(">", " ")
             yield Edit(start, end, f'"{words}"' if before.endswith("=") else " ")
         else:

@@ -38,6 +38,7 @@ _CONTROL = (
     *("increment", "decrement", "break", "continue", "from", "import", "extends", "block", "macro", "call", "liquid"),
 )
 _LOOP = re.compile(r"\{%-?\s*(?:for|if|set|macro|assign)\b")
+_ASSIGNED = re.compile(r"([\w-]+)\s*=\s*(\"[^\"\n]*\"|'[^'\n]*')")
 _QUOTED = re.compile(r"[\"']([^\"'\n]*)[\"']")
 # A page whose text (not only its code) has one of these is Liquid's: 65 of 111 in docs_jekyll, 35 of 237 in
 # docs_handbook, 17 of 45 of a theme's documentation. Of eleven sets of other generators 1 page of 137 (docs_fastapi).
@@ -53,7 +54,7 @@ def is_liquid(prose: str) -> bool:
 
 def expand_liquid(text: str, context: PageContext) -> str:
     """Replace each tag and value by the text that it shows."""
-    return apply_edits(text, _liquid_edits(text, context))
+    return apply_edits(text, _liquid_edits(text, context, {}))
 
 
 def drop_template_tags(prose: str, *, values: bool) -> str:
@@ -67,7 +68,8 @@ def drop_template_tags(prose: str, *, values: bool) -> str:
     return apply_edits(prose, gone)
 
 
-def _liquid_edits(text: str, context: PageContext) -> Iterator[Edit]:
+def _liquid_edits(text: str, context: PageContext, texts: dict[str, str]) -> Iterator[Edit]:
+    """Yield the edits of ``text``; ``texts`` are those that it captures or assigns, by name."""
     ends = _closing_tags(text)
     done = 0
     matches = sorted(chain(_TAG.finditer(text), _VALUE.finditer(text)), key=lambda match: match.start())
@@ -76,9 +78,9 @@ def _liquid_edits(text: str, context: PageContext) -> Iterator[Edit]:
             continue
         found = match.groupdict()
         if "value" in found:
-            yield Edit(match.start(), match.end(), _expand_value(found["value"], context))
+            yield Edit(match.start(), match.end(), _expand_value(found["value"], context, texts))
             continue
-        done, edits = _tag_edits(text, match, ends, context)
+        done, edits = _tag_edits(text, match, ends, context, texts)
         yield from edits
 
 
@@ -94,7 +96,7 @@ def _closing_tags(text: str) -> dict[str, list[re.Match[str]]]:
 
 
 def _tag_edits(
-    text: str, match: re.Match[str], ends: dict[str, list[re.Match[str]]], context: PageContext
+    text: str, match: re.Match[str], ends: dict[str, list[re.Match[str]]], context: PageContext, texts: dict[str, str]
 ) -> tuple[int, list[Edit]]:
     """Return the end of ``match`` and its dependent text, and their edits."""
     name, rest = match["name"], match["rest"].strip()
@@ -103,9 +105,12 @@ def _tag_edits(
         closers.pop()
     start, end = match.span()
     if not closers or name not in (*_VERBATIM, *_UNSEEN, *_CODE):
-        words = _expand_tag(name, rest, context) or _visible_argument(text, match)
+        words = _expand_tag(name, rest, context, texts) or _visible_argument(text, match)
         return end, [Edit(start, end, words)]
     close = closers[-1]
+    if name == "capture":
+        inner = text[end : close.start()]
+        texts[unquote(rest)] = apply_edits(inner, _liquid_edits(inner, context, texts))
     if name in _UNSEEN:
         return close.end(), [Edit(start, close.end())]
     if name in _VERBATIM:
@@ -118,14 +123,16 @@ def _tag_edits(
     return end, [Edit(start, end, opening), Edit(*close.span(), "```" if inner.endswith("\n") else "\n```")]
 
 
-def _expand_tag(name: str, rest: str, context: PageContext) -> str:
+def _expand_tag(name: str, rest: str, context: PageContext, texts: dict[str, str]) -> str:
+    if name == "assign" and (assigned := _ASSIGNED.fullmatch(rest)):
+        texts[assigned[1]] = unquote(assigned[2])
     if name in _ADDRESS:
         return rest.split(maxsplit=1)[0] if rest else ""
     if name in ("include", "include_relative", "include-markdown", "render"):
         file = unquote(rest.split(maxsplit=1)[0]) if rest else ""
         if file.endswith((".md", ".markdown")) and (taken := context.read_include(file)):
             return taken
-        named, _ = parse_parameters(rest)
+        named = {key: _put_out(value, texts) or value for key, value in parse_parameters(rest)[0].items()}
         return visible_words({key: value for key, value in named.items() if "{{" not in value})
     return ""
 
@@ -144,12 +151,21 @@ def _visible_argument(text: str, match: re.Match[str]) -> str:
     return str(quoted[-1]) if is_among_words(text, *match.span(), lines=3) else ""
 
 
-def _expand_value(source: str, context: PageContext) -> str:
+def _put_out(name: str, texts: dict[str, str]) -> str:
+    """Return the text ``name``, one of several lines the first time only: a few lines could say gigabytes."""
+    text = texts.get(name, "")
+    if "\n" in text:
+        texts[name] = ""
+        return f"\n\n{text.strip()}\n\n<!-- -->\n\n"  # which ends a list
+    return text
+
+
+def _expand_value(source: str, context: PageContext, texts: dict[str, str]) -> str:
     first, *filters = source.strip("-~ \n\t").split(" | ")
     first = first.split("|")[0].strip() if first[:1] not in ("'", '"') else first.strip()
     if first[:1] in ("'", '"'):
         return unquote(first)
-    shown_value = context.value(first) if _NAME.fullmatch(first) else ""
+    shown_value = (_put_out(first, texts) or context.value(first)) if _NAME.fullmatch(first) else ""
     default = next((f.partition(":")[2].strip() for f in filters if f.startswith("default:")), "")
     return shown_value or unquote(default)
 
