@@ -187,7 +187,9 @@ def _write_component(state: _Writer, tag: re.Match[str]) -> str:
     if kind in ("TabItem", "Tab") and not visible_title(named):
         named["label"] = named.get("value") or (state.tabs.pop(0) if state.tabs else "")
     if kind.endswith("Field"):  # a parameter of Mintlify's
-        named["title"] = next((named[name] for name in ("name", "path", "query", "body", "header") if name in named), "")
+        named["title"] = next(
+            (named[name] for name in ("name", "path", "query", "body", "header") if name in named), ""
+        )
         named["caption"] = ", ".join(named[name] for name in ("type", "default") if named.get(name))
     if "number" in named:  # a listing, a figure: 384 in docs_rust_book; the text speaks of "Listing 2-1"
         named["caption"] = f"{tag['name']} {named['number']}: {named.get('caption', '')}".rstrip(": ")
