@@ -51,7 +51,7 @@ class _Writer:
     hidden: HiddenCode
     links: list[str] = field(default_factory=list)
     lists: int = 0
-    tabs: list[str] = field(default_factory=list)
+    tabs: Iterator[str] = field(default_factory=lambda: iter(()))
 
 
 def drop_comments(text: str) -> str:
@@ -172,6 +172,9 @@ def _write_emphasis(text: str, tag: re.Match[str], mark: str) -> str:
     return mark if beside and not beside.isspace() and beside not in "*<>" else ""
 
 
+_FIELD_NAMES = ("name", "path", "query", "body", "header")
+
+
 def _write_component(state: _Writer, tag: re.Match[str]) -> str:
     """Return the words in a component's attributes; of a tree of files (57 in Nextra's) each name as an item."""
     kind = tag["name"].rpartition(".")[2]
@@ -180,17 +183,16 @@ def _write_component(state: _Writer, tag: re.Match[str]) -> str:
         return ""
     named, _ = parse_parameters(tag["rest"])
     if kind in ("File", "Folder") and "name" in named:
+        depth = min(state.lists, _MAX_LIST_DEPTH)
         state.lists += kind == "Folder" and not tag["leaf"]
-        return "\n" + "  " * min(state.lists - (not tag["leaf"]), _MAX_LIST_DEPTH) + f"- {named['name']}"
+        return f"\n{'  ' * depth}- {named['name']}"
     if "items" in named:
-        state.tabs[:] = named["items"].split("\n")
+        state.tabs = iter(named["items"].split("\n"))
     if kind in ("TabItem", "Tab") and not visible_title(named):
-        named["label"] = named.get("value") or (state.tabs.pop(0) if state.tabs else "")
+        named["label"] = named.get("value") or next(state.tabs, "")
     if kind.endswith("Field"):  # a parameter of Mintlify's
-        named["title"] = next(
-            (named[name] for name in ("name", "path", "query", "body", "header") if name in named), ""
-        )
-        named["caption"] = ", ".join(named[name] for name in ("type", "default") if named.get(name))
+        named["title"] = next((named[name] for name in _FIELD_NAMES if name in named), "")
+        named["caption"] = ", ".join(filter(None, map(named.get, ("type", "default"))))
     if "number" in named:  # a listing, a figure: 384 in docs_rust_book; the text speaks of "Listing 2-1"
         named["caption"] = f"{tag['name']} {named['number']}: {named.get('caption', '')}".rstrip(": ")
     words = visible_words(named)
