@@ -15,7 +15,7 @@ from bs4 import BeautifulSoup
 
 from documents.converters.from_html import page_markdown, parse
 from documents.converters.office import check_archive
-from documents.converters.output import compose, literal, one_line, own_title
+from documents.converters.output import compose, hidden_caveat, literal, one_line, own_title
 from documents.errors import NoText, Unconvertible
 from documents.values import Converted
 
@@ -39,14 +39,16 @@ def convert(data: bytes) -> Converted:
             package_name = _package_name(archive)
             package = parse(_text(archive, package_name))
             pages = _pages(archive, package, posixpath.dirname(package_name))
-            body = "\n\n".join(page_markdown(archive.read(name)).strip("\n") for name in pages)
+            read = [page_markdown(archive.read(name)) for name in pages]
     except BadZipFile as exc:
         raise Unconvertible(f"is damaged or no EPUB: {exc}") from exc
+    body = "\n\n".join(text.strip("\n") for text, _ in read)
     if not body.strip():
         raise NoText("holds no text")
     title, about = (_metadata(package, "dc:title")[:1], _metadata(package, "dc:description"))
     text = "\n\n".join([", ".join(_metadata(package, "dc:creator")), *map(literal, about), body])
-    return Converted(compose(text, title=own_title("".join(title))))
+    caveats = hidden_caveat(words for _, hidden in read for words in hidden)
+    return Converted(compose(text, title=own_title("".join(title))), caveats)
 
 
 def _metadata(package: BeautifulSoup, name: str) -> list[str]:

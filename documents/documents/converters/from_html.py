@@ -9,20 +9,22 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from urllib.parse import urlsplit
 
+import soupsieve
 from bs4 import BeautifulSoup, CData, Tag, XMLParsedAsHTMLWarning
 from bs4.element import PageElement, PreformattedString
 from markdownify import ATX, MarkdownConverter
 
 from documents import entries
-from documents.converters.output import compose, fence, literal, one_line
+from documents.converters.output import compose, fence, hidden_caveat, literal, one_line
 from documents.converters.tables import table
+from documents.converters.visibility import find_unseen
 from documents.markup.liquid import drop_template_tags
 from documents.values import Converted
 
 _PARSER = "html.parser"  # Python's own: it loads nothing, and knows no entities but HTML's
 _NO_TEXT = (
     "script, style, noscript, template, svg, math, iframe, object, embed, canvas, audio, video, dialog, input,"
-    "select, textarea, nav, [role=navigation], [role=search], [role=banner], [role=contentinfo], [hidden]"
+    "select, textarea, nav, [role=navigation], [role=search], [role=banner], [role=contentinfo]"
 )
 # Listings beside their line numbers, a table of two cells: 231 on ten built sites (Sphinx, Jekyll).
 _NUMBERED_CODE = "table:has(td.linenos), table:has(td.rouge-gutter)"
@@ -49,13 +51,29 @@ def convert(data: bytes) -> Converted:
     for text in page.find_all(string=_TEMPLATE):
         if not text.find_parent(_CODE):  # which shows the source of a template
             text.replace_with(drop_template_tags(text, values=True))
-    title, url = _page_title(page), _canonical_address(page)
-    return Converted(compose(markdown(_main_part(page), anchors=True), title=title, url=url))
+    title, url, hidden = _page_title(page), _canonical_address(page), drop_unseen(page)
+    return Converted(compose(markdown(_main_part(page), anchors=True), title=title, url=url), hidden_caveat(hidden))
 
 
-def page_markdown(data: bytes) -> str:
-    """Return the main part of one page of a book; ``""`` if it holds no text."""
-    return markdown(_main_part(parse(data)))
+def page_markdown(data: bytes) -> tuple[str, list[str]]:
+    """Return the main part of one page of a book, ``""`` if it holds no text, and the hidden texts left out of it."""
+    page = parse(data)
+    hidden = drop_unseen(page)
+    return markdown(_main_part(page)), hidden
+
+
+def drop_unseen(page: Tag) -> list[str]:
+    """Take out of ``page`` what no reader sees, and return the texts of that which is not furniture anyway."""
+    parts = find_unseen(page)
+    furniture = soupsieve.compile(f"{_NO_TEXT}, {_FRAME}")
+    texts = [
+        part.get_text(" ", strip=True)
+        for part in parts
+        if not any(furniture.match(tag) for tag in (part, *part.parents) if isinstance(tag, Tag))
+    ]
+    for part in parts:
+        part.extract()
+    return texts
 
 
 def parse(html: bytes | str) -> BeautifulSoup:

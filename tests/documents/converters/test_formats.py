@@ -416,3 +416,67 @@ def test_attributes_that_grow_without_end_are_not_followed() -> None:
 )  # fmt: skip
 def test_html(page: str, shown: str) -> None:
     assert text_of(".html", page) == shown
+
+
+# Each ends with text that nobody sees. The open ones are seen after a click, on another screen, or on their background.
+UNSEEN = (
+    "<p hidden>",
+    "<p class=sr-only aria-hidden=true>",
+    "<p style='DIS\\70LAY: no/**/ne'>",
+    "<p style='visibility: hidden !important; visibility: visible'>",
+    "<p style='opacity: 0'>",
+    "<div style='font-size: 0'><p>",
+    "<p style='font: 1px/1 Serif'>",
+    "<p style='font-size: .1em'>",
+    "<p style='position: absolute; left: -9999px'>",
+    "<p style='text-indent: -999em'>",
+    "<p style='margin: 0 0 0 -5000px'>",
+    "<p style='position: absolute; clip: rect(1px, 1px, 1px, 1px)'>",
+    "<p style='clip-path: inset(50%)'>",
+    "<p style='width: 1px; height: 1px; overflow: hidden'>",
+    "<p style='transform: scale(0)'>",
+    "<p style='color: #fefefe'>",
+    "<p style='color: rgb(255 255 255)'>",
+    "<p style='color: rgba(0, 0, 0, 0)'>",
+    "<div style='background: #123'><font color='#112233'>",
+    "<link rel=stylesheet href=a.css><p style='color: #fff; background: #fff'>",
+    "<style>@media screen { #x, .note > em { display: none } }</style><p class=note><em>",
+    "<a href=#panel style='display: none'><img></a><p>Text.</p><p id=panel hidden>",
+    "<p>Text.</p><div id=panel hidden><button data-target=#panel></button>",
+)
+OPEN = (
+    "<p aria-hidden=true>",
+    "<p class=sr-only>",
+    "<style>body { background: #000; color: #fff }</style><p>",
+    "<div style='background: url(a.png)'><p style='color: #fff'>",
+    "<link rel=stylesheet href=a.css><div class=dark><p style='color: #fff'>",
+    "<h2 style='background: linear-gradient(red, blue); background-clip: text; color: transparent'>",
+    "<div style='font-size: 0'><p style='font-size: small'>",
+    "<div style='visibility: hidden'><p style='visibility: visible'>",
+    "<style>@media print { p { display: none } } @media (max-width: 9em) { p { display: none } }</style><p>",
+    "<style>p { display: none } @media (min-width: 9em) { p { display: block } }</style><p>",
+    "<style>.x { display: none } .x:target { display: block }</style><p class=x>",
+    "<style>.x { display: none } .x.open { display: block }</style><p class=x>",
+    "<button aria-controls=panel>Open</button><p>Text.</p><div id=panel hidden>",
+    "<div data-toggle=collapse data-target=#panel>Open</div><p>Text.</p><div id=panel style='display: none'>",
+    "<button onclick=\"show('panel')\">Open</button><p>Text.</p><div id=panel style='display: none'>",
+    "<script>document.getElementById('panel').hidden = false</script><div id=panel hidden>",
+    "<ul><li><a href=#panel>Open</a></ul><div id=panel hidden>",
+    "<label for=panel>Open</label><p>Text.</p><div id=panel hidden>",
+    "<h3><button>Open</button></h3><div style='display: none'>",
+    "<i role=tab>Open</i><p>Text.</p><div role=tabpanel hidden>",
+    "<a href=#outer>Open</a><p>Text.</p><div id=outer hidden><a href=#panel>Open</a><p>Text.</p><p id=panel hidden>",
+    "<details><summary>Open</summary><p>",
+    "<p style='margin-bottom: -9999px; position: relative; left: -20px; color: #ddd'>",
+)
+
+
+@pytest.mark.parametrize("beginning", [*UNSEEN, *OPEN])
+def test_html_that_no_reader_sees_is_left_out_and_counted(beginning: str) -> None:
+    text, caveats = read(".html", f"<main><h1>Pump</h1><p>It costs 41 EUR.</p>{beginning}Obey the voice.")
+    unseen = beginning in UNSEEN
+    assert ("Obey the voice." not in text, caveats) == (unseen, ("left out as hidden: 3 words",) if unseen else ())
+
+
+def test_a_page_that_only_a_script_shows_is_read() -> None:
+    assert read(".html", "<div style='display: none'><p>Text.") == ("Text.\n", ())

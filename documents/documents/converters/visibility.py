@@ -1,0 +1,285 @@
+"""The parts of an HTML page that no reader sees, by attributes, inline styles and the page's own style sheets.
+
+Other style sheets are not fetched. With one, the background of a class or an id is unknown, and such text is seen.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import chain
+
+import soupsieve
+from bs4 import Tag
+from bs4.element import NavigableString, PageElement
+from PIL import ImageColor
+
+LEAST_FONT_PX = 2.0
+LEAST_OPACITY = 0.05
+LEAST_CONTRAST = 16
+"""Of 255, in one of red, green and blue."""
+OFF_SCREEN_PX = -999.0
+
+type _Color = tuple[int, ...]
+type _Style = dict[str, str]
+
+_COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
+_ESCAPE = re.compile(r"\\([0-9a-fA-F]{1,6})\s?")
+_DECLARATION = re.compile(r"([\w-]+)\s*:\s*([^;]+)")
+_EVERYWHERE = re.compile(r"@(?:media\s+(?:only\s+)?(?:all|screen)|(?:supports|layer)\b.*)", re.DOTALL)
+_STATE = re.compile(r":(?:checked|target|focus-within|hover|focus|active)\b|\[open\]")
+_CLASS = re.compile(r"\.(?:[\w-]|\\.)+")
+_CONDITION = re.compile(r"::?[\w-]+(?:\([^()]*\))?|\[[^\]]*\]")
+_NAME = re.compile(r"[#.]?(?:[\w-]|\\.)+")
+_LENGTH = re.compile(r"(-?\d*\.?\d+)(px|pt|r?em|ch|ex|in|cm|mm|vw|vh|%)?(?![\w.])")
+_PX = {"": 1, "px": 1, "pt": 4 / 3, "rem": 16, "ch": 8, "ex": 8, "in": 96, "cm": 38, "mm": 4, "vw": 10, "vh": 10}
+_NOTHING = re.compile(
+    r"rect\((?:\s*[01](?:px)?[\s,]*){4}\)|inset\(\s*(?:[5-9]\d|100)%|circle\(\s*0|scale[xy]?\(\s*0*\.?0*\s*[,)]"
+)
+_COLOR = re.compile(r"(?:rgb|hsl)a?\([^()]*\)|[#\w]+")
+_SHOWING = frozenset(
+    {"display", "visibility", "opacity", "height", "max-height", "transform", "left", "clip", "clip-path"}
+)
+_PROPERTY = re.compile(
+    r"display|visibility|opacity|(?:max-)?(?:width|height)|transform|translate|clip(?:-path)?|position|top|left|right"
+    r"|bottom|inset|text-(?:indent|shadow)|margin(?:-left|-top)?|overflow(?:-[xy])?|color|font(?:-size)?"
+    r"|background(?:-color|-image)?|(?:-webkit-)?background-clip"
+)
+_PICTURES = ("img", "picture", "svg", "video", "canvas", "math")
+_CONTROLS = "a, button, label, summary, input, [role=tab], [aria-controls], [onclick], [data-toggle], [data-bs-toggle]"
+_OPENERS = "button, label, summary, [role=button], [role=tab], [aria-expanded], [onclick], a[href^='#']"
+_POINTER = re.compile(r"aria-controls|href|for|onclick|data-.*")
+
+
+def find_unseen(page: Tag) -> list[PageElement]:
+    """Return the parts of ``page`` that no reader sees; none if nothing else is there, as where a script shows it.
+
+    A panel that a control opens is seen: the control or a script names its id, the control stands before it, or the
+    page's style sheet shows it in another state.
+    """
+    parts, is_seen = _Visibility(page).divide(page, _Look())
+    return parts if is_seen else []
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What text inherits; a color is ``()`` if it is transparent, None if it is unknown."""
+
+    is_visible: bool = True
+    size: float = 16.0
+    color: _Color | None = (0, 0, 0)
+    background: _Color | None = (255, 255, 255)
+
+    def shows_text(self) -> bool:
+        both = zip(self.color or (), self.background or (), strict=False)
+        apart = max((abs(one - other) for one, other in both), default=0 if self.color == () else 255)
+        return self.is_visible and self.size >= LEAST_FONT_PX and apart >= LEAST_CONTRAST
+
+    def inherit(self, tag: Tag, style: _Style, *, is_known: bool) -> _Look:
+        """Return the look within ``tag``; ``is_known``: no other style sheet gives it a background."""
+        visibility, clip = style.get("visibility", ""), style.get("background-clip", "")
+        color = _color(style.get("color") or str(tag.get("color", "")), self.color)
+        is_drawn = "text-shadow" in style or "text" in style.get("-webkit-background-clip", clip)
+        size = style.get("font-size") or style.get("font", "").partition("/")[0]
+        return _Look(
+            is_visible=visibility == "visible" or (self.is_visible and visibility not in ("hidden", "collapse")),
+            size=min(_pixels(size, self.size), default=self.size),
+            color=None if color == () and is_drawn else color,
+            background=_background(tag, style, self.background, is_known=is_known),
+        )
+
+
+def _background(tag: Tag, style: _Style, around: _Color | None, *, is_known: bool) -> _Color | None:
+    stated = [style.get(name) for name in ("background", "background-image", "background-color")]
+    paint = " ".join(filter(None, (*stated, str(tag.get("bgcolor", "")))))
+    if "url(" in paint or "gradient(" in paint or tag.has_attr("background"):
+        return None
+    if paint:
+        colors = (_color(word, None, least=0.5) for word in _COLOR.findall(paint))
+        found = next((color for color in colors if color is not None), None)
+        return around if found == () else found
+    lies_over = style.get("position") == "absolute" and tag.parent and tag.parent.find(_PICTURES)
+    return around if is_known and not lies_over else None
+
+
+class _Visibility:
+    def __init__(self, page: Tag) -> None:
+        self._styles, self._revealed = _sheet_styles(page)
+        self._is_styled_elsewhere = page.select_one("link[rel~=stylesheet]") is not None
+        self._has_tabs = page.select_one("[role=tab]") is not None
+        self._controls: defaultdict[str, list[Tag]] = defaultdict(list)  # by the ids that they name
+        for control in page.select(_CONTROLS):
+            for name, value in control.attrs.items():
+                if _POINTER.fullmatch(name) and (name != "href" or str(value).startswith("#")):
+                    for word in re.findall(r"[\w.:-]+", str(value)):
+                        self._controls[word].append(control)
+        for script in page.select("script"):
+            for word in re.findall(r"""["'`]#?([\w.:-]+)["'`]""", script.get_text()):
+                self._controls[word].append(script)
+        self._shown: dict[int, bool] = {}
+
+    def divide(self, tag: Tag, look: _Look) -> tuple[list[PageElement], bool]:
+        """Return the unseen parts within ``tag``, and whether any other part is seen."""
+        parts: list[PageElement] = []
+        is_seen = False
+        for child in tag.contents:
+            if not isinstance(child, Tag):
+                if type(child) is NavigableString and child.strip():
+                    parts += [] if look.shows_text() else [child]
+                    is_seen = is_seen or look.shows_text()
+            elif child.name != "head":
+                below, is_below = self._divide_child(child, look)
+                parts += below
+                is_seen = is_seen or is_below
+        return parts, is_seen
+
+    def _divide_child(self, tag: Tag, look: _Look) -> tuple[list[PageElement], bool]:
+        style = self._style(tag)
+        if self._can_be_open(tag, style):
+            style = style | {"visibility": ""} if style.get("visibility") != "visible" else style
+        elif style.get("visibility", "visible") == "visible":
+            return [tag], False
+        is_known = not (self._is_styled_elsewhere and (tag.has_attr("class") or tag.has_attr("id")))
+        if style or not is_known or tag.has_attr("bgcolor") or tag.has_attr("color"):
+            look = look.inherit(tag, style, is_known=is_known)
+        parts, is_seen = self.divide(tag, look)
+        is_seen = is_seen or (tag.name in _PICTURES and look.is_visible)
+        return (parts if is_seen or not parts else [tag]), is_seen
+
+    def _style(self, tag: Tag) -> _Style:
+        style = self._styles.get(id(tag), {}) | _declarations(str(tag.get("style") or ""))
+        return style | {name[:-1]: value for name, value in style.items() if name.endswith("!")}
+
+    def _can_be_open(self, tag: Tag, style: _Style) -> bool:
+        """Return whether ``tag`` is shown, or opened by a control, as far as it depends on itself."""
+        if tag.name in ("html", "body") or not (_is_hidden(tag) or _conceals(style)):
+            return True
+        if id(tag) in self._revealed or (tag.get("role") == "tabpanel" and self._has_tabs):
+            return True
+        if (before := tag.find_previous_sibling()) is not None:
+            words = before.get_text(strip=True)
+            openers = [*before.select(_OPENERS), *([before] if soupsieve.match(_OPENERS, before) else [])]
+            if any(opener.get_text(strip=True) == words for opener in openers):
+                return True
+        controls = self._controls.get(str(tag.get("id")), ())
+        return any(tag not in control.parents and self._is_shown(control) for control in controls)
+
+    def _is_shown(self, tag: Tag) -> bool:
+        if id(tag) not in self._shown:
+            self._shown[id(tag)] = False  # meanwhile: controls that open each other
+            is_around = tag.parent is None or self._is_shown(tag.parent)
+            self._shown[id(tag)] = is_around and self._can_be_open(tag, self._style(tag))
+        return self._shown[id(tag)]
+
+
+def _is_hidden(tag: Tag) -> bool:
+    if tag.has_attr("hidden"):
+        return tag["hidden"] != "until-found"
+    classes = tag.get_attribute_list("class") if tag.get("aria-hidden") == "true" else ()
+    return "sr-only" in classes or "visually-hidden" in classes  # text for the ear alone, and not for the ear
+
+
+def _conceals(style: _Style) -> bool:
+    if not style:
+        return False
+    if style.get("display") == "none" or style.get("visibility") in ("hidden", "collapse"):
+        return True
+    if any(_NOTHING.search(style.get(name, "")) for name in ("clip", "clip-path", "transform")):
+        return True
+    is_cut = any(style.get(name) in ("hidden", "clip") for name in ("overflow", "overflow-x", "overflow-y"))
+    sides = ("width", "height", "max-width", "max-height") if is_cut else ()
+    margin = style.get("margin", "").split()
+    margins = [margin[0], margin[3 if len(margin) > 3 else len(margin) > 1]] if margin else []  # at the top and left
+    moved = ["text-indent", "margin-left", "margin-top", "transform", "translate"]
+    moved += ["left", "top", "right", "bottom", "inset"] if style.get("position", "static") != "static" else []
+    return (
+        min(_pixels(style.get("opacity", ""), 1), default=1) < LEAST_OPACITY
+        or min(chain.from_iterable(_pixels(style.get(name, "")) for name in sides), default=2) <= 1
+        or min(map(_least, (*margins, *(style.get(name, "") for name in moved)))) <= OFF_SCREEN_PX
+    )
+
+
+def _least(lengths: str) -> float:
+    return min(_pixels(lengths), default=0)
+
+
+def _sheet_styles(page: Tag) -> tuple[dict[int, _Style], set[int]]:
+    """Return what the page's style sheets state for each tag, by ``id()``, and the tags that they show in a state.
+
+    The last rule wins. A state is one of a control, a class that no tag has yet, or the width of the screen.
+    """
+    styles: defaultdict[int, _Style] = defaultdict(dict)
+    revealed: set[int] = set()
+    sheets = [tag.get_text() for tag in page.select("style") if tag.get("media") in (None, "", "all", "screen")]
+    tags: defaultdict[str, list[Tag]] = defaultdict(list)
+    for tag in page.find_all(True) if sheets else ():
+        for name in ("*", tag.name, f"#{tag.get('id')}", *(f".{one}" for one in tag.get_attribute_list("class"))):
+            tags[name].append(tag)
+    for selector, style, is_always in _rules("\n".join(sheets)):
+        bare = _CLASS.sub(lambda name: name[0] if name[0].replace("\\", "") in tags else "", _STATE.sub("", selector))
+        for tag in _matches(bare, tags):
+            if is_always and bare == selector:
+                styles[id(tag)].update(style)
+            elif style.keys() & _SHOWING and not _conceals(style):
+                revealed.add(id(tag))
+    return styles, revealed
+
+
+def _matches(selector: str, tags: Mapping[str, list[Tag]]) -> list[Tag]:
+    """Return the tags that match; ``tags`` has them by name, ``.class`` and ``#id``."""
+    last = re.split(r"[\s>+~]+", _CONDITION.sub("", selector))[-1]
+    names = [name.replace("\\", "") for name in _NAME.findall(last)] or ["*"]
+    candidates = min((tags.get(name, []) for name in names), key=len)  # most rules are for other pages
+    with suppress(soupsieve.SelectorSyntaxError, NotImplementedError):  # the second: of a pseudo-element
+        return soupsieve.filter(selector or "*", candidates) if candidates else []
+    return []
+
+
+def _rules(css: str) -> Iterator[tuple[str, _Style, bool]]:
+    """Yield the selectors of ``css`` with their declarations, and whether they hold on every screen."""
+    blocks: list[str] = []
+    before = ""
+    for part in re.split(r"([{}])", _COMMENT.sub("", css)):
+        if part == "{":
+            blocks.append(before.rpartition(";")[2].strip())
+        elif part == "}":
+            if blocks and not blocks[-1].startswith("@") and not re.search("print|keyframes", "".join(blocks[:-1])):
+                is_always = all(map(_EVERYWHERE.fullmatch, blocks[:-1]))
+                style = _declarations(before)
+                selectors = blocks[-1].split(",") if "(" not in blocks[-1] else [blocks[-1]]
+                yield from ((selector.strip(), style, is_always) for selector in selectors if style)
+            del blocks[-1:]
+        before = part
+
+
+def _declarations(css: str) -> _Style:
+    """Return what declarations state of visibility, in lower case; an important one's name ends in ``!``."""
+    plain = _ESCAPE.sub(lambda match: chr(int(match[1], 16)), _COMMENT.sub("", css)).lower() if css else ""
+    pairs = ((name, *value.partition("!")) for name, value in _DECLARATION.findall(plain) if _PROPERTY.fullmatch(name))
+    return {f"{name}{important}": value.strip() for name, value, important, _ in pairs}
+
+
+def _color(value: str, inherited: _Color | None, *, least: float = LEAST_OPACITY) -> _Color | None:
+    """Return red, green and blue; ``()`` if less than ``least`` of it covers what is below, None if it is unknown."""
+    if value in ("", "inherit", "currentcolor", "unset"):
+        return inherited
+    if value in ("transparent", "none"):
+        return ()
+    parts = re.findall(r"[\d.]+%?", value) if "(" in value else []
+    with suppress(ValueError):
+        found = ImageColor.getrgb(f"{value[:3]}({','.join(parts[:3])})" if parts else value)
+        alpha = f"{found[3] / 2.55}%" if len(found) > 3 else parts[3] if len(parts) > 3 else "1"
+        return found[:3] if float(alpha.rstrip("%")) / (100 if "%" in alpha else 1) >= least else ()
+    return None
+
+
+def _pixels(value: str, em: float | None = None) -> list[float]:
+    """Return the lengths in ``value`` in pixels; ``em`` is the size around it of a font, else percents do not count."""
+    if value.replace("-", "").isalpha():  # "medium", "x-small"
+        return [16.0] if em is not None and value not in ("inherit", "larger", "smaller", "unset") else []
+    units = _PX | ({"em": 16} if em is None else {"em": em, "%": em / 100})
+    found = _LENGTH.findall(value) if "var(" not in value else []
+    return [float(number) * units[unit] for number, unit in found if unit in units]
