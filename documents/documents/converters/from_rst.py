@@ -22,6 +22,7 @@ from documents.converters.sphinx_folder import Folder
 from documents.errors import Unconvertible
 from documents.markup.code import HiddenCode
 from documents.markup.context import PageContext
+from documents.markup.tags import REMOVED, tidy
 from documents.values import Converted, Decode
 
 MAX_BYTES = 5 * 1024 * 1024
@@ -113,7 +114,10 @@ def _source_lines(block: nodes.literal_block) -> Iterator[str]:
     return (line.strip() for line in block.astext().splitlines() if line.strip() and not _OPTION.match(line))
 
 
+MAX_SUBSTITUTION_DEPTH = 3
 _SUBSTITUTION = re.compile(r"\{\{[ \t]*([\w-]+)[ \t]*\}\}")
+_EXPRESSION = re.compile(r"(?<!\$)\{\{[^{}\n]*\}\}")
+_ALERT = re.compile(r"^([ \t>]*>[ \t]*)\[!(\w+)\][ \t]*$", re.MULTILINE)
 
 
 def read_myst(text: str, context: PageContext) -> str:
@@ -124,7 +128,10 @@ def read_myst(text: str, context: PageContext) -> str:
 
 
 def _fill_substitutions(text: str, context: PageContext) -> str:
-    """Return ``text`` with the plain substitutions of the page's front matter or ``conf.py``."""
+    """Return ``text`` with the plain substitutions of the page's front matter or ``conf.py``.
+
+    On a page that uses one of them an expression, whose value only the site's build knows, leaves a gap.
+    """
     myst = context.page.get("myst")
     values = myst.get("substitutions") if isinstance(myst, Mapping) else None
     found = {**context.site, **(values if isinstance(values, Mapping) else {})}
@@ -134,4 +141,7 @@ def _fill_substitutions(text: str, context: PageContext) -> str:
         return match[0] if isinstance(plain, bool) or not isinstance(plain, str | int | float) else str(plain)
 
     hidden = HiddenCode()
-    return hidden.restore(_SUBSTITUTION.sub(value, hidden.hide(text)))
+    shown = prose = _ALERT.sub(lambda match: f"{match[1]}**{match[2].capitalize()}**\n{match[1]}", hidden.hide(text))
+    for _ in range(MAX_SUBSTITUTION_DEPTH):
+        shown = _SUBSTITUTION.sub(value, shown)
+    return hidden.restore(shown if shown == prose else tidy(_EXPRESSION.sub(REMOVED, shown)))

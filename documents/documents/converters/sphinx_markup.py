@@ -102,6 +102,8 @@ class _UnknownDirective(Directive):
         if name not in _SHOWN and (kind := sphinx_entries.entry_kind(name, argument, names)):
             return [self._entry(*kind, sphinx_entries.split_signatures(argument), names)]
         shown = [] if name in _BARE else self._argument(name, argument)
+        if name.endswith("-example"):  # shows its source too: 127 of MyST's own
+            shown.append(nodes.literal_block("", "\n".join(self.content)))
         box = nodes.container("", *shown)
         self.state.nested_parse(self.content, self.content_offset, box, match_titles=True)
         return box.children
