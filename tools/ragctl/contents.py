@@ -85,12 +85,15 @@ def _document_rows(index: ChromaIndex) -> list[dict[str, Any]]:
 
 
 def _document_row(doc_id: str, path: str, chunks: int, chunk: Chunk | None) -> dict[str, Any]:
+    from knowledge.model.values import OTHER_PATHS
+
     return {
         "title": chunk.title if chunk else "",
         "path": path,
         "docId": doc_id,
         "chunks": chunks,
         "dated": _format_date(chunk.dated) if chunk and chunk.dated else None,
+        "otherPaths": str(chunk.extra.get(OTHER_PATHS, "")).splitlines() if chunk else [],
         "url": (urldefrag(chunk.url).url if chunk else "") or None,  # the page's, not the section's
     }
 
@@ -112,7 +115,8 @@ def _print_documents(head: dict[str, Any], rows: list[dict[str, Any]]) -> None:
     ]
     table = Table(*COLUMNS, box=None, pad_edge=False)
     for row in rows:
-        table.add_row(*("" if row[name] is None else str(row[name]) for name in COLUMNS))
+        named = {**row, "path": "\n= ".join([row["path"], *row["otherPaths"]])}
+        table.add_row(*("" if named[name] is None else str(named[name]) for name in COLUMNS))
     counts = f"{len(rows)} documents, {sum(row['chunks'] for row in rows)} chunks"
     print_rich(f"Index {head['index']}: {', '.join(facts)}", table, counts)
 

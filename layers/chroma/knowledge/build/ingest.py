@@ -19,7 +19,7 @@ from knowledge.build.summary import PhaseClock, Summary, summarise
 from knowledge.build.write import remove_data, replace_provenance, write_index
 from knowledge.model.errors import IndexMismatch, IndexMissing, SourceUnreadable
 from knowledge.model.manifest import NO_PROVENANCE, RECIPE, Manifest, Provenance, SourceRecord
-from knowledge.model.values import Document, Embedder, Failure, TokenEmbedder
+from knowledge.model.values import OTHER_PATHS, Document, Embedder, Failure, TokenEmbedder
 from knowledge.open.index import DEFAULT_COLLECTION
 from knowledge.open.scratch import sweep
 
@@ -189,10 +189,11 @@ def _check(planned: Plan, previous: PreviousChunks, documents: Sequence[Document
             f"Nothing to index: {len(documents)} documents{failed}, and no text in any of them", planned.failed
         )
     texts = {chunk.text for chunk in planned.chunks}
+    doubles = {path for chunk in planned.chunks for path in str(chunk.extra.get(OTHER_PATHS, "")).splitlines()}
     there = {source.doc_id for source in planned.sources if source.chunks}
     removed = [
         previous.sources[doc_id].path
         for doc_id, chunks in previous.chunks.items()
-        if doc_id not in there and not has_moved(chunks, texts)
+        if doc_id not in there and previous.sources[doc_id].path not in doubles and not has_moved(chunks, texts)
     ]
     check_removals(removed, total=len(previous.chunks), max_share=max_removed_share)

@@ -24,6 +24,9 @@ type Where = Mapping[str, object]
 KEYWORDS = "Keywords: "
 """What the line of a document's keywords begins with: it is searched and never quoted."""
 
+OTHER_PATHS = "other_paths"
+"""The field of ``extra`` with the paths, a line each, of files with the same text as the document's."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentFields:

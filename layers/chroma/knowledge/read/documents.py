@@ -18,8 +18,9 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from knowledge.model.errors import IndexNotWritten, describe_unexpected
-from knowledge.model.values import Document, Failure
+from knowledge.model.values import OTHER_PATHS, Document, Failure
 from knowledge.read.dates import document_date
+from knowledge.read.doubles import find_doubles
 from knowledge.read.file_names import strip_format, suffix
 from knowledge.read.loading import (
     AS_TEXT,
@@ -247,10 +248,26 @@ class _Outcomes:
         if suffix(found.path) != CORPUS_SUFFIX:  # whose records have ids of their own
             self._files.append(found)
 
+    def _without_doubles(self) -> tuple[Sequence[LoadedDocument | FoundFile], Sequence[FileSlice]]:
+        """Return the files, and their texts, without those with the words of another one, which gets their paths."""
+        files = dict(enumerate(self._files))
+        entries = {number: file for number, file in files.items() if isinstance(file, LoadedDocument)}
+        places = dict(zip(entries, self._places, strict=True))
+        for number, others in find_doubles(entries, lambda number: self._texts.read(places[number])).items():
+            fields = entries[number].fields
+            paths = "\n".join(sorted(entries[other].found.path for other in others))
+            fields = replace(fields, extra={**fields.extra, OTHER_PATHS: paths})
+            files[number] = replace(entries[number], fields=fields)
+            for other in others:
+                del files[other], places[other]
+            self._left_out["has the text of another file"] += len(others)
+        return list(files.values()), list(places.values())
+
     def reading(self) -> ReadResult:
+        files, texts = self._without_doubles()
         documents: list[Document] = []
         places: list[FileSlice] = []
-        for (entry, doc_id), place in zip(assign_ids(self._files), self._places, strict=True):
+        for (entry, doc_id), place in zip(assign_ids(files), texts, strict=True):
             if isinstance(doc_id, Failure):
                 self._failed.append(doc_id)
                 continue

@@ -66,6 +66,57 @@ def test_front_matter_fills_the_fields_and_the_rest_is_extra(tmp_path: Path) -> 
     assert document.extra["reviewed"] is True
 
 
+def test_a_text_in_several_formats_is_one_document_with_their_paths(tmp_path: Path) -> None:
+    text = (
+        "# Parking rules\n\nA *permit* costs 35\u00a0euros, see [the o\ufb03ce](https://a.test/b).\n\n1. Ask for it.\n"
+    )
+    plain = "A permit costs 35 euros, see the office. Ask for it."
+    readers = {name: lambda data, _: ConvertedText(data.decode()) for name in (".docx", ".pdf", ".html")}
+    files = {"rules.docx": f"# Parking rules\n\n{plain}", "rules.md": text, "sent/rules.pdf": plain, "rules.txt": plain}
+    other = {"rules.html": f"{plain} Or not.", "index.md": "# Other\n\nWords.", "sub/index.md": "# Sub\n\nWords."}
+    write(tmp_path, files | other)
+
+    reading = read([tmp_path], loading=Loading(readers=readers))
+
+    kept = {document.path: (document.doc_id, document.extra) for document in reading.documents}
+    assert kept == {
+        "index.md": ("index", {}),
+        "rules.html": ("rules", {}),
+        "rules.md": ("rules.md", {"other_paths": "rules.docx\nrules.txt\nsent/rules.pdf"}),
+        "sub/index.md": ("sub/index", {}),
+    }
+    assert reading.left_out == {"has the text of another file": 3}
+    assert [document.text for document in reading.documents if document.path == "rules.md"] == [text]
+    (tmp_path / "rules.md").unlink()
+    (tmp_path / "rules.html").unlink()
+    again = read([tmp_path], loading=Loading(readers=readers)).documents
+    assert [(d.doc_id, d.path, d.extra.get("other_paths")) for d in again[1:2]] == [
+        ("rules", "rules.docx", "rules.txt\nsent/rules.pdf")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "documents"),
+    [
+        ({}, {}, 1),
+        ({"title": "Terms of 2023"}, {"title": "Terms"}, 2),
+        ({"jurisdiction": "NO"}, {"jurisdiction": "SE"}, 2),
+        ({"jurisdiction": "NO"}, {}, 1),
+        ({"url": "https://a.test/1"}, {"url": "https://a.test/2"}, 2),
+        ({"text": "Page not ready."}, {"text": "Page not ready."}, 2),
+    ],
+)
+def test_copies_in_one_format_are_long_alike_in_title_and_no_pages_of_a_site(
+    tmp_path: Path, one: dict[str, str], other: dict[str, str], documents: int
+) -> None:
+    for name, stated in (("a", one), ("b", other)):
+        fields = {"title": "Terms", "text": "Some words of the terms. " * 30} | stated
+        text = fields.pop("text")
+        front = "".join(f"{key}: {value}\n" for key, value in fields.items())
+        write(tmp_path, {f"{name}.md": f"---\n{front}---\n{text}"})
+    assert len(read([tmp_path]).documents) == documents
+
+
 @pytest.mark.parametrize(
     ("text", "title"),
     [
