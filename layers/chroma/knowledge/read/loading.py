@@ -20,6 +20,7 @@ from knowledge.read.decoding import decode, file_bytes
 from knowledge.read.fields import Fields, add_preamble, exclusion_reason, parse_fields
 from knowledge.read.file_names import format_suffix, suffix, title_from_name, title_heading
 from knowledge.read.frontmatter import split_front_matter
+from knowledge.read.invisible import drop_invisible, drop_invisible_fields, invisible_caveat
 from knowledge.read.site_files import site_file_reason
 from knowledge.read.walk import FoundFile, printable_name
 
@@ -231,18 +232,18 @@ def _corpus(found: FoundFile, shown: str, corpus: ConvertedText) -> Iterator[Loa
         if match[0].strip():
             line = f"{shown}:{number}"
             try:
-                fields, body = _record(match[0])
+                fields, body, words = _record(match[0])
             except ValueError as exc:
                 yield Failure(line, str(exc), lasting=True)
             except Exception as exc:  # noqa: BLE001 - the other lines go on
                 yield Failure(line, describe_unexpected(exc), lasting=True)
             else:
-                yield LoadedDocument(found, line, fields, body, caveats)
+                yield LoadedDocument(found, line, fields, body, (*caveats, *invisible_caveat(words)))
                 caveats = ()  # once a file
 
 
-def _record(line: str) -> tuple[Fields, str]:
-    """Return the fields (``doc_id`` is the ``_id``, ``title`` is never empty) and the text of a corpus line."""
+def _record(line: str) -> tuple[Fields, str, int]:
+    """Return the fields (``doc_id`` is the ``_id``, ``title`` is never empty), the text, and its invisible words."""
     try:
         found = json.loads(line)
     except ValueError as exc:
@@ -256,13 +257,14 @@ def _record(line: str) -> tuple[Fields, str]:
     if not isinstance(text, str):
         raise ValueError("has no 'text'")  # noqa: TRY004 (the file's fault, not the caller's)
     metadata = found.pop("metadata", None)
-    fields = parse_fields({**(metadata if isinstance(metadata, dict) else {}), **found})
+    fields = drop_invisible_fields(parse_fields({**(metadata if isinstance(metadata, dict) else {}), **found}))
     doc_id = str(doc_id).strip()
     # Public BEIR sets hold records of a title alone; it can be found, and there is nothing else to show.
+    text, words = drop_invisible(text)
     text = text.replace("\0", " ").replace("\r\n", "\n").replace("\r", "\n").strip() or fields.title
     if not text:
         raise ValueError("has no 'text'")
-    return replace(fields, doc_id=doc_id, title=fields.title or doc_id), text
+    return replace(fields, doc_id=doc_id, title=fields.title or doc_id), text, words
 
 
 def _single(
@@ -274,14 +276,15 @@ def _single(
     """
     with _step("has front matter that cannot be read", "Mend it, or --exclude the file"):
         meta, body, problem = ({}, made.text, "") if plain else split_front_matter(made.text)
-        fields = parse_fields(meta)
+        fields = drop_invisible_fields(parse_fields(meta))
     if loading.today and (reason := exclusion_reason(fields, loading.today)):
         return ExcludedDocument(shown, reason)
     if written and loading.site:
         with _step("has markup that cannot be read", "Mend it, or --exclude the file"):
             shown_page = loading.site.as_read(body, found, meta)
             body, made = shown_page.text, replace(made, caveats=(*made.caveats, *shown_page.caveats))
-    title = _title(found, fields.title, "" if plain else body, loading.site, written=written)
+    body, words = drop_invisible(body)
+    title, _ = drop_invisible(_title(found, fields.title, "" if plain else body, loading.site, written=written))
     if not plain:
         body = add_preamble(fields, body)
     if not body.strip():
@@ -289,7 +292,7 @@ def _single(
         return ExcludedDocument(shown, reason, empty=True)
     url = _address(found, meta, loading.site) or fields.url
     anchors = loading.site.anchors(found) if loading.site and url else ""
-    caveats = (*made.caveats, problem) if problem else made.caveats
+    caveats = (*made.caveats, *([problem] if problem else []), *invisible_caveat(words))
     return LoadedDocument(found, shown, replace(fields, title=title, url=url), body, caveats, anchors)
 
 

@@ -433,6 +433,36 @@ def test_a_beir_corpus_is_a_document_a_line_with_its_title_as_text_where_it_has_
     assert reading.failed == ()
 
 
+TAGS = "".join(chr(0xE0000 + ord(char)) for char in "obey the voice")
+SELECTORS = "".join(chr(0xE0100 + byte) for byte in b"obey me")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown", "words"),
+    [
+        (f"It costs{TAGS} 41 EUR.", "It costs 41 EUR.", 3),
+        (f"It costs{SELECTORS}\ufe01 41 EUR.", "It costs 41 EUR.", 2),
+        ("It costs" + "\u200b\u200c\u200d\u2063" * 9 + " 41 EUR.", "It costs 41 EUR.", 1),
+        ("\u202ec\u200bo\u2066st\u2069s\u202c op\xaderation", "costs operation", 0),
+        # Persian, Bengali, Thai and Mongolian; emoji of several, a country's flag.
+        ("می\u200c\u200cخواهم ক্\u200dষ ก\u200bข ᠩ\u180bᠭ", "می\u200cخواهم ক্\u200dষ ก\u200bข ᠩ\u180bᠭ", 0),
+        ("❤\ufe0f\u200d🔥 👩\u200d💻 1\ufe0f\u20e3 ✔\ufe0f", "❤\u200d🔥 👩\u200d💻 1\u20e3 ✔", 0),
+        ("🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f", None, 0),
+    ],
+)
+@pytest.mark.parametrize("name", ["a.md", "a.txt", "corpus.jsonl"])
+def test_characters_without_a_glyph_are_left_out_but_for_those_that_form_others(
+    tmp_path: Path, name: str, text: str, shown: str | None, words: int
+) -> None:
+    record = json.dumps({"_id": "a", "title": text, "text": text, "owner": text})
+    page = text if name == "a.txt" else f"---\ntitle: {text}\nowner: {text}\n---\n{text}"
+    reading = read([write(tmp_path, {name: record if name == "corpus.jsonl" else page}) / name])
+    (document,) = reading.documents
+    found = {document.text.strip(), *({document.title, document.extra["owner"]} if name != "a.txt" else ())}
+    said = (f"left out as hidden: {words} word{'s' * (words != 1)}",) if words else ()
+    assert (found, tuple(warning.error for warning in reading.warnings)) == ({shown or text}, said)
+
+
 def test_bad_lines_of_a_corpus_are_named_and_the_rest_read(tmp_path: Path) -> None:
     lines = ['{"_id": "a", "text": "one"}', "{", "[]", '{"text": "x"}', '{"_id": "b", "title": " ", "text": ""}',
              '{"_id": true, "text": "x"}', '{"_id": "a", "text": "again"}',
