@@ -21,6 +21,7 @@ _BUILT_IN = {
     "two-colons": "::", "two-semicolons": ";;", "cpp": "C++", "caret": "^", "deg": "°", "tilde": "~",
 }  # fmt: skip
 _ATTRIBUTE_REFERENCE = re.compile(r"(?<!\\)\{([\w-]+)\}")
+_UNKNOWN = re.compile(r"(?<![\\$\w/{=:\"'])\{([a-z][a-z\d_-]+)\}(?![\w/}=])")
 # The value of an attribute over several lines: on 19 of Couchbase's pages.
 _WRAPPED = re.compile(r"^:!?[\w-]+!?:[^\n]* \\\n(?:[^\n]* \\\n)*", re.MULTILINE)
 _MAX_DEPTH = 5  # of attributes in attributes
@@ -66,7 +67,10 @@ def split_lines(text: str) -> list[str]:
 
 
 def inline_markdown(text: str, attributes: Mapping[str, str]) -> str:
-    """Return one or more lines as Markdown; in code between backticks only attributes are replaced."""
+    """Return one or more lines as Markdown; in code between backticks only attributes are replaced.
+
+    An unknown attribute, as of a playbook in another repository, is read by its name: 225 in Couchbase's documentation.
+    """
     text = fill_attributes(text, attributes)
     parts: list[str] = []
     end = 0
@@ -78,6 +82,7 @@ def inline_markdown(text: str, attributes: Mapping[str, str]) -> str:
     plain = "\0".join([*parts[::2], text[end:]])
     for pattern, replacement in _RULES:
         plain = pattern.sub(replacement, plain)
+    plain = _UNKNOWN.sub(r"\1", plain)
     plain = decode_entities(plain)  # Asciidoctor hands them on to HTML
     kept = iter(code)
     return re.sub("\0", lambda _: next(kept, ""), plain)

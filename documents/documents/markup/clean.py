@@ -17,6 +17,8 @@ from documents.markup.shortcodes import expand_shortcodes
 
 _NONCHARACTERS = re.compile("[\ufdd0-\ufdef]")  # the steps use some as marks
 _GAP = re.compile(r"\n(?:[ \t]*\n){2,}")
+_RULERS = re.compile(r"(?:(?<=\n\n)|\A\n*)(?:-{3,}|\*{3,})[ \t]*(?=\n\n(?:-{3,}|\*{3,})[ \t]*(?:\n|\Z)|\s*\Z)")
+"""A ruler above another one or at the end: what it set apart was not found."""
 _COMPONENT_KINDS = ("docusaurus", "vitepress", "nuxt")
 _VUE_KINDS = ("vitepress", "nuxt")
 _VUE_PAGE = re.compile(r"^<script\b", re.MULTILINE)
@@ -42,6 +44,7 @@ def as_read(text: str, *, context: PageContext) -> str:
     text = expand_expressions(text, context) if has_modules else text
     text = convert_html(text, hidden, components=mdx or context.kind in _COMPONENT_KINDS)
     text = _GAP.sub("\n\n", decode_entities(drop_attributes(text)))
+    text = _GAP.sub("\n\n", _RULERS.sub("", text))
     return settled(mark_definitions(hidden.restore(text)))
 
 

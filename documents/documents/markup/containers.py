@@ -29,6 +29,7 @@ _CALLOUT = re.compile(r"[ \t]*>[ \t]*\[!(?P<kind>[\w -]+)(?:\|[^\]\n]*)?\][+-]?[
 _QUOTE_MARK = re.compile(r"[ \t]*>[ \t]?")
 _CLOSER = re.compile(r"[ \t]*(:{2,}|/{3,})[ \t]*$")
 _TAG = re.compile(r"[ \t]*<(?P<close>/?)(?P<name>[A-Za-z][\w.-]*)(?P<rest>[^<>]*)>[ \t]*$")
+_TAB = re.compile(r"[ \t]*(?:[:/]+[ \t]*\{?|<(?:\w+\.)?)tab(?:-?item)?\b", re.IGNORECASE)
 _LABEL = re.compile(r"\[(?P<label>[^\]]*)\]")
 _PROPS = re.compile(r"\{(?P<props>.*)\}[ \t]*$")
 _QUOTED = re.compile(r'"(?P<title>[^"]*)"')
@@ -90,6 +91,8 @@ def _unwrap(lines: list[str], block: _Block, mdx: bool, depth: int) -> list[str]
         inner = _drop_slot_names(inner)
     if depth and block.inner < block.inner_end:
         inner = unwrap_containers(inner, mdx=mdx, depth=depth - 1)
+    if not inner.strip() and _TAB.match(lines[block.first]):
+        return []  # its code was not found
     if block.tags:
         first, last = lines[block.first].strip(), lines[block.end - 1].strip()
         return _indent_lines(["", first, "", inner.strip("\n"), "", last, ""], indent)
