@@ -48,6 +48,7 @@ __all__ = [
     "keeps_suffixes",
     "look_state",
     "page_url",
+    "plain_text",
     "read",
     "record_looks",
 ]
@@ -118,6 +119,13 @@ def convert(
     context = _page_context(file, root, site, {}, alone=alone) if file and root else None
     made = converters.convert(data, suffix, decode=decode, context=context)
     return replace(made, caveats=(*made.caveats, *context.all_caveats)) if context else made
+
+
+def plain_text(data: bytes, suffix: str) -> str | None:
+    """Return the text that a reader of a file sees, to compare with; None if its format has no plain reader."""
+    from documents import source_words
+
+    return source_words.plain_text(data, suffix)
 
 
 def find_site(folder: Path) -> Site:

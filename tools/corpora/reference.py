@@ -1,4 +1,4 @@
-"""Words and titles of source files, read by other libraries than the converters, to compare documents with."""
+"""Words and titles of source files, read by other means than the converters, to compare documents with."""
 
 from __future__ import annotations
 
@@ -6,62 +6,23 @@ import json
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from html import unescape
+from functools import partial
 from io import BytesIO
 
-from bs4 import BeautifulSoup, Tag
+from bs4 import BeautifulSoup
 from lxml import etree
 
-WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]{2,}")
-"""A word of two letters or more; each character of Chinese and Japanese, which put no blanks between words."""
-BLOCK_TAGS = [
-    *("p", "div", "li", "dt", "dd", "td", "th", "tr", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "br", "hr"),
-    *("section", "article", "summary", "figcaption", "caption", "option", "label"),
-]
-INVISIBLE_TAGS = [
-    *("script", "style", "template", "noscript", "svg", "nav", "header", "footer", "aside"),
-    *("form", "iframe", "button"),
-]
-_FRONT = re.compile(r"\A\ufeff?(---|\+\+\+)[ \t]*\r?\n(.*?)^(?:\1|\.\.\.)[ \t]*$", re.DOTALL | re.MULTILINE)
+from documents import plain_text
+from documents.source_words import FRONT_MATTER, block_text, main_part
+from knowledge.read.losses import split_words
+
 _TITLE = re.compile(r"^title[ \t]*[:=][ \t]*(?![|>])(.+?)[ \t]*$", re.MULTILINE)
 _MODULES = re.compile(r"^import\s.*$", re.MULTILINE)
 _FIRST_HEADING = re.compile(r"\A\s*#[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
-_WIKI = re.compile(
-    r"!\[\[[^\]\n]*\]\]|\[\[[^|\]\n]*\|[^\]\n]*\]\]|%%.*?%%|\{[a-z-]+\}(?=`)|^\([\w-]+\)=$", re.MULTILINE | re.DOTALL
-)
-"""Embedded notes, links with a text beside the target, comments, and MyST's roles and labels."""
-_CODE = re.compile(
-    r"<%.*?%>|^export (?:default |async )*function\b(?:[^`]|`[^`]*`)*?^\}.*?$"
-    r"|\{/\*.*?\*/\}|^export const \w+ = \(\n.*?^\)$|^\{[^{}\"\n]*\}$|^[ \t]*:+[\w-]+\n[ \t]*---\n.*?^[ \t]*---$"
-    r"|^import\s[^;'\"`]{0,2000}?\sfrom\s+['\"][^'\"\n]*['\"];?$"
-    r"|<[A-Z]\w*(?:\s+\w+=\"[^\"\n]*\")+\s*/>"
-    r"|:(?:material|octicons|fontawesome|simple)-[\w-]+:|\{:?[ \t]+(?:\w+=\"[^\"\n]*\"[ \t]*)+\}"
-    r"|:+[\w-]+\{[^{}]*\}|^[ \t>]*(?:`{3,}|~{3,})[^`\n]*$",
-    re.DOTALL | re.MULTILINE,
-)
-"""Ruby in templates; MDX's comments, imports, functions and components without inner text; icons and attributes of
-MkDocs; the parameters of Nuxt's components and code blocks."""
-_UNSEEN = re.compile(
-    r"<!--.*?-->|<(script|style|svg)\b.*?</\1>|\{\{.*?\}\}|\{%.*?%\}|\{[:.#][^{}\n]*\}|</?[A-Za-z][^<>]*>"
-    r"|\]\([^()\s]*(?:\s+\"[^\"]*\")?\)|^\s*(?::::*|/{3,}|!!!|\?\?\?|#[a-z])[^\n]*$|^(?:import|export)\b[^\n]*$|\{[!*].*?[!*]\}"
-    r"|^---\n.*?^---$|^\[[^\]]+\]:[^\n]*$",
-    re.DOTALL | re.MULTILINE,
-)
-"""Tags, templates and addresses in Markdown, as far as patterns can recognise them."""
-_LIQUID = re.compile(r"\{%.*?%\}|\{\{.*?\}\}", re.DOTALL)
-_INVISIBLE = re.compile("[\u00ad\u200b-\u200d\ufeff]")
-_RST_TITLE = re.compile(r"^(?:([=*#~^\-])\1+\n)? ?(\S.*)\n([=*#~^\-])\3{2,}$", re.MULTILINE)
-_RST_MARK = re.compile(
-    r"^\s*(?:\.\.[ \t]+[\w:.-]+::|:[\w -]+:(?!`)|\.\. _.*:.*$|\.\. )|:[\w:.+-]+:(?=`)|<[^<>`]*>(?=`)", re.MULTILINE
-)
-_ADOC_MARK = re.compile(
-    r"^:[\w-]+!?:.*$|^//.*$|^\[[^\]\n]*\]$|^(?:include|ifdef|ifndef|endif|image)::.*$|[\w+.-]+::?[^\s\[\]]*(?=\[)|\{[\w-]+\}|\[\[.*?\]\]",
-    re.MULTILINE,
-)
-_ADOC_TITLE = re.compile(r"^= (.+)$", re.MULTILINE)
-_W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_RST_TITLE = re.compile(r"^(?:([=*#~^\-])\1+\n)? ?(?P<title>\S.*)\n([=*#~^\-])\3{2,}$", re.MULTILINE)
+_ADOC_TITLE = re.compile(r"^= (?P<title>.+)$", re.MULTILINE)
 _DC_TITLE = "{http://purl.org/dc/elements/1.1/}title"
 
 
@@ -75,163 +36,70 @@ class ReferenceText:
 
 def read_file(data: bytes, suffix: str) -> ReferenceText | None:
     """Read a file; None if the format has no reader here."""
-    reader = _READERS.get(suffix)
-    return reader(data) if reader else None
+    plain = _pdf(data) if suffix == ".pdf" else _decode(data) if suffix == ".txt" else plain_text(data, suffix)
+    if plain is None:
+        return None
+    titles = _TITLES[suffix](data) if suffix in _TITLES else ()
+    return ReferenceText(count_words(plain), tuple(filter(None, titles)))
 
 
 def count_words(text: str) -> Counter[str]:
-    """Count the words (see ``WORD``) of ``text``, upper and lower case alike."""
-    return Counter(WORD.findall(_INVISIBLE.sub("", text).casefold()))
+    """Count the words of ``text``, upper and lower case alike."""
+    return Counter(split_words(text.casefold()))
 
 
 def read_page(html: str | bytes) -> ReferenceText:
     """Read the main part of a page; the titles are its ``<title>`` and its first ``<h1>``."""
-    soup = BeautifulSoup(html, "lxml")
-    titles = [soup.title.get_text()] if soup.title else []
-    found = soup.find("main") or soup.select_one("[role=main]") or soup.find("article") or soup.body
-    main = found if isinstance(found, Tag) else soup
-    for tag in main.find_all(INVISIBLE_TAGS):
-        tag.decompose()
-    if heading := main.find("h1") or soup.find("h1"):
-        titles.append(heading.get_text())
-    for tag in main.find_all(BLOCK_TAGS):
-        tag.insert_before("\n")
-        tag.append("\n")
-    return ReferenceText(
-        count_words(main.get_text()), tuple(" ".join(title.split()) for title in titles if title.strip())
-    )
+    page = BeautifulSoup(html, "lxml")
+    main = main_part(page)
+    headings = [page.title, main.find("h1") or page.find("h1")]
+    titles = (" ".join(heading.get_text().split()) for heading in headings if heading)
+    return ReferenceText(titles=tuple(filter(None, titles)), words=count_words(block_text(main)))
 
 
 def _decode(data: bytes) -> str:
     return data.decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
 
 
-def _markdown(data: bytes) -> ReferenceText:
+def _markdown_title(data: bytes) -> tuple[str, ...]:
     text = _decode(data)
-    front = _FRONT.match(text)
+    front = FRONT_MATTER.match(text)
     stated = _TITLE.search(front[2]) if front else None
-    body = text[front.end() :] if front else text
-    heading = _FIRST_HEADING.match(_MODULES.sub("", body))
-    title = stated[1].strip("'\"") if stated else heading[1] if heading else ""
-    return ReferenceText(count_words(_visible_text(body)), (title,) if title else ())
+    heading = _FIRST_HEADING.match(_MODULES.sub("", text[front.end() :] if front else text))
+    return (stated[1].strip("'\"") if stated else heading[1] if heading else "",)
 
 
-def _visible_text(markdown: str) -> str:
-    return unescape(_UNSEEN.sub(" ", _WIKI.sub(" ", _CODE.sub(" ", markdown))))
+def _notebook_title(data: bytes) -> tuple[str, ...]:
+    cells = json.loads(data).get("cells", ())
+    texts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
+    heading = _FIRST_HEADING.match(texts[0]) if texts and cells[0]["cell_type"] == "markdown" else None
+    return (heading[1].strip("* ") if heading else "",)
 
 
-def _rst(data: bytes) -> ReferenceText:
-    text = _decode(data)
-    title = _RST_TITLE.search(text)
-    return ReferenceText(count_words(_RST_MARK.sub(" ", text)), (title[2].strip(),) if title else ())
+def _match_title(data: bytes, pattern: re.Pattern[str]) -> tuple[str, ...]:
+    found = pattern.search(_decode(data))
+    return (found["title"].strip() if found else "",)
 
 
-def _asciidoc(data: bytes) -> ReferenceText:
-    text = _decode(data)
-    title = _ADOC_TITLE.search(text)
-    return ReferenceText(count_words(_ADOC_MARK.sub(" ", text)), (title[1],) if title else ())
-
-
-def _notebook(data: bytes) -> ReferenceText:
-    seen: Counter[str] = Counter()
-    title = ""
-    for number, cell in enumerate(json.loads(data).get("cells", ())):
-        text = "".join(cell["source"])
-        if cell["cell_type"] == "markdown":
-            found = _FIRST_HEADING.match(text) if number == 0 else None
-            title = title or (found[1].strip("* ") if found else "")
-            seen += count_words(_visible_text(text))
-        elif cell["cell_type"] == "code":
-            seen += count_words(text)
-    return ReferenceText(seen, (title,) if title else ())
-
-
-def _parse_xml_parts(data: bytes, pattern: str) -> list[etree._Element]:
-    """Return the root elements of a package's files whose names match ``pattern``."""
-    with zipfile.ZipFile(BytesIO(data)) as archive:
-        names = [name for name in archive.namelist() if re.fullmatch(pattern, name)]
-        return [etree.fromstring(archive.read(name)) for name in names]
-
-
-def _count_text_nodes(parents: Iterable[etree._Element]) -> ReferenceText:
-    """Count the words of the ``t`` elements below each of ``parents``, which are paragraphs or cells."""
-    texts = ("".join(node.text or "" for node in parent.iter("{*}t")) for parent in parents)
-    return ReferenceText(count_words("\n".join(texts)))
-
-
-def _docx(data: bytes) -> ReferenceText:
-    """Read the paragraphs, without deleted text and tables of contents."""
-    roots = _parse_xml_parts(data, r"word/(document|footnotes|endnotes)\.xml")
-    paragraphs = (one for root in roots for one in root.iter(f"{_W}p") if not _is_hidden_paragraph(one))
-    return ReferenceText(count_words("\n".join("".join(_paragraph_text(one)) for one in paragraphs)))
-
-
-def _is_hidden_paragraph(paragraph: etree._Element) -> bool:
-    """Return whether it belongs to a table of contents, or repeats a drawing's text for old programs."""
-    if next(paragraph.iterancestors("{*}Fallback"), None) is not None:
-        return True
-    style = paragraph.find(f"{_W}pPr/{_W}pStyle")
-    return style is not None and str(style.get(f"{_W}val")).upper().startswith("TOC")
-
-
-def _paragraph_text(paragraph: etree._Element) -> Iterator[str]:
-    for node in paragraph.iter(f"{_W}t", f"{_W}tab", f"{_W}br"):
-        if next(node.iterancestors(f"{_W}p")) is paragraph:
-            yield node.text or "" if node.tag == f"{_W}t" else " "
-
-
-def _pdf(data: bytes) -> ReferenceText:
+def _pdf(data: bytes) -> str:
     import pypdfium2  # type: ignore[import-untyped]
 
-    document = pypdfium2.PdfDocument(data)
-    text = "\n".join(one.get_textpage().get_text_bounded() for one in document)
-    return ReferenceText(count_words(re.sub(r"[\ufffe\u00ad-]\s*\n", "", text.replace("\r\n", "\n"))))
+    pages = pypdfium2.PdfDocument(data)
+    return "\n".join(page.get_textpage().get_text_bounded() for page in pages).replace("\r\n", "\n")
 
 
-def _epub(data: bytes) -> ReferenceText:
-    seen: Counter[str] = Counter()
-    title = ""
+def _epub_title(data: bytes) -> tuple[str, ...]:
     with zipfile.ZipFile(BytesIO(data)) as archive:
-        for name in archive.namelist():
-            if name.endswith(".opf"):
-                found = etree.fromstring(archive.read(name)).find(f".//{_DC_TITLE}")
-                title = (found.text or "") if found is not None else ""
-            elif name.endswith((".xhtml", ".html", ".htm")):
-                seen += read_page(archive.read(name)).words
-    return ReferenceText(seen, (title,) if title else ())
+        packages = [archive.read(name) for name in archive.namelist() if name.endswith(".opf")]
+    titles = (etree.fromstring(package).find(f".//{_DC_TITLE}") for package in packages)
+    return tuple(title.text or "" for title in titles if title is not None)
 
 
-def _sheets(data: bytes) -> ReferenceText:
-    """Read the texts of a workbook without numbers and dates, which a cell's format shows in another way."""
-    return _count_text_nodes(cell for root in _parse_xml_parts(data, r".*sharedStrings\.xml") for cell in root)
-
-
-def _slides(data: bytes) -> ReferenceText:
-    roots = _parse_xml_parts(data, r"ppt/slides/slide\d+\.xml")
-    return _count_text_nodes(paragraph for root in roots for paragraph in root.iter("{*}p"))
-
-
-def _html(data: bytes) -> ReferenceText:
-    """Read a page or a page's template."""
-    text = _decode(data)
-    front = _FRONT.match(text)
-    return read_page(_CODE.sub(" ", _LIQUID.sub(" ", text[front.end() :] if front else text)))
-
-
-def _plain(data: bytes) -> ReferenceText:
-    return ReferenceText(count_words(_decode(data)))
-
-
-_READERS: Mapping[str, Callable[[bytes], ReferenceText]] = {
-    **dict.fromkeys((".md", ".mdx", ".markdown"), _markdown),
-    **dict.fromkeys((".html", ".htm", ".xhtml"), _html),
-    **dict.fromkeys((".adoc", ".asciidoc", ".asc"), _asciidoc),
-    **dict.fromkeys((".txt", ".csv", ".tsv"), _plain),
-    **dict.fromkeys((".xlsx", ".xlsm"), _sheets),
-    ".rst": _rst,
-    ".ipynb": _notebook,
-    ".docx": _docx,
-    ".pdf": _pdf,
-    ".epub": _epub,
-    ".pptx": _slides,
+_TITLES: Mapping[str, Callable[[bytes], tuple[str, ...]]] = {
+    **dict.fromkeys((".md", ".mdx", ".markdown"), _markdown_title),
+    **dict.fromkeys((".html", ".htm", ".xhtml"), lambda data: read_page(data).titles),
+    **dict.fromkeys((".adoc", ".asciidoc", ".asc"), partial(_match_title, pattern=_ADOC_TITLE)),
+    ".rst": partial(_match_title, pattern=_RST_TITLE),
+    ".ipynb": _notebook_title,
+    ".epub": _epub_title,
 }

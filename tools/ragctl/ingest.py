@@ -81,7 +81,7 @@ def ingest(
             metavar="seed", help="Cut at ## and into 1,600 characters with an overlap of 200, as Clockify's seed."
         ),
     ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if anything failed.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if a file failed or lost words.")] = False,
     allow_removals: AllowRemovals = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Report what would change, and change nothing.")] = False,
     watch: Annotated[bool, typer.Option("--watch", help="Ingest again whenever a file changes, until Ctrl-C.")] = False,
@@ -118,7 +118,8 @@ def ingest(
         watch_files(request.local_paths, job.run, index=work_folder(settings))
     else:
         read, report = job.run()
-        if report["emptied"] or (report["failed"] and (strict or not read)):
+        is_bad = report["failed"] or report["losses"]
+        if report["emptied"] or (strict and is_bad) or (report["failed"] and not read):
             raise typer.Exit(FAILED)
 
 

@@ -25,6 +25,7 @@ from knowledge.model.values import Failure
 from knowledge.read.decoding import file_bytes
 from knowledge.read.fields import Fields
 from knowledge.read.loading import ExcludedDocument, LoadedDocument, LoadOutcome
+from knowledge.read.losses import WordLoss
 from knowledge.read.walk import FoundFile
 
 READINGS_NAME = ".readings.sqlite"
@@ -162,6 +163,7 @@ def _parse_outcomes(text: str, found: FoundFile) -> Outcomes:
                 name: tuple(value) if isinstance(value, list) else value for name, value in entry["fields"].items()
             }
             entry |= {"found": found, "fields": Fields(**fields), "caveats": tuple(entry["caveats"])}
+            entry["loss"] = WordLoss(*entry["loss"]) if entry["loss"] else None
             outcomes.append(LoadedDocument(**entry))
     return tuple(outcomes)
 

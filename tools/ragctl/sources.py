@@ -72,6 +72,10 @@ class PageSites:
         page = documents.clean_page(text, file=found.file, root=found.within, site=self.site(found), meta=meta)
         return ConvertedText(page.text, page.caveats)
 
+    def plain(self, text: str, kind: str) -> str | None:
+        """See ``SiteRules``."""
+        return documents.plain_text(text.encode(errors="replace"), kind)
+
     def address(self, found: FoundFile, meta: Mapping[Any, Any]) -> str:
         """See ``SiteRules``."""
         base_url = self.base_urls.get(found.root, "")
@@ -115,7 +119,7 @@ def _convert(
         raise EmptyFile(str(exc)) from exc
     except documents.DocumentError as exc:
         raise SourceUnreadable(str(exc)) from exc
-    return ConvertedText(converted.text, converted.caveats)
+    return ConvertedText(converted.text, converted.caveats, converted.plain)
 
 
 def fetch_pages(

@@ -5,6 +5,8 @@ Only the given bytes are read, nothing is fetched. A converter's libraries are i
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -63,4 +65,10 @@ def convert(data: bytes, suffix: str, *, decode: Decode, context: PageContext | 
     except Exception as exc:  # damaged files raise anything in the libraries, and the other files must go on
         reason = " ".join(f"{type(exc).__name__}: {exc}".split())
         raise Unreadable(f"cannot be read as {kind}: {reason[:_MAX_REASON_CHARS]}") from exc
+    if converted.plain is None:
+        with suppress(Exception):  # then there is nothing to compare with
+            from documents.source_words import plain_text
+
+            text = decode(data)[0].encode() if kind in _PLAIN_TEXT else data
+            return replace(converted, plain=plain_text(text, suffix))
     return converted

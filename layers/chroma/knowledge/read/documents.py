@@ -34,6 +34,7 @@ from knowledge.read.loading import (
     load,
     load_lazily,
 )
+from knowledge.read.losses import WordLoss
 from knowledge.read.walk import (
     EVERYTHING,
     EmptyFolder,
@@ -145,7 +146,8 @@ class ReadResult:
     were not followed. ``lost`` are the paths, as in ``Document.path``, of existing files and folders that could not be
     read: an index keeps its chunks of them and of everything below them. ``emptied`` are files without text and folders
     without files, by path: perhaps only for a moment. ``skipped`` counts unwanted files by suffix, ``left_out``
-    excluded documents by the reason. ``site_title`` is the name of their site, if a caller knows it.
+    excluded documents by the reason. ``losses`` are documents whose words are not their files', by name in messages;
+    ``warnings`` name them too. ``site_title`` is the name of their site, if a caller knows it.
     """
 
     documents: Sequence[Document]
@@ -155,6 +157,7 @@ class ReadResult:
     emptied: Mapping[str, Failure] = field(default_factory=dict)
     skipped: Mapping[str, int] = field(default_factory=dict)
     left_out: Mapping[str, int] = field(default_factory=dict)
+    losses: Mapping[str, WordLoss] = field(default_factory=dict)
     site_title: str = ""
 
 
@@ -267,6 +270,7 @@ class _Outcomes:
         files, texts = self._without_doubles()
         documents: list[Document] = []
         places: list[FileSlice] = []
+        losses: dict[str, WordLoss] = {}
         for (entry, doc_id), place in zip(assign_ids(files), texts, strict=True):
             if isinstance(doc_id, Failure):
                 self._failed.append(doc_id)
@@ -279,6 +283,9 @@ class _Outcomes:
                 self._lost.add(entry.found.path)
                 continue
             self._warnings += [Failure(entry.shown, caveat) for caveat in entry.caveats]
+            if entry.loss:
+                losses[entry.shown] = entry.loss
+                self._warnings.append(Failure(entry.shown, entry.loss.describe()))
         return ReadResult(
             documents=StoredDocuments(self._texts, documents, places),
             failed=tuple(self._failed),
@@ -287,6 +294,7 @@ class _Outcomes:
             emptied=self.emptied,
             skipped=dict(self.skipped.most_common()),
             left_out=dict(self._left_out.most_common()),
+            losses=losses,
         )
 
 

@@ -21,6 +21,7 @@ from knowledge.read.fields import Fields, add_preamble, exclusion_reason, parse_
 from knowledge.read.file_names import format_suffix, suffix, title_from_name, title_heading
 from knowledge.read.frontmatter import split_front_matter
 from knowledge.read.invisible import drop_invisible, drop_invisible_fields, invisible_caveat
+from knowledge.read.losses import WordLoss, find_loss
 from knowledge.read.site_files import site_file_reason
 from knowledge.read.walk import FoundFile, printable_name
 
@@ -34,10 +35,11 @@ class EmptyFile(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ConvertedText:
-    """A file as Markdown, front matter allowed, with caveats about the conversion."""
+    """A file as Markdown, front matter allowed, with caveats about the conversion and, if known, its plain text."""
 
     text: str
     caveats: tuple[str, ...] = ()
+    plain: str | None = None
 
 
 type Reader = Callable[[bytes, FoundFile | None], ConvertedText]
@@ -49,6 +51,10 @@ class SiteRules(Protocol):
 
     def as_read(self, text: str, found: FoundFile, meta: Meta) -> ConvertedText:
         """Return the visible part of the Markdown ``text``, as Markdown."""
+        ...
+
+    def plain(self, text: str, kind: str) -> str | None:
+        """Return the plain text of a page's source, to compare with; ``kind`` is its suffix."""
         ...
 
     def address(self, found: FoundFile, meta: Meta) -> str:
@@ -111,7 +117,8 @@ AS_TEXT = Loading()
 class LoadedDocument:
     """A document before its doc_id is assigned: ``fields.doc_id`` may be ``""``, ``fields.title`` is not.
 
-    ``shown`` is its name in messages, ``caveats`` the problems in it. ``anchors``: see ``Document``.
+    ``shown`` is its name in messages, ``caveats`` the problems in it; ``loss`` is the one that its words are not its
+    file's. ``anchors``: see ``Document``.
     """
 
     found: FoundFile
@@ -120,6 +127,7 @@ class LoadedDocument:
     text: str
     caveats: tuple[str, ...] = ()
     anchors: str = ""
+    loss: WordLoss | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,7 +301,12 @@ def _single(
     url = _address(found, meta, loading.site) or fields.url
     anchors = loading.site.anchors(found) if loading.site and url else ""
     caveats = (*made.caveats, *([problem] if problem else []), *invisible_caveat(words))
-    return LoadedDocument(found, shown, replace(fields, title=title, url=url), body, caveats, anchors)
+    source = made.plain
+    if source is None and written and loading.site:
+        source = loading.site.plain(made.text, _kind(found, loading))
+    said = "\n".join([title, body, *map(str, fields.extra.values())])
+    loss = find_loss(source, said, caveats) if source is not None else None
+    return LoadedDocument(found, shown, replace(fields, title=title, url=url), body, caveats, anchors, loss)
 
 
 def _title(found: FoundFile, stated: str, markdown: str, site: SiteRules | None, *, written: bool) -> str:

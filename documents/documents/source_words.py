@@ -1,0 +1,199 @@
+"""The plain text of a source, as its reader sees it before any filter, to compare with what is indexed.
+
+The readers work by other means than the converters: patterns and text nodes. A PDF has none here, because a second
+parse takes as long as the first: its converter hands over the text.
+"""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+from collections.abc import Callable, Iterator, Mapping
+from html import unescape
+from io import BytesIO
+from zipfile import ZipFile
+
+from bs4 import BeautifulSoup, Tag, UnicodeDammit
+from lxml import etree
+
+FRONT_MATTER = re.compile(r"\A\ufeff?(---|\+\+\+)[ \t]*\r?\n(.*?)^(?:\1|\.\.\.)[ \t]*$", re.DOTALL | re.MULTILINE)
+_CODE = re.compile(
+    r"<%.*?%>|^export (?:default |async )*function\b(?:[^`]|`[^`]*`)*?^\}.*?$"
+    r"|\{/\*.*?\*/\}|^export const \w+ = \(\n.*?^\)$|^\{[^{}\"\n]*\}$|^[ \t]*:+[\w-]+\n[ \t]*---\n.*?^[ \t]*---$"
+    r"|^import\s[^;'\"`]{0,2000}?\sfrom\s+['\"][^'\"\n]*['\"];?$"
+    r"|<[A-Z]\w*(?:\s+\w+=\"[^\"\n]*\")+\s*/>"
+    r"|:(?:material|octicons|fontawesome|simple)-[\w-]+:|\{:?[ \t]+(?:\w+=\"[^\"\n]*\"[ \t]*)+\}"
+    r"|:+[\w-]+\{[^{}]*\}|^[ \t>]*(?:`{3,}|~{3,})[^`\n]*$",
+    re.DOTALL | re.MULTILINE,
+)
+"""Ruby in templates; MDX's comments, imports, functions and components without inner text; icons and attributes of
+MkDocs; the parameters of Nuxt's components and code blocks."""
+_WIKI = re.compile(
+    r"!\[\[[^\]\n]*\]\]|\[\[[^|\]\n]*\|[^\]\n]*\]\]|%%.*?%%|\{[a-z-]+\}(?=`)|^\([\w-]+\)=$", re.MULTILINE | re.DOTALL
+)
+"""Embedded notes, links with a text beside the target, comments, and MyST's roles and labels."""
+_UNSEEN = re.compile(
+    r"<!--.*?-->|<(script|style|svg)\b.*?</\1>|\{\{.*?\}\}|\{%.*?%\}|\{[:.#][^{}\n]*\}|</?[A-Za-z][^<>]*>"
+    r"|\]\([^()\s]*(?:\s+\"[^\"]*\")?\)|^\s*(?::::*|/{3,}|!!!|\?\?\?|#[a-z])[^\n]*$|^(?:import|export)\b[^\n]*$|\{[!*].*?[!*]\}"
+    r"|^---\n.*?^---$|^\[[^\]]+\]:[^\n]*$",
+    re.DOTALL | re.MULTILINE,
+)
+"""Tags, templates and addresses in Markdown, as far as patterns can recognise them."""
+_LIQUID = re.compile(r"\{%.*?%\}|\{\{.*?\}\}|\{[!*] .*? [!*]\}", re.DOTALL)
+_FENCED = re.compile(r"^[ \t>]*(`{3,}|~{3,})(?![ \t]*\{)[^`\n]*\n(.*?)^[ \t>]*\1[`~]*[ \t]*$", re.DOTALL | re.MULTILINE)
+_MYST_UNSEEN = re.compile(
+    r"^([ \t]*[`:]{3,})\{(?:toctree|raw|image|autosummary|contents)\}.*?^\1[ \t]*$|^:[a-z-]+:(?: .*)?$",
+    re.DOTALL | re.MULTILINE,
+)
+_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
+_RST_MARK = re.compile(
+    r"^([ \t]*)\.\. (?:toctree|raw|contents|index|autosummary|image)::.*\n(?:(?:\1[ \t]+.*)?\n)*"
+    r"|:(?:any|doc|ref):`[^`<>]*`"
+    r"|^[ \t]*(?:\.\.[ \t]+[\w:.-]+::|:[\w -]+:(?!`)|\.\. _.*:.*$|\.\. )|:[\w:.+-]+:(?=`)|<[^<>`]*>(?=`)",
+    re.MULTILINE,
+)
+_LISTING = re.compile(r"^(-{4,}|\.{4,})\n(.*?)^\1$", re.DOTALL | re.MULTILINE)
+_ADOC_COMMENT = re.compile(r"^(/{4,})\n.*?^\1$", re.DOTALL | re.MULTILINE)
+_ADOC_MARK = re.compile(
+    r"^:[\w-]+!?:.*$|^//.*$|^\[[^\]\n]*\]$|^(?:include|ifdef|ifndef|endif|image)::.*$|[\w+.-]+::?[^\s\[\]]*(?=\[)|\{[\w-]+\}|\[\[.*?\]\]",
+    re.MULTILINE,
+)
+_BLOCK_TAGS = (
+    "p div li dt dd td th tr h1 h2 h3 h4 h5 h6 pre br hr section article summary figcaption caption option label"
+)
+_INVISIBLE_TAGS = "script style template noscript svg nav header footer aside form iframe button"
+_W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_TEXT_CELL = re.compile(rb"<(?:\w+:)?c\s[^>]*\bt=\"s\"[^>]*>(?:(?!</).)*<(?:\w+:)?v>(\d+)<", re.DOTALL)
+_INLINE_CELL = re.compile(rb"<(?:\w+:)?is>(.*?)</(?:\w+:)?is>", re.DOTALL)
+
+
+def plain_text(data: bytes, suffix: str) -> str | None:
+    """Return the plain text of a file; None if its format has no reader here."""
+    reader = _READERS.get(suffix)
+    return reader(data) if reader else None
+
+
+def main_part(page: BeautifulSoup) -> Tag:
+    """Return the article of a page, without what a browser does not show or shows around it; ``page`` is changed."""
+    found = page.find("main") or page.select_one("[role=main]") or page.find("article") or page.body
+    main = found if isinstance(found, Tag) else page
+    for tag in main.find_all(_INVISIBLE_TAGS.split()):
+        tag.decompose()
+    return main
+
+
+def block_text(part: Tag) -> str:
+    """Return the text of ``part``, in which each block is on lines of its own; ``part`` is changed."""
+    for tag in part.find_all(_BLOCK_TAGS.split()):
+        tag.insert_before("\n")
+        tag.append("\n")
+    return part.get_text()
+
+
+def without_front_matter(text: str) -> str:
+    """Return a page's source without its front matter."""
+    return FRONT_MATTER.sub("", text, count=1)
+
+
+def visible_markdown(markdown: str) -> str:
+    """Return Markdown without tags, templates, components and addresses."""
+    return _strip(_MYST_UNSEEN.sub("", markdown), _FENCED, _CODE, _WIKI, _UNSEEN)
+
+
+def _strip(text: str, code: re.Pattern[str], *marks: re.Pattern[str]) -> str:
+    """Return ``text`` without ``marks``; in blocks of ``code`` (groups: fence, content) only templates are left out."""
+    parts = code.split(text)
+    for at in range(0, len(parts), 3):
+        for mark in marks:
+            parts[at] = mark.sub(" ", parts[at])
+        parts[at] = unescape(parts[at])
+    parts[2::3] = [_LIQUID.sub(" ", content) for content in parts[2::3]]
+    return "\n".join(part for at, part in enumerate(parts) if at % 3 != 1)
+
+
+def _decode(data: bytes) -> str:
+    return data.decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
+
+
+def _html(data: bytes) -> str:
+    """Read a page or a page's template."""
+    try:
+        text = data.decode("utf-8-sig")
+    except ValueError:
+        text = UnicodeDammit(data, is_html=True).unicode_markup or ""
+    text = _CODE.sub(" ", _LIQUID.sub(" ", without_front_matter(text.replace("\r\n", "\n"))))
+    return block_text(main_part(BeautifulSoup(text, "lxml")))
+
+
+def _notebook(data: bytes) -> str:
+    cells = [(cell["cell_type"], "".join(cell["source"])) for cell in json.loads(data).get("cells", ())]
+    return "\n".join(text if kind == "code" else visible_markdown(text) for kind, text in cells if kind != "raw")
+
+
+def _parts(data: bytes, pattern: str) -> Iterator[etree._Element]:
+    """Yield the root elements of a package's XML files whose names match ``pattern``."""
+    with ZipFile(BytesIO(data)) as archive:
+        yield from (etree.fromstring(archive.read(name)) for name in archive.namelist() if re.fullmatch(pattern, name))
+
+
+def _text_nodes(parents: Iterator[etree._Element]) -> list[str]:
+    """Return the joined ``t`` elements below each of ``parents``, which are paragraphs or cells."""
+    return ["".join(node.text or "" for node in parent.iter("{*}t")) for parent in parents]
+
+
+def _docx(data: bytes) -> str:
+    """Read the paragraphs, without deleted text, tables of contents and what repeats a drawing for old programs."""
+    lines = []
+    for root in _parts(data, r"word/(document|footnotes|endnotes)\.xml"):
+        for paragraph in root.iter(f"{_W}p"):
+            style = paragraph.find(f"{_W}pPr/{_W}pStyle")
+            is_contents = style is not None and str(style.get(f"{_W}val")).upper().startswith("TOC")
+            if not is_contents and next(paragraph.iterancestors("{*}Fallback"), None) is None:
+                nodes = paragraph.iter(f"{_W}t", f"{_W}tab", f"{_W}br")
+                own = (node for node in nodes if next(node.iterancestors(f"{_W}p")) is paragraph)
+                lines.append("".join(node.text or "" if node.tag == f"{_W}t" else " " for node in own))
+    return "\n".join(lines)
+
+
+def _slides(data: bytes) -> str:
+    shown = (slide for slide in _parts(data, r"ppt/slides/slide\d+\.xml") if slide.get("show") not in ("0", "false"))
+    return "\n".join(_text_nodes(one for slide in shown for one in slide.iter("{*}p")))
+
+
+def _sheets(data: bytes) -> str:
+    """Read the texts in the cells of the visible sheets, without numbers and dates, which a format shows otherwise."""
+    strings = _text_nodes(item for root in _parts(data, r"xl/sharedStrings\.xml") for item in root)
+    found = []
+    with ZipFile(BytesIO(data)) as archive:
+        (relations,) = _parts(data, r"xl/_rels/workbook\.xml\.rels")
+        targets = {one.get("Id"): posixpath.join("/xl", str(one.get("Target")))[1:] for one in relations}
+        for sheet in (sheet for book in _parts(data, r"xl/workbook\.xml") for sheet in book.iter("{*}sheet")):
+            target = next(targets[value] for name, value in sheet.items() if name.endswith("}id"))
+            if sheet.get("state", "visible") == "visible":
+                cells = archive.read(posixpath.normpath(target))
+                found += [strings[int(number)] for number in _TEXT_CELL.findall(cells)]
+                found += [unescape(_TAG.sub(" ", inline.decode())) for inline in _INLINE_CELL.findall(cells)]
+    return "\n".join(found)
+
+
+def _epub(data: bytes) -> str:
+    with ZipFile(BytesIO(data)) as archive:
+        pages = [archive.read(name) for name in archive.namelist() if name.endswith((".xhtml", ".html", ".htm"))]
+    return "\n".join(map(_html, pages))
+
+
+_READERS: Mapping[str, Callable[[bytes], str]] = {
+    **dict.fromkeys((".md", ".mdx", ".markdown"), lambda data: visible_markdown(without_front_matter(_decode(data)))),
+    **dict.fromkeys((".html", ".htm", ".xhtml"), _html),
+    **dict.fromkeys(
+        (".adoc", ".asciidoc", ".asc"), lambda data: _strip(_ADOC_COMMENT.sub("", _decode(data)), _LISTING, _ADOC_MARK)
+    ),
+    **dict.fromkeys((".csv", ".tsv"), lambda data: _TAG.sub(" ", _decode(data))),
+    **dict.fromkeys((".xlsx", ".xlsm"), _sheets),
+    ".rst": lambda data: _RST_MARK.sub(" ", _decode(data)),
+    ".ipynb": _notebook,
+    ".docx": _docx,
+    ".epub": _epub,
+    ".pptx": _slides,
+}
