@@ -48,7 +48,6 @@ __all__ = [
     "keeps_suffixes",
     "look_state",
     "page_url",
-    "plain_text",
     "read",
     "record_looks",
 ]
@@ -121,13 +120,6 @@ def convert(
     return replace(made, caveats=(*made.caveats, *context.all_caveats)) if context else made
 
 
-def plain_text(data: bytes, suffix: str) -> str | None:
-    """Return the text that a reader of a file sees, to compare with; None if its format has no plain reader."""
-    from documents import source_words
-
-    return source_words.plain_text(data, suffix)
-
-
 def find_site(folder: Path) -> Site:
     """Return the site that a configuration in ``folder``, above it or beside it makes of the documents in it.
 
@@ -159,6 +151,7 @@ def clean_page(text: str, *, file: Path, root: Path, site: Site, meta: Mapping[A
     ``site.top``. Never raises because of a text.
     """
     from documents.markup import clean
+    from documents.source_words import plain_text
 
     context = _page_context(file, root, site, meta or {})
     if site.kind == "sphinx" and file.suffix.lower() in _MYST:
@@ -167,7 +160,8 @@ def clean_page(text: str, *, file: Path, root: Path, site: Site, meta: Mapping[A
         shown = from_rst.read_myst(text, context)
     else:
         shown = clean.as_read(text, context=context)
-    return Converted(shown, context.all_caveats)
+    plain = plain_text(text.encode(errors="replace"), ".html" if file.suffix.lower() in (".htm", ".html") else ".md")
+    return Converted(shown, context.all_caveats, plain)
 
 
 def _page_context(

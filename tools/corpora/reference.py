@@ -14,8 +14,7 @@ from io import BytesIO
 from bs4 import BeautifulSoup
 from lxml import etree
 
-from documents import plain_text
-from documents.source_words import FRONT_MATTER, block_text, main_part
+from documents.source_words import FRONT_MATTER, block_text, main_part, plain_text
 from knowledge.read.losses import split_words
 
 _TITLE = re.compile(r"^title[ \t]*[:=][ \t]*(?![|>])(.+?)[ \t]*$", re.MULTILINE)

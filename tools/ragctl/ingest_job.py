@@ -184,10 +184,7 @@ def _report(
         "warnings": failures_as_json(*warnings) + [{"path": path, "error": "holds no text"} for path in summary.empty],
         "skipped": dict(reading.skipped),
         "leftOut": dict(reading.left_out),
-        "losses": [
-            {"path": path, "sourceWords": loss.source, "indexedWords": loss.indexed, "excerpt": loss.excerpt}
-            for path, loss in reading.losses.items()
-        ],
+        "losses": [loss.as_json(path) for path, loss in reading.losses.items()],
         **({"version": summary.version} if summary.version else {}),
         # The first, one in the middle and the last: enough to see whether the links are right.
         "links": list(dict.fromkeys(urls[at] for at in (0, len(urls) // 2, -1))) if urls else [],

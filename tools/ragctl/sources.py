@@ -70,11 +70,7 @@ class PageSites:
     def as_read(self, text: str, found: FoundFile, meta: Mapping[Any, Any]) -> ConvertedText:
         """See ``SiteRules``."""
         page = documents.clean_page(text, file=found.file, root=found.within, site=self.site(found), meta=meta)
-        return ConvertedText(page.text, page.caveats)
-
-    def plain(self, text: str, kind: str) -> str | None:
-        """See ``SiteRules``."""
-        return documents.plain_text(text.encode(errors="replace"), kind)
+        return ConvertedText(page.text, page.caveats, page.plain)
 
     def address(self, found: FoundFile, meta: Mapping[Any, Any]) -> str:
         """See ``SiteRules``."""

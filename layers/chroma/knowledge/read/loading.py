@@ -53,10 +53,6 @@ class SiteRules(Protocol):
         """Return the visible part of the Markdown ``text``, as Markdown."""
         ...
 
-    def plain(self, text: str, kind: str) -> str | None:
-        """Return the plain text of a page's source, to compare with; ``kind`` is its suffix."""
-        ...
-
     def address(self, found: FoundFile, meta: Meta) -> str:
         """Return the page's URL, ``""`` if it is unknown."""
         ...
@@ -290,7 +286,8 @@ def _single(
     if written and loading.site:
         with _step("has markup that cannot be read", "Mend it, or --exclude the file"):
             shown_page = loading.site.as_read(body, found, meta)
-            body, made = shown_page.text, replace(made, caveats=(*made.caveats, *shown_page.caveats))
+            body, source = shown_page.text, shown_page.plain if made.plain is None else made.plain
+            made = replace(made, caveats=(*made.caveats, *shown_page.caveats), plain=source)
     body, words = drop_invisible(body)
     title, _ = drop_invisible(_title(found, fields.title, "" if plain else body, loading.site, written=written))
     if not plain:
@@ -301,11 +298,8 @@ def _single(
     url = _address(found, meta, loading.site) or fields.url
     anchors = loading.site.anchors(found) if loading.site and url else ""
     caveats = (*made.caveats, *([problem] if problem else []), *invisible_caveat(words))
-    source = made.plain
-    if source is None and written and loading.site:
-        source = loading.site.plain(made.text, _kind(found, loading))
-    said = "\n".join([title, body, *map(str, fields.extra.values())])
-    loss = find_loss(source, said, caveats) if source is not None else None
+    indexed = "\n".join([title, body, *map(str, fields.extra.values())])
+    loss = find_loss(made.plain, indexed, caveats)
     return LoadedDocument(found, shown, replace(fields, title=title, url=url), body, caveats, anchors, loss)
 
 

@@ -36,18 +36,22 @@ class WordLoss(NamedTuple):
         what = "stands several times" if self.indexed > self.source else "left out"
         return f"has {self.source:,} words, of which {self.indexed:,} are indexed; {what}: {self.excerpt}"
 
+    def as_json(self, path: str) -> dict[str, str | int]:
+        """Return the fields of the report."""
+        return {"path": path, "sourceWords": self.source, "indexedWords": self.indexed, "excerpt": self.excerpt}
+
 
 def split_words(text: str) -> list[str]:
     """Return the words of ``text`` in order."""
     return WORD.findall(_INVISIBLE.sub("", _BROKEN.sub("", text)))
 
 
-def find_loss(plain: str, indexed: str, caveats: Iterable[str] = ()) -> WordLoss | None:
-    """Compare the ``plain`` text of a file with what is ``indexed`` of it; None if the words are about the same.
+def find_loss(plain: str | None, indexed: str, caveats: Iterable[str] = ()) -> WordLoss | None:
+    """Compare the ``plain`` text of a file with what is ``indexed`` of it; None if they are about the same words.
 
     Words that ``caveats`` name as hidden are not missed.
     """
-    written, shown = split_words(plain), split_words(_ADDRESS.sub("] ", indexed.casefold()))
+    written, shown = split_words(plain or ""), split_words(_ADDRESS.sub("] ", indexed.casefold()))
     source = [word.casefold() for word in written]
     if len(source) < LEAST_WORDS:
         return None
