@@ -24,6 +24,7 @@ from knowledge.model.values import Failure
 from knowledge.open.place import folder_of
 from knowledge.open.scratch import Scratch
 from knowledge.read.documents import ReadResult
+from knowledge.read.losses import WordLoss
 from knowledge.search.language import language_shares
 from rag.adapters.secrets import index_key
 from rag.config.settings import Settings
@@ -184,7 +185,7 @@ def _report(
         "warnings": failures_as_json(*warnings) + [{"path": path, "error": "holds no text"} for path in summary.empty],
         "skipped": dict(reading.skipped),
         "leftOut": dict(reading.left_out),
-        "losses": [loss.as_json(path) for path, loss in reading.losses.items()],
+        "losses": list(map(WordLoss.as_json, reading.losses.values(), reading.losses)),
         **({"version": summary.version} if summary.version else {}),
         # The first, one in the middle and the last: enough to see whether the links are right.
         "links": list(dict.fromkeys(urls[at] for at in (0, len(urls) // 2, -1))) if urls else [],
