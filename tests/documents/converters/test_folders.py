@@ -182,3 +182,47 @@ def test_a_book_takes_in_its_chapters_where_they_are_no_documents_beside_it(tmp_
     chapter = "## One {#_one}\n\nFirst.\n\n" if alone else ""
     shown = f"# Book\n\n{chapter}Mind the tide.\n\n## End {{#_end}}\n\nLast.\n\nBy Ada.\n"
     assert made.text.removeprefix("---\n---\n") == shown
+
+
+OUTSIDE = "../../secret.txt"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "missing"),
+    [
+        (
+            "a.md",
+            "```\n{!> ../code/x.py !}\n```\n{!> ../../secret.txt !}\n{!> ../.git/config !}\n{!> l.txt !}",
+            (3, OUTSIDE),
+        ),
+        (
+            "deep/a.md",
+            "```\n{!> x.py !}\n```\n{!> ../code/x.py !}\n{!> no.py !}\n{!> ../../../secret.txt !}",
+            (2, "no.py"),
+        ),
+        (
+            "a.rst",
+            ".. literalinclude:: ../code/x.py\n\n.. include:: ../../secret.txt\n.. include:: l.txt\n",
+            (2, OUTSIDE),
+        ),
+        ("a.adoc", "----\ninclude::../code/x.py[]\n----\ninclude::../../secret.txt[]\ninclude::l.txt[]", (2, OUTSIDE)),
+    ],
+)
+def test_includes_are_read_within_the_repository_and_the_missing_ones_are_named(
+    tmp_path: Path, name: str, text: str, missing: tuple[int, str]
+) -> None:
+    config = "site_name: x\nmarkdown_extensions:\n- mdx_include: {base_path: ../code}\n"
+    files = {"port/.git/config": "SECRET", "port/docs/mkdocs.yml": config, "port/code/x.py": "x = 1\n"}
+    docs = write(tmp_path, {"secret.txt": "SECRET", f"port/docs/{name}": text, **files}) / "port" / "docs"
+    (docs / "l.txt").symlink_to(tmp_path / "secret.txt")
+    site = documents.find_site(docs)
+    with documents.record_looks() as looks:
+        page = documents.read(docs / name, root=docs, site=site)
+        if name.endswith(".md"):
+            page = documents.clean_page(text, file=docs / name, root=docs, site=site)
+    assert page.text.startswith("```\nx = 1\n```") or page.text.endswith("---\n```\nx = 1\n```\n")
+    assert "SECRET" not in page.text
+    count, first = missing
+    assert page.caveats == (f"{count} included files were not found, e.g. {first}: give the folder that holds them",)
+    assert any(look.endswith("code/x.py") and documents.look_state(look) for look in looks)
+    assert not any("secret" in look for look in looks)

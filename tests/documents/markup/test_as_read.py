@@ -63,6 +63,13 @@ def test_hugo(text: str, shown: str) -> None:
         ("[a]({{ '/docs/' | relative_url }})", "[a](/docs/)"),
         ('Ask in {% channel "dev" %} first.', "Ask in dev first."),
         ('Please ask in\n{% channel "dev" %}.', "Please ask in\ndev."),
+        (
+            "{% capture a %}\n1. One\n\n[x]({{ '/y/' }})\n{% endcapture %}\n\n{{ a | markdownify }}{{ a }}",
+            "1. One\n\n[x](/y/)",
+        ),
+        ("{% capture a %}No.{% endcapture %}Yes.{% capture b %}B{% endcapture %} {{ b }} {{ b }}", "Yes. B B"),
+        ('{% assign n = "a name" %}{% assign m = "a,b" | split: "," %}Of {{ n }} {{ m }}.', "Of a name."),
+        ("{% capture t %}Mind *it*.{% endcapture %}{% include note.html content=t %}", "Mind *it*."),
     ],
 )
 def test_jekyll(text: str, shown: str) -> None:
@@ -149,6 +156,31 @@ def test_mdx() -> None:
     assert read(text, suffix=".mdx") == "# Hi\n\n**With npm**\n\nRun `npm {i}`.\n\nOf Moving house, words,."
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ('<LinkCard title="Two" description="Read it." href="/z" icon="x" />', "**Two**\n\nRead it."),
+        ('<Steps><Step title="First">Do it.</Step></Steps>', "**First**\n\nDo it."),
+        ('<Accordion title="Why?" icon={Icon}>So.</Accordion>', "**Why?**\n\nSo."),
+        (
+            "<Tabs items={['npm', \"pnpm\"]}>\n<Tabs.Tab>A</Tabs.Tab><Tabs.Tab>B</Tabs.Tab></Tabs>",
+            "**npm**\n\nA\n\n**pnpm**\n\nB",
+        ),
+        (
+            '<ParamField query="page" type="int" default="1">Its number.</ParamField>',
+            "**page**\n\nint, 1\n\nIts number.",
+        ),
+        (
+            '<FileTree.Folder name="app"><FileTree.File name="a.js" /></FileTree.Folder>\n<Tree.File name="b.js" />',
+            "- app\n  - a.js\n\n- b.js",
+        ),
+        ('A\n\n<TabItem label="x">\n\n```\n{{#include gone}}\n```\n\n</TabItem>\n\n---\n\n---\n\nB', "A\n\n---\n\nB"),
+    ],
+)
+def test_the_words_in_attributes_of_components_stay(text: str, shown: str) -> None:
+    assert read(text, suffix=".mdx") == shown
+
+
 def test_a_fence_in_a_text_of_a_module_opens_no_code() -> None:
     function = "export async function Shown() {\n  const a = `~~~js\n\n}${b}\n~~~`\n\n  return <A b='}' />\n}\n\n"
     code = "<!-- no -->\nimport x from 'y'\n\n# Hi\n\n```js\nimport a from 'b'\n```\n\n"
@@ -170,6 +202,41 @@ def test_files_are_taken_in_from_within_the_folder_only_no_hidden_ones_and_none_
     for reference in ("../secret.txt", str(tmp_path / "secret.txt"), "link.txt", "absent.txt", ".git/config"):
         text = f"A\n\n```\n{{{{#include {reference}}}}}\n```\n\n{{!> {reference} !}}\n\nB"
         assert read(text, root=root) == "A\n\nB"
+
+
+LINES = "1\n# ANCHOR: a\n2\n# ANCHOR_END: a\n# --8<-- [start:b]\n3\n# --8<-- [end:b]\n4\n"
+REGION = "// #region c\n  one\n  two\n// #endregion c\nthree\n"
+PARTS = {"a.py": LINES, "b.js": REGION, "c.md": "---\nx: 1\n---\n# One\n\nFirst.\n\n# My Part\n\nSecond.\n"}
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("{{#include a.py:a}}", "2"),
+        ("{{#include a.py:1}}{{#include a.py:8:}}", "14"),
+        ("{{#rustdoc_include a.py::1}}", "1"),
+        ("{!> a.py[ln:1-3] !}", "1\n2"),
+        ("{* a.py ln[1:3,8] hl[2] *}", "1\n2\n4"),
+        ('=== "T"\n\n    --8<-- "a.py:b"\n\n    More.', "**T**\n\n3\n\nMore."),
+        ('--8<-- "a.py:6"', "3\n4"),
+        ('--8<-- "a.py:1:1,8:8"', "1\n4"),
+        ("--8<--\na.py:a\n; b.js\na.py:b\n--8<--", "2\n3"),
+        ("<<< ./b.js#c{1} [label]", "```js\none\ntwo\n```"),
+        ("```\n<<< gone.js\n```", "```\n<<< gone.js\n```"),
+        ("<!--@include: ./c.md#my-part-->", "# My Part\n\nSecond."),
+        ("<!--@include: ./c.md{3,3}-->", "First."),
+        ("{{#include a.py#L1-L1}}", ""),
+        ('{{< readfile file="a.py" code="true" >}}', "```py\n1\n2\n3\n4\n```"),
+    ],
+)
+def test_parts_of_files_are_taken_in(tmp_path: Path, text: str, shown: str) -> None:
+    assert read(text, root=write_files(tmp_path, PARTS)) == shown
+
+
+def test_a_page_that_mdx_imports_is_taken_in_where_it_is_used(tmp_path: Path) -> None:
+    write_files(tmp_path, {"docs/parts/_tip.mdx": "---\na: 1\n---\nimport {B} from 'b'\n\nMind *this*.\n"})
+    text = "import Tip from '@site/docs/parts/_tip.mdx'\nimport C from './c.mdx'\n\n# Hi\n\n<Tip kind={1} />\n\nEnd."
+    assert read(text, root=tmp_path, suffix=".mdx") == "# Hi\n\nMind *this*.\n\nEnd."
 
 
 @pytest.mark.parametrize(("text", "kind"), [("{{#include b.md}}\n", "mdbook"), ("{% include b.md %}\n", "jekyll")])

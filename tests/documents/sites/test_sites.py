@@ -319,6 +319,25 @@ def test_else_a_page_that_was_fetched_does(tmp_path: Path) -> None:
     assert find_title([], pages[:1]) == ""
 
 
+@pytest.mark.parametrize(
+    ("files", "given", "top"),
+    [
+        (("port/.git/HEAD", "port/docs/package.json", "port/docs/src/a.md"), "port/docs/src", "port"),
+        (("port/.github/x", "port/docs/en/mkdocs.yml", "port/docs/en/docs/a.md"), "port/docs/en/docs", "port"),
+        (("port/pyproject.toml", "port/docs/conf.py", "port/docs/a.rst"), "port/docs", "port"),
+        (("port/book.toml", "port/src/a.md", "secret.txt"), "port/src", "port"),
+        (("port/src/a.md", "secret.txt"), "port/src", "port/src"),
+        (("home/.git/HEAD", "home/notes/a.md"), "home/notes", "home/notes"),
+    ],
+)
+def test_pages_include_files_of_their_repository_which_is_no_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: tuple[str, ...], given: str, top: str
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    write(tmp_path, dict.fromkeys(files, ""))
+    assert find_site(tmp_path / given).top == (tmp_path / top).as_posix()
+
+
 # YAML that strangers wrote
 
 

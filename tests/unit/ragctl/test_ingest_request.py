@@ -126,16 +126,16 @@ def read(docs: Path, kept: Path, options: str = "") -> tuple[list[str], list[str
 
 def test_only_what_is_another_file_is_read_again(tmp_path: Path) -> None:
     docs, kept = tmp_path / "docs", tmp_path / "kept.sqlite"
-    write_files(docs, {"a.md": "One fee.", "b.md": "See:\n\n{{#include part.txt}}"})
+    write_files(docs, {"a.md": "One fee.", "b.md": "See:\n\n{{#include ../part.txt}}", "../.git/HEAD": ""})
     first = read(docs, kept)
     assert first == (["a.md", "b.md"], ["One fee.", "See:"])
 
     assert read(docs, kept) == ([], first[1])
     (docs / "a.md").write_text("Two fees")
     assert read(docs, kept) == (["a.md"], ["Two fees", "See:"])
-    (docs / "part.txt").write_text("The harbour.")
+    (tmp_path / "part.txt").write_text("The harbour.")
     assert read(docs, kept) == (["b.md"], ["Two fees", "See:\n\nThe harbour."])
-    (docs / "part.txt").write_text("The quay.")
+    (tmp_path / "part.txt").write_text("The quay.")
     assert read(docs, kept)[1][1] == "See:\n\nThe quay."
     assert read(docs, kept, "other options")[0] == ["a.md", "b.md"]
 
