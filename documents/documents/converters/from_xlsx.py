@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import io
 import posixpath
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 from zipfile import ZipFile
 
 from lxml import etree
 from openpyxl import load_workbook
+from openpyxl.styles.colors import COLOR_INDEX
 from openpyxl.utils.cell import range_boundaries
 
-from documents.converters.office import check_office, count_elements, from_strict
-from documents.converters.output import compose, literal, one_line
-from documents.converters.tables import Budget, sheet_markdown
+from documents.converters.number_formats import shown_value
+from documents.converters.office import check_office, count_elements, from_strict, is_unseen_colour
+from documents.converters.output import compose, hidden_caveat, literal, one_line
+from documents.converters.tables import Bold, Budget, Figure, Spread, sheet_markdown
 from documents.errors import Unconvertible
 from documents.values import Converted
 
@@ -27,9 +29,17 @@ MAX_ELEMENTS = {"worksheet": 8_000_000, "": 1_000_000}
 _MERGED = re.compile(rb'<(?:\w+:)?mergeCell\s+ref="([A-Z0-9:]{1,40})"')
 _MAX_MERGED = 2000
 _MAX_SPAN = 256  # columns
-_NOT_SHOWN = re.compile(r'"[^"]*"|\[[^\]]*\]|\\.|_.|\*.')  # of a number format: literal text, colours, paddings
-_DECIMALS = re.compile(r"[0#?]\.([0#?]*)")
-_PRECISION = 15  # digits that a sheet keeps: 0.1 + 0.2 is 0.3
+_MAX_COLUMNS = 16_384
+_ROW = re.compile(rb"<(?:\w+:)?row(\s[^>]*|/?)>")
+_COLUMN = re.compile(rb"<(?:\w+:)?col(\s[^>]*\bmin=[^>]*)>")
+_ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
+_FILTER = re.compile(rb'<(?:\w+:)?autoFilter\b[^>]*\bref="([A-Z0-9:]{1,40})"[^>]*(?<!/)>\s*<(?:\w+:)?filterColumn')
+_UNSAVED = re.compile(
+    rb"<(?:\w+:)?c\b([^>]*)>\s*<(?:\w+:)?f\b(?:[^>]*/>|[^>]*>[^<]*</(?:\w+:)?f>)\s*"
+    rb"(<(?:\w+:)?v\s*/>|<(?:\w+:)?v>\s*</(?:\w+:)?v>)?\s*</(?:\w+:)?c>"
+)
+_SPACER_CHARS = 5  # a narrower empty column divides no tables
+_UNSEEN_SIZE = 1  # points of letters and of a row's height, characters of a column's width
 
 type _Area = tuple[int, int, int, int]
 """First column and row, last column and row, from 1."""
@@ -43,7 +53,6 @@ def convert(data: bytes) -> Converted:
     """
     title = check_office(data, suffix=".xlsx", max_xml_bytes=MAX_XML_BYTES)
     count_elements(data, MAX_ELEMENTS)
-    budget = Budget()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # openpyxl warns of losses in writing
         book = _book(data)
@@ -52,7 +61,8 @@ def convert(data: bytes) -> Converted:
             book = _book(data)
         shown = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
         with ZipFile(io.BytesIO(data)) as archive:
-            parts = [(one_line(sheet.title), _sheet(sheet, budget, archive)) for sheet in shown]
+            reader = _Reader(archive)
+            parts = [(one_line(sheet.title), reader.read(sheet)) for sheet in shown]
     if not book.worksheets:
         raise Unconvertible("holds no sheet that can be read")
     filled = [(name, text) for name, text in parts if text]
@@ -60,105 +70,170 @@ def convert(data: bytes) -> Converted:
         raise Unconvertible("holds no cells with anything in them")
     text = "\n\n".join(f"## {name}\n\n{text}" for name, text in filled)
     hidden = [one_line(sheet.title) for sheet in book.worksheets if sheet not in shown]
-    caveats = (f"has hidden sheets, which are left out: {', '.join(hidden)}",) if hidden else ()
-    return Converted(compose(text, title=title), caveats)
-
-
-def _sheet(sheet: Any, budget: Budget, archive: ZipFile) -> str:
-    cells = sheet_markdown(list(budget.limit(_rows(sheet, budget))))
-    return "\n\n".join(filter(None, (cells, text_boxes(archive, sheet._worksheet_path))))
+    caveats = [f"has hidden sheets, which are left out: {', '.join(hidden)}"] if hidden else []
+    caveats += hidden_caveat(reader.hidden)
+    if reader.unsaved:
+        count = f"{len(reader.unsaved)} formula{'s have' if len(reader.unsaved) > 1 else ' has'} no saved value"
+        caveats.append(
+            f"{count}, e.g. {reader.unsaved[0]}: open the file in Excel or LibreOffice, save it, ingest again"
+        )
+    return Converted(compose(text, title=title), tuple(caveats))
 
 
 def _book(data: bytes) -> Any:
     return load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
 
 
-def _rows(sheet: Any, budget: Budget) -> Iterator[list[str]]:
-    sheet.reset_dimensions()  # the size in the file may be wrong
-    areas = sorted(_merged(sheet), key=lambda area: area[1], reverse=True)
-    values: dict[_Area, str] = {}
-    for number, cells in enumerate(sheet.iter_rows(), 1):
-        budget.count_places(len(cells) + len(values))
-        row = [_cell_text(cell) for cell in cells]
-        while areas and areas[-1][1] <= number:
-            area = areas.pop()
-            value = row[area[0] - 1] if area[0] <= len(row) else ""
-            if value and area[3] >= number:
-                values[area] = value
-        for area in [area for area in values if area[3] < number]:
-            del values[area]
-        for (left, _, right, _), value in values.items():
-            row += [""] * (min(right, _MAX_SPAN) - len(row))
-            row[left - 1 : right] = [value] * len(row[left - 1 : right])
-        yield row
+@dataclass
+class _Reader:
+    """A reader of sheets with one budget; ``hidden`` are texts and ``unsaved`` names of cells that it leaves out."""
+
+    archive: ZipFile
+    budget: Budget = field(default_factory=Budget)
+    hidden: list[str] = field(default_factory=list)
+    unsaved: list[str] = field(default_factory=list)
+    styles: dict[int, tuple[str, bool, bool]] = field(default_factory=dict)
+
+    def read(self, sheet: Any) -> str:
+        """Return the cells and text boxes of a sheet."""
+        with sheet._get_source() as part:
+            xml = part.read()
+        for cell, value in _UNSAVED.findall(xml):
+            if not (value and b't="str"' in cell):  # that one is an empty text
+                self.unsaved.append(f"{one_line(sheet.title)}!{dict(_ATTRIBUTE.findall(cell.decode())).get('r', '')}")
+        tables = [*_related(self.archive, sheet._worksheet_path, "/table")]
+        filtered = _areas(table.get("ref", "") for table in tables if table.find(".//{*}filterColumn") is not None)
+        filtered += _areas(found.decode() for found in _FILTER.findall(xml))
+        hidden_rows = {
+            int(row.get("r", number)) for number, row in enumerate(_attributes(_ROW, xml), 1) if _is_unseen(row, "ht")
+        }
+        for _, top, _, bottom in filtered:  # its button is beside it
+            hidden_rows.difference_update(range(top + 1, bottom + 1))
+        hidden_columns: set[int] = set()
+        spacers = 0
+        for column in _attributes(_COLUMN, xml):
+            numbers = range(int(column["min"]), min(int(column["max"]), _MAX_COLUMNS) + 1)
+            if _is_unseen(column, "width"):
+                hidden_columns.update(numbers)
+            elif float(column.get("width", _SPACER_CHARS)) < _SPACER_CHARS:
+                spacers |= _bits(numbers[0], numbers[-1], hidden_columns) if numbers else 0
+        blocks = [
+            (_place(top, hidden_rows), _place(bottom + 1, hidden_rows), _bits(left, right, hidden_columns))
+            for left, top, right, bottom in _areas(table.get("ref", "") for table in tables)
+        ]
+        rows = list(self.budget.limit(self._rows(sheet, xml, hidden_rows, hidden_columns)))
+        cells = sheet_markdown(rows, blocks, spacers)
+        return "\n\n".join(filter(None, (cells, text_boxes(self.archive, sheet._worksheet_path))))
+
+    def _rows(self, sheet: Any, xml: bytes, hidden_rows: set[int], hidden_columns: set[int]) -> Iterator[list[str]]:
+        """Yield the visible cells, with a merged range's value in each of its cells, so that rows can be read alone.
+
+        openpyxl reports merged ranges only for a sheet that is wholly in memory, at 50 times its size.
+        """
+        sheet.reset_dimensions()  # the size in the file may be wrong
+        merged = _areas(found.decode() for found in _MERGED.findall(xml)[:_MAX_MERGED])
+        merged.sort(key=lambda area: area[1], reverse=True)
+        values: dict[_Area, str] = {}
+        for number, cells in enumerate(sheet.iter_rows(), 1):
+            self.budget.count_places(len(cells) + len(values))
+            row = [self._cell_text(cell) for cell in cells]
+            self.hidden += row if number in hidden_rows else [row[c - 1] for c in hidden_columns if c <= len(row)]
+            while merged and merged[-1][1] <= number:
+                area = merged.pop()
+                value = row[area[0] - 1] if area[0] <= len(row) else ""
+                if value and area[3] >= number:
+                    values[area] = value
+            for area in [area for area in values if area[3] < number]:
+                del values[area]
+            for (left, _, right, _), value in values.items():
+                row += [""] * (min(right, _MAX_SPAN) - len(row))
+                row[left - 1 : right] = [value, *[Spread(value)] * (len(row[left - 1 : right]) - 1)]
+            if number not in hidden_rows:
+                yield [cell for column, cell in enumerate(row, 1) if column not in hidden_columns]
+
+    def _cell_text(self, cell: Any) -> str:
+        value = cell.value
+        if value is None:
+            return ""
+        if cell._style_id not in self.styles:
+            self.styles[cell._style_id] = _style(cell)
+        code, is_unseen, is_bold = self.styles[cell._style_id]
+        text = shown_value(value, code)
+        if is_unseen or (value and not text):
+            self.hidden.append(str(value))
+            return ""
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return Figure(text)
+        return Bold(text) if is_bold else text
 
 
-def _merged(sheet: Any) -> list[_Area]:
-    """Return the merged ranges, whose first cell's value is repeated so that rows can be read alone.
+def _style(cell: Any) -> tuple[str, bool, bool]:
+    """Return the number format of a cell, whether its letters are not seen, and whether they are bold."""
+    font, fill = cell.font, cell.fill
+    ground = "FFFFFF" if fill.fill_type is None else _rgb(fill.fgColor) if fill.fill_type == "solid" else ""
+    is_tiny = font.sz is not None and font.sz <= _UNSEEN_SIZE
+    return cell.number_format or "", is_tiny or is_unseen_colour(_rgb(font.color), ground), bool(font.b)
 
-    openpyxl reports them only for a sheet that is wholly in memory, at 50 times its size.
-    """
-    with sheet._get_source() as part:
-        xml = part.read()
-    found: list[Any] = [range_boundaries(ref.decode()) for ref in _MERGED.findall(xml)[:_MAX_MERGED]]
+
+def _rgb(color: Any) -> str:
+    """Return a color as six hexadecimal digits, ``""`` if it is not known."""
+    if color is None or color.type == "auto":
+        return ""
+    if color.type == "theme":
+        return {0: "FFFFFF", 1: "000000"}.get(color.theme, "") if not color.tint else ""
+    if color.type == "indexed":
+        return COLOR_INDEX[color.indexed][-6:] if color.indexed < len(COLOR_INDEX) else ""
+    return str(color.rgb)[-6:]
+
+
+def _attributes(tag: re.Pattern[bytes], xml: bytes) -> Iterator[dict[str, str]]:
+    return (dict(_ATTRIBUTE.findall(found.decode())) for found in tag.findall(xml))
+
+
+def _is_unseen(line: dict[str, str], size: str) -> bool:
+    """Return whether a row or column is hidden; one of a closed group, whose control is beside it, is not."""
+    is_hidden = line.get("hidden") in ("1", "true") or float(line.get(size, _UNSEEN_SIZE + 1)) < _UNSEEN_SIZE
+    return is_hidden and line.get("outlineLevel", "0") == "0"
+
+
+def _areas(references: Iterable[str]) -> list[_Area]:
+    found: list[Any] = [range_boundaries(reference) for reference in references if reference]
     return [area for area in found if None not in area]
 
 
-def _cell_text(cell: Any) -> str:
-    value = cell.value
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return str(value).upper()
-    if isinstance(value, dt.datetime):
-        return value.date().isoformat() if value.time() == dt.time() else value.isoformat(" ", "minutes")
-    if isinstance(value, dt.date | dt.time):
-        return value.isoformat()
-    if isinstance(value, int | float):
-        return _number(value, cell.number_format or "")
-    return str(value)
+def _place(number: int, hidden: set[int]) -> int:
+    return number - 1 - sum(other < number for other in hidden)
 
 
-def _number(value: float, style: str) -> str:
-    """Return ``value`` with the decimals and the percent sign of its format, without thousands separators."""
-    pattern = _NOT_SHOWN.sub("", style.split(";", maxsplit=1)[0])
-    percent = "%" in pattern
-    number = value * 100 if percent else value
-    decimals = _DECIMALS.search(pattern)
-    if decimals and "E" not in pattern:
-        places = len(decimals[1])
-        text = f"{number:.{places}f}"
-        text = text.rstrip("0").rstrip(".") if "#" in decimals[1] else text
-    elif pattern in ("0", "#,##0", "0%"):
-        text = f"{number:.0f}"
-    else:
-        text = f"{number:.{_PRECISION}g}"
-    return f"{text}%" if percent else text
+def _bits(first: int, last: int, hidden: set[int]) -> int:
+    return (1 << _place(last + 1, hidden)) - (1 << _place(first, hidden))
 
 
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _SHAPE = "{http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing}sp"
 _MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
-_DRAWING = "/drawing"
 
 
 def text_boxes(archive: ZipFile, sheet: str) -> str:
     """Return the paragraphs of the text boxes on a sheet (a part's name), in the file's order."""
-    folder, name = posixpath.split(sheet)
     paragraphs = []
-    relations = _parse_part(archive, f"{folder}/_rels/{name}.rels")
-    for relation in () if relations is None else relations:
-        if not str(relation.get("Type")).endswith(_DRAWING):
-            continue
-        target = str(relation.get("Target"))
-        drawing = _parse_part(archive, posixpath.normpath(posixpath.join("/", folder, target)).lstrip("/"))
-        if drawing is None:
-            continue
+    for drawing in _related(archive, sheet, "/drawing"):
         for shape in drawing.iter(_SHAPE):
             if next(shape.iterancestors(f"{_MC}Fallback"), None) is None:
                 words = ("".join(text.text or "" for text in line.iter(f"{_A}t")) for line in shape.iter(f"{_A}p"))
                 paragraphs += [literal(found) for line in words if (found := one_line(line))]
     return "\n\n".join(paragraphs)
+
+
+def _related(archive: ZipFile, sheet: str, kind: str) -> Iterator[etree._Element]:
+    """Yield the parts of a kind that belong to a sheet."""
+    folder, name = posixpath.split(sheet)
+    relations = _parse_part(archive, f"{folder}/_rels/{name}.rels")
+    for relation in () if relations is None else relations:
+        if str(relation.get("Type")).endswith(kind):
+            target = posixpath.normpath(posixpath.join("/", folder, str(relation.get("Target"))))
+            if (part := _parse_part(archive, target.lstrip("/"))) is not None:
+                yield part
 
 
 def _parse_part(archive: ZipFile, name: str) -> etree._Element | None:

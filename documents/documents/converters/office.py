@@ -26,6 +26,7 @@ _PROPERTIES = "docProps/core.xml"
 _TITLE_TAG = "http://purl.org/dc/elements/1.1/ title"
 _STRICT = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/")
 _PROBE_BYTES = 64 * 1024
+_MAX_SHADE = 16  # between letters and their ground, of 255
 
 
 def check_office(data: bytes, *, suffix: str, max_xml_bytes: int) -> str:
@@ -117,6 +118,15 @@ def rewrite_parts(data: bytes, change: Callable[[str, bytes], bytes]) -> bytes:
         for entry in archive.infolist():
             other.writestr(entry.filename, change(entry.filename, archive.read(entry)))
     return made.getvalue()
+
+
+def is_unseen_colour(ink: str, ground: str) -> bool:
+    """Return whether letters have the colour behind them, both as six hexadecimal digits or unknown."""
+    if len(ink) != 6 or len(ground) != 6:
+        return False
+    return all(
+        abs(one - other) <= _MAX_SHADE for one, other in zip(bytes.fromhex(ink), bytes.fromhex(ground), strict=True)
+    )
 
 
 def _mib(size: int) -> int:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from itertools import pairwise, zip_longest
+from operator import or_
 
 from documents.converters.output import literal, one_line
 from documents.errors import Unconvertible
@@ -112,6 +116,8 @@ def _usual_chars(rows: Sequence[Row]) -> int:
     return lengths[9 * (len(lengths) - 1) // 10] if lengths else 0
 
 
+_EMPTY: list[str] = []
+
 MAX_CELLS = 2_000_000
 """Some 30 MB of text; more is data, not a document."""
 MAX_CHARS = 32 * 1024 * 1024
@@ -120,32 +126,223 @@ MAX_ROWS = 3_000_000
 MAX_PLACES = 20_000_000
 """Cells with the empty ones between and beside them: a sheet that has only its last column filled is mostly those."""
 
-_NUMERIC = re.compile(r"[-+(]?[$€£¥]?\s?\d[\d.,'\s]*\s?[%$€£¥]?\)?|\d{4}-\d\d-\d\d.*|\d{1,2}[/.]\d{1,2}[/.]\d{2,4}.*")
+_NUMERIC = re.compile(r"(?:[A-Z]{3} ?)?[-+(]?[$€£¥]?\s?\d[\d.,'\s]*\s?(?:[%$€£¥]|[A-Z]{3})?\)?")
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}[/.]\d{1,2}[/.]\d{2,4}|\d{1,2}:\d\d")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _MAX_HEADER_ROW = 10  # a header further down is none
 _MAX_HEADER_ROWS = 3
+_MAX_FORM_ROWS = 30
+_MAX_PAIR_COLUMNS = 3
+_NEAR_ROWS = 8  # by which a header is known
+_MAX_CUTS = 20  # of a block within a block
+_MOST = 0.6
+
+type Block = tuple[int, int, int]
+"""First row, last row + 1, and the columns as bits, from 0."""
 
 
-def sheet_markdown(rows: Sequence[Row]) -> str:
-    """Return the sheet as Markdown, ``""`` if it is empty. Rows may differ in length."""
-    kept = [row for row in rows if any(cell.strip() for cell in row)]
-    if not kept:
-        return ""
-    grid = _drop_empty_columns(kept)
-    if len(grid[0]) == 1:
-        return "\n".join(f"- {literal(cell)}" for (cell,) in grid)
+class Figure(str):
+    """A number as a sheet shows it."""
+
+    __slots__ = ()
+
+
+class Bold(str):
+    """Text that a sheet shows in bold letters."""
+
+    __slots__ = ()
+
+
+class Spread(str):
+    """The value of a merged cell, in a further column."""
+
+    __slots__ = ()
+
+
+def sheet_markdown(rows: Sequence[Row], tables: Sequence[Block] = (), spacers: int = 0) -> str:
+    """Return the sheet as Markdown, ``""`` if it is empty. Rows may differ in length.
+
+    Tables that empty rows or columns divide are apart. ``tables`` are known ones; ``spacers`` are columns, as bits that
+    divide nothing.
+    """
+    bits = [int(f"0{''.join('01'[bool(cell.strip())] for cell in reversed(row))}", 2) for row in rows]
+    blocks = list(tables)
+    for top, bottom, columns in tables:
+        bits[top:bottom] = [line & ~columns for line in bits[top:bottom]]
+    blocks += _Cutter(rows, bits, spacers).cut(0, len(rows), -1, _MAX_CUTS)
+    parts = []
+    for top, bottom, columns in sorted(blocks, key=lambda block: (block[0], block[2] & -block[2])):
+        places = _places(columns)
+        grid = [[_clean(row[index]) if index < len(row) else "" for index in places] for row in rows[top:bottom]]
+        if grid := [row for row in grid if any(row)]:
+            parts.append(_block_markdown(grid))
+    return "\n\n".join(filter(None, parts))
+
+
+def _places(bits: int) -> list[int]:
+    return [place for place, bit in enumerate(f"{bits:b}"[::-1]) if bit == "1"]
+
+
+@dataclass
+class _Cutter:
+    """A sheet that is cut at empty columns and rows, unless a table goes on behind them."""
+
+    rows: Sequence[Row]
+    bits: Sequence[int]
+    spacers: int
+
+    def cut(self, top: int, bottom: int, window: int, cuts: int) -> Iterator[Block]:
+        """Yield the blocks of some rows and of the columns in ``window``."""
+        filled = [number for number in range(top, bottom) if self.bits[number] & window]
+        if not filled:
+            return
+        columns = reduce(or_, (self.bits[number] for number in filled)) & window
+        parts: list[int] = []
+        for run in re.finditer("1+", f"{columns | self.spacers & window:b}"[::-1]):
+            part = (1 << run.end()) - (1 << run.start()) & columns
+            if part and parts and self._goes_right(filled, parts[-1], part):
+                parts[-1] |= part
+            elif part:
+                parts.append(part)
+        bands = [(filled[0], filled[-1] + 1)] if len(parts) > 1 else list(self._bands(filled, columns))
+        if not cuts or len(parts) == len(bands) == 1:
+            yield filled[0], filled[-1] + 1, columns
+            return
+        for first, end in bands:
+            for part in parts:
+                yield from self.cut(first, end, part, cuts - 1)
+
+    def _goes_right(self, filled: Sequence[int], left: int, right: int) -> bool:
+        """Return whether the columns behind an empty one belong to the same table: figures, or one filled column."""
+        at_left, at_right = ([number for number in filled if self.bits[number] & part] for part in (left, right))
+        if at_right[-1] < at_left[0] or at_left[-1] < at_right[0]:
+            return False
+        several = sum(not self._is_single(number, left | right) for number in filled)
+        alike = len({*at_left} & {*at_right}) >= _MOST * several
+        first = [self._cells(number, right & -right) for number in at_right]
+        if sum(bool(cells) and _is_figure(cells[0]) for cells in first) > len(first) // 2:
+            both = next((self._cells(number, right) for number in at_right if self.bits[number] & left), [])
+            return alike and not {*both} <= {*self._cells(at_left[0], left)}
+        return min(part.bit_count() for part in (left, right)) == 1 and (alike or left.bit_count() == 1)
+
+    def _bands(self, filled: Sequence[int], columns: int) -> Iterator[tuple[int, int]]:
+        """Yield the first row and the end of each table and of each text between tables."""
+        starts = [
+            number
+            for number, before in zip(filled, [-2, *filled], strict=False)
+            if number - before > 1 or (self._is_single(number, columns) and not self._is_single(before, columns))
+        ]
+        begins: list[int] = []
+        header, texts = -1, 0
+        for start, end in pairwise([*starts, filled[-1] + 1]):
+            row = next((row for row in self._near(start - 1, end, columns)), -1)
+            if row < 0:
+                (words, *_) = self._cells(start, columns)
+                if header < 0 or not self.bits[start - 1] & columns or len(words) > _MAX_KEY_CHARS:
+                    begins.append(start)
+                    texts += header >= 0
+            elif header < 0 or self._is_header(row, header, columns):
+                begins.append(start)
+                header, texts = row, 0
+            else:
+                del begins[len(begins) - texts :]
+                texts = 0
+        return pairwise([*begins, filled[-1] + 1])
+
+    def _is_header(self, row: int, header: int, columns: int) -> bool:
+        """Return whether ``row`` names the columns of another table than the one below ``header``."""
+        cells = self._cells(row, columns)
+        if any(map(_is_figure, cells)):
+            return False
+        is_bold, was_bold = (
+            all(isinstance(cell, Bold | Spread) for cell in self._cells(number, columns)) for number in (row, header)
+        )
+        if is_bold or was_bold:
+            return is_bold
+        below, above = (self._near(number, number + _NEAR_ROWS, columns) for number in (row, header))
+        names = self.bits[row] & columns
+        if names & self._figures(below, columns) or (below and names & self._figures(above, columns)):
+            return True
+        shapes = {self.bits[number] & columns for number in below}
+        known = {self.bits[number] & columns for number in (header, *above)}
+        return bool(names & ~reduce(or_, known)) or (shapes == {names} and names < min(known))
+
+    def _figures(self, rows: Sequence[int], columns: int) -> int:
+        """Return the columns, as bits, in which most of the cells are figures."""
+        counts: Counter[int] = Counter()
+        for number in rows:
+            for column in _places(self.bits[number] & columns):
+                counts[column] += 1 if _is_figure(self.rows[number][column]) else -1
+        return sum(1 << column for column, count in counts.items() if count > 0)
+
+    def _near(self, number: int, end: int, columns: int) -> list[int]:
+        """Return the next rows with several values, up to one without."""
+        near: list[int] = []
+        for row in range(number + 1, min(end, len(self.rows))):
+            if self.bits[row] & columns and not self._is_single(row, columns):
+                near.append(row)
+            elif near:
+                break
+        return near
+
+    def _cells(self, number: int, columns: int) -> list[str]:
+        return [self.rows[number][place] for place in _places(self.bits[number] & columns)]
+
+    def _is_single(self, number: int, columns: int) -> bool:
+        return number >= 0 and sum(not isinstance(cell, Spread) for cell in self._cells(number, columns)) < 2
+
+
+def _clean(cell: str) -> str:
+    return type(cell)(one_line(cell))
+
+
+def _block_markdown(grid: list[list[str]]) -> str:
+    texts = [[cell for cell in row if cell and not isinstance(cell, Spread)] for row in grid]
+    if all(len(row) < 2 for row in texts):
+        lines = [literal(cell) for row in texts for cell in row]
+        return "\n".join(f"- {line}" for line in lines) if len(lines) > 1 else "".join(lines)
     first = _header_row(grid)
     notes = [literal(_join_cells(row)) for row in grid[:first]]
     grid = _drop_empty_columns(grid[first:])  # the merged cells of a title may reach beyond its table
+    if _is_form(grid):
+        return "\n\n".join([*notes, "\n".join(_pairs(grid))])
     header, begin = _header(grid)
     rest = grid[begin:]
     return "\n\n".join([*notes, records(header, rest) if rest else literal(_join_cells(header))])
 
 
+def _is_form(grid: Sequence[Row]) -> bool:
+    """Return whether the rows are labels with values, without names of columns."""
+    labels, width = [row[0] for row in grid], len(grid[0])
+    if all(next(filter(None, row)).endswith(":") for row in grid):
+        return True
+    if len({*filter(None, labels)}) < len(grid) or any(map(_is_figure, labels)) or width > _MAX_PAIR_COLUMNS:
+        return False
+    if len(grid) == 1 or _has_number(grid[0], grid[1]):
+        return True
+    values = [row[1] for row in grid]
+    if any(isinstance(cell, Bold) for cell in (labels[0], values[0])):
+        return isinstance(labels[-1], Bold) and not any(isinstance(cell, Bold) for cell in values)
+    figures = sum(map(_is_figure, values[1:]))
+    return width == 2 and len(grid) <= _MAX_FORM_ROWS and 0 < 2 * figures < len(values)
+
+
+def _pairs(grid: Sequence[Row]) -> Iterator[str]:
+    for row in grid:
+        pair: list[str] = []
+        for cell in row:
+            if not cell or isinstance(cell, Spread):
+                continue
+            if len(pair) > 1 and cell.endswith(":"):
+                yield f"- {pair[0].rstrip(': ')}: {'; '.join(pair[1:])}"
+                pair = []
+            pair.append(cell)
+        yield f"- {pair[0].rstrip(': ')}: {'; '.join(pair[1:])}".rstrip()
+
+
 def _drop_empty_columns(rows: Sequence[Row]) -> list[list[str]]:
-    width = max(map(len, rows))
-    filled = [column for column in range(width) if any(column < len(row) and row[column].strip() for row in rows)]
-    return [[one_line(row[column]) if column < len(row) else "" for column in filled] for row in rows]
+    filled = [column for column in range(len(rows[0])) if any(row[column] for row in rows)]
+    return [[row[column] for column in filled] for row in rows]
 
 
 @dataclass
@@ -158,7 +355,7 @@ class Budget:
     places: int = MAX_PLACES
 
     def limit(self, rows: Iterator[list[str]]) -> Iterator[list[str]]:
-        """Yield the rows with text, without the empty cells at their ends.
+        """Yield the rows without the empty cells at their ends.
 
         Raises:
             Unconvertible: there are too many cells, places or characters; no further row is read then.
@@ -176,8 +373,7 @@ class Budget:
             self.chars -= sum(map(len, row))
             if self.chars < 0:
                 raise Unconvertible(f"holds more than {MAX_CHARS >> 20} MiB of text: split it")
-            if row:
-                yield row
+            yield row or _EMPTY
 
     def count_places(self, places: int) -> None:
         """Count the cells looked at, filled or empty.
@@ -207,7 +403,7 @@ def _header(grid: Sequence[Row]) -> tuple[Row, int]:
     continues in the row below.
     """
     row = grid[0]
-    if _has_number(row) or len(grid) == 1:
+    if len(grid) == 1 or _has_number(row, grid[1]):
         return [letter(index) for index in range(len(row))], 0
     begin = 1
     while _repeats(row) and begin + 1 < len(grid) and begin < _MAX_HEADER_ROWS and not _has_number(grid[begin]):
@@ -216,8 +412,16 @@ def _header(grid: Sequence[Row]) -> tuple[Row, int]:
     return row, begin
 
 
-def _has_number(row: Row) -> bool:
-    return any(_NUMERIC.fullmatch(cell) for cell in row if not _YEAR.fullmatch(cell))
+def _has_number(row: Row, below: Row = ()) -> bool:
+    """Return whether a row is no header: it has a number, or a date or time above another."""
+    pairs = zip_longest(row, below, fillvalue="")
+    return any(_is_figure(cell) and (not _MOMENT.match(cell) or _MOMENT.match(other)) for cell, other in pairs)
+
+
+def _is_figure(cell: str) -> bool:
+    if _YEAR.fullmatch(cell):
+        return False
+    return isinstance(cell, Figure) or bool(_NUMERIC.fullmatch(cell) or _MOMENT.match(cell))
 
 
 def _repeats(row: Row) -> bool:

@@ -13,11 +13,13 @@ import pytest
 from made_files import docx, paragraph, pdf, text_lines
 from openpyxl import Workbook
 from openpyxl.drawing.image import Image
+from openpyxl.styles import Font
 from pptx import Presentation
 from pptx.oxml import parse_xml
 from pptx.util import Inches
 
 from documents import Decode, Unconvertible, convert, decode_utf_8
+from documents.converters.number_formats import shown_value
 from documents.converters.office import rewrite_parts
 
 
@@ -168,8 +170,7 @@ def test_the_text_boxes_of_a_sheet_stand_below_its_cells() -> None:
 
     data = rewrite_parts(saved(book), lambda name, part: box if name == "xl/drawings/drawing1.xml" else part)
 
-    cells = "| Column A | Column B |\n| --- | --- |\n| Fee | 22 |"
-    assert text_of(".xlsx", data) == f"## Sheet\n\n{cells}\n\nPaid in May\n\nBy Ada\n"
+    assert text_of(".xlsx", data) == "## Sheet\n\n- Fee: 22\n\nPaid in May\n\nBy Ada\n"
 
 
 def workbook() -> bytes:
@@ -199,8 +200,72 @@ def test_a_workbook_is_read_as_it_is_shown_also_one_of_the_strict_kind(is_strict
 
     assert read(".xlsx", rewrite_parts(workbook(), strict) if is_strict else workbook()) == (
         "## Fees\n\nFees of the port\n\n| Kind | 2023 Day | 2023 Share |\n| --- | --- | --- |\n"
-        "| Crane | 0.3 | 25.6% |\n| Crane | 2024-05-01 | 3 |\n\n## Notes\n\n- Ask the harbour master\n",
+        "| Crane | 0.3 | 25.6% |\n| Crane | 2024-05-01 | 3 |\n\n## Notes\n\nAsk the harbour master\n",
         ("has hidden sheets, which are left out: Secret",),
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "shown"),
+    [
+        (
+            ["Prices", "", "Group|Hire||Deposit||Opening hours", "|Day|Week|||Mon-Fri|07:30|17:00",
+             "Earth|120|480|500||Sat|08:00|12:30", "Garden|70|280|250", "", "Delivery", "Zone|Charge", "A|15", "B|30"],
+            "Prices\n\n| Group | Hire | Column C | Deposit |\n| --- | --- | --- | --- |\n|  | Day | Week |  |\n"
+            "| Earth | 120 | 480 | 500 |\n| Garden | 70 | 280 | 250 |\n\nOpening hours\n\n- Mon-Fri: 07:30; 17:00\n"
+            "- Sat: 08:00; 12:30\n\nDelivery\n\n| Zone | Charge |\n| --- | --- |\n| A | 15 |\n| B | 30 |\n",
+        ),
+        (["Item|Price||Name|Phone", "Tea|2||Mo|815", "Cake|3||Ines|44"],
+         "| Item | Price |\n| --- | --- |\n| Tea | 2 |\n| Cake | 3 |\n\n"
+         "| Name | Phone |\n| --- | --- |\n| Mo | 815 |\n| Ines | 44 |\n"),
+        (["Item|Sold||Left", "Drinks", "Tea|2||7", "", "Food", "Cake|3||8", "Bread"],
+         "| Item | Sold | Left |\n| --- | --- | --- |\n| Drinks |  |  |\n| Tea | 2 | 7 |\n| Food |  |  |\n"
+         "| Cake | 3 | 8 |\n| Bread |  |  |\n"),
+        (["Name|Ada", "Born|1815", "Town|London"], "- Name: Ada\n- Born: 1815\n- Town: London\n"),
+        (["Name:|Ada|Born:|1815", "Town:|London"], "- Name: Ada\n- Born: 1815\n- Town: London\n"),
+    ],
+    ids=["tables, a title and a box", "side by side", "one table with an empty column and row", "a form", "labels"],
+)  # fmt: skip
+def test_tables_that_empty_rows_or_columns_divide_are_apart(rows: list[str], shown: str) -> None:
+    assert text_of(".tsv", "\n".join(rows).replace("|", "\t")) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "code", "shown"),
+    [
+        (4109, "00000", "04109"), (8675309, r"[<=9999999]###\-####;\(###\)\ ###\-####", "867-5309"),
+        (12.5, '0.00 "EUR"', "12.50 EUR"), (1200, "[$USD] #,##0.00", "USD 1,200.00"), (-3, "[Red]0.0;[Red]0.0", "-3.0"),
+        (-81, r'_(* #,##0_);_(* \(#,##0\);_(* "-"_);_(@_)', "(81)"), (0.256, "0.0%", "25.6%"), (0, '0" km"', "0 km"),
+        (2.25, "# ?/?", "2 1/4"), (12345, "0.00E+00", "1.23E+04"), (1_250_000, '#,##0.0,,"M"', "1.3M"),
+        (0.1 + 0.2, "General", "0.3"), (4006381333931, "General", "4006381333931"), (815, '"Tel. "@', "Tel. 815"),
+        ("x", ";;;", ""), (1e300, "0.00", "1e+300"), (dt.time(7, 30), "h:mm:ss", "07:30"),
+        (dt.time(19, 5), "h:mm AM/PM", "7:05 PM"), (dt.timedelta(hours=25, minutes=30), "[h]:mm", "25:30"),
+        (dt.datetime.fromisoformat("2024-05-01T07:05"), "d/m/yy h:mm", "2024-05-01 07:05"),
+        (dt.date(2024, 5, 1), "mmm-yy", "May 2024"),
+    ],
+)  # fmt: skip
+def test_a_cell_shows_its_value_by_its_number_format(value: Any, code: str, shown: str) -> None:
+    assert shown_value(value, code) == shown
+
+
+def test_what_a_workbook_hides_is_left_out_and_counted_and_formulas_without_values_are_named() -> None:
+    book = Workbook()
+    sheet = book.active
+    assert sheet is not None
+    for row in (["Item", "Cost", "Price"], ["Tea", 1, 2], ["old tea", 1, 2], ["Cake", 2, "=B4*2"], ["white", None, 5]):
+        sheet.append(row)
+    sheet["A7"], sheet["A8"] = "unseen words", "grouped"
+    sheet.row_dimensions[3].hidden = sheet.column_dimensions["B"].hidden = True
+    sheet.row_dimensions[8].hidden, sheet.row_dimensions[8].outlineLevel = True, 1
+    sheet["A5"].font = Font(color="FFFFFFFF")
+    sheet["A7"].number_format = ";;;"
+
+    assert read(".xlsx", saved(book)) == (
+        "## Sheet\n\n| Item | Price |\n| --- | --- |\n| Tea | 2 |\n| Cake |  |\n|  | 5 |\n\ngrouped\n",
+        (
+            "left out as hidden: 10 words",
+            "1 formula has no saved value, e.g. Sheet!C4: open the file in Excel or LibreOffice, save it, ingest again",
+        ),
     )
 
 

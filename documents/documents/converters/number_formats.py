@@ -1,0 +1,158 @@
+"""Numbers, dates and times as a sheet shows them, by the number formats of ECMA-376 part 1, 18.8.30.
+
+Dates are ISO, because the order of day and month may depend on the reader's machine. Of the libraries, openpyxl applies
+no formats, and ssf has had no release since 2020.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import operator
+import re
+from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+_NOT_CODE = re.compile(r'"([^"]*)"|\\(.)|\[\$([^\]-]*)[^\]]*\]|\[(?!\s*[<>=]|[hms]+\])[^\]]*\]|_.|\*.', re.IGNORECASE)
+_CONDITION = re.compile(r"\[\s*([<>]=|<>|[<>=])\s*(-?[\d.]+)\s*\]")
+_COMPARE = {
+    "<": operator.lt,
+    ">": operator.gt,
+    "<=": operator.le,
+    ">=": operator.ge,
+    "=": operator.eq,
+    "<>": operator.ne,
+}
+_PLACES = re.compile(r"[0#?](?:.*[0#?])?")
+_TIME = re.compile(r"am/pm|a/p|\[?(h+|m+|s+)\]?|\.0+", re.IGNORECASE)
+_SHIFT = 0xF0000  # moves literal text to a private plane, where no character is a sign of a format
+_SIGNS = {"-", "(", chr(ord("-") + _SHIFT), chr(ord("(") + _SHIFT)}
+_MAX_CODE_CHARS = 255  # Excel's limit
+_PRECISION = 15  # digits that a sheet keeps: 0.1 + 0.2 is 0.3
+
+
+def shown_value(value: Any, code: str) -> str:
+    """Return the text that a cell shows by the number format ``code``; ``""`` if it shows nothing."""
+    sections = _sections(code if len(code) <= _MAX_CODE_CHARS else "General")
+    if isinstance(value, bool):
+        shown = str(value).upper()
+    elif isinstance(value, dt.date | dt.time | dt.timedelta):
+        return _date(value, sections[0].lower())
+    elif isinstance(value, int | float):
+        try:
+            shown = _number(value, sections)
+        except InvalidOperation:  # more digits than any sheet has
+            shown = str(value)
+    elif "@" in sections[-1] or len(sections) > 3:
+        shown = sections[-1].replace("@", str(value))
+    else:
+        return str(value)
+    return "".join(chr(ord(char) - _SHIFT) if ord(char) >= _SHIFT else char for char in shown).strip()
+
+
+@lru_cache(maxsize=1024)
+def _sections(code: str) -> list[str]:
+    def protect(found: re.Match[str]) -> str:
+        return "".join(chr(ord(char) % _SHIFT + _SHIFT) for char in found[1] or found[2] or found[3] or "")
+
+    return _NOT_CODE.sub(protect, code).split(";")
+
+
+def _number(value: float, sections: list[str]) -> str:
+    section = _choose_section(value, sections)
+    if "general" in section.lower() or "@" in section:
+        text = str(abs(value)) if isinstance(value, int) else f"{abs(value):.{_PRECISION}g}"
+        shown = re.sub("general|@", lambda _: text, section, flags=re.IGNORECASE)
+    elif places := _PLACES.search(section):
+        head, tail = section[: places.start()], section[places.end() :]
+        thousands = len(tail) - len(tail.lstrip(","))
+        number = Decimal(f"{abs(value):.{_PRECISION}g}").scaleb(2 * section.count("%") - 3 * thousands)
+        shown = head + _in_places(number, places[0]) + tail[thousands:]
+    else:
+        shown = section
+    return f"-{shown}" if value < 0 and not _SIGNS & set(section) and re.search("[1-9]", shown) else shown
+
+
+def _choose_section(value: float, sections: list[str]) -> str:
+    conditions = [_CONDITION.search(section) for section in sections]
+    if any(conditions):
+        for section, found in zip(sections, conditions, strict=True):
+            if found is None or _COMPARE[found[1]](value, float(found[2])):
+                return _CONDITION.sub("", section)
+        return "General"
+    numbers = [section for section in sections[:3] if "@" not in section] or sections[:1]
+    return numbers[1 if value < 0 and len(numbers) > 1 else 2 if value == 0 and len(numbers) > 2 else 0]
+
+
+def _in_places(number: Decimal, pattern: str) -> str:
+    """Return ``number`` in the places ``0``, ``#`` and ``?`` of ``pattern``."""
+    if "/" in pattern:
+        return _fraction(number, pattern)
+    pattern, _, power = re.sub("e([+-])", r"E\1", pattern).partition("E")
+    whole, _, decimals = pattern.partition(".")
+    exponent = number.adjusted() if power and number else 0
+    number = number.scaleb(-exponent - 3 * (len(whole) - len(whole := whole.rstrip(","))))
+    number = number.quantize(Decimal(1).scaleb(-sum(map(decimals.count, "0#?"))), ROUND_HALF_UP)
+    digits, _, rest = f"{number:f}".partition(".")
+    while rest.endswith("0") and decimals[len(rest) - 1 : len(rest)] in ("#", "?"):
+        rest = rest[:-1]
+    width = whole.count("0")
+    digits = digits.lstrip("0").zfill(width)
+    if "," in whole and digits:
+        digits = f"{int(digits):0{width + max(width - 1, 0) // 3},}"
+    shown, left = "", sum(map(whole.count, "0#?"))
+    for char in reversed(whole.replace(",", "")):
+        if char in "0#?":
+            left -= 1
+            shown = (digits[-1:] if left else digits) + shown
+            digits = digits[:-1]
+        else:
+            shown = char + shown
+    shown += "." * bool(rest) + rest
+    return (
+        f"{shown}E{'-' if exponent < 0 else power[:1].replace('-', '')}{abs(exponent):0{len(power) - 1}}"
+        if power
+        else shown
+    )
+
+
+def _fraction(number: Decimal, pattern: str) -> str:
+    above, _, below = pattern.partition("/")
+    below = below.strip()
+    whole = int(number) if " " in above.strip() else 0
+    part = Fraction(number) - whole
+    if below.isdecimal() and below.strip("0"):
+        numerator, denominator = round(part * int(below)), int(below)
+    else:
+        numerator, denominator = part.limit_denominator(10 ** len(below) - 1).as_integer_ratio()
+    if numerator == denominator and " " in above.strip():
+        whole, numerator = whole + 1, 0
+    return " ".join(filter(None, (str(whole or ""), f"{numerator}/{denominator}" if numerator else ""))) or "0"
+
+
+def _date(value: Any, code: str) -> str:
+    """Return the shown parts of a date, as ISO or with the month's name, and of a time."""
+    if isinstance(value, dt.timedelta):
+        seconds = round(value.total_seconds())
+        hours = f"{seconds // 3600:02}:" if "h" in code else ""
+        minutes = f"{seconds // 60 % 60 if hours else seconds // 60:02}"
+        return f"{hours}{minutes}" if hours and "s" not in code else f"{hours}{minutes}:{seconds % 60:02}"
+    date = ""
+    has_time = isinstance(value, dt.time) or bool(set("hs") & set(code.replace("a/p", "")))
+    if isinstance(value, dt.date) and (set("yd") & set(code) or not has_time):
+        if re.search("(?<!d)dd?(?!d)", code):
+            date = f"{value:%Y-%m-%d}"
+        elif "m" in code.replace("am/pm", ""):
+            date = f"{value:%B %Y}" if "mmm" in code else f"{value:%Y-%m}"
+        else:
+            date = f"{value:%A}" if "d" in code else f"{value:%Y}"
+    if not has_time:
+        return date
+    if re.search("am?/", code):
+        time = f"{value:%I:%M %p}".lstrip("0")
+    elif "h" in code or "s" not in code:
+        time = f"{value:%H:%M:%S}" if "s" in code and value.second else f"{value:%H:%M}"
+    else:
+        time = f"{value:%M:%S}"
+    return f"{date} {time}".strip()
