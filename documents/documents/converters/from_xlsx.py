@@ -109,14 +109,7 @@ class _Reader:
         }
         for _, top, _, bottom in filtered:  # its button is beside it
             hidden_rows.difference_update(range(top + 1, bottom + 1))
-        hidden_columns: set[int] = set()
-        spacers = 0
-        for column in _attributes(_COLUMN, xml):
-            numbers = range(int(column["min"]), min(int(column["max"]), _MAX_COLUMNS) + 1)
-            if _is_unseen(column, "width"):
-                hidden_columns.update(numbers)
-            elif float(column.get("width", _SPACER_CHARS)) < _SPACER_CHARS:
-                spacers |= _bits(numbers[0], numbers[-1], hidden_columns) if numbers else 0
+        hidden_columns, spacers = _columns(xml)
         blocks = [
             (_place(top, hidden_rows), _place(bottom + 1, hidden_rows), _bits(left, right, hidden_columns))
             for left, top, right, bottom in _areas(table.get("ref", "") for table in tables)
@@ -131,23 +124,15 @@ class _Reader:
         openpyxl reports merged ranges only for a sheet that is wholly in memory, at 50 times its size.
         """
         sheet.reset_dimensions()  # the size in the file may be wrong
-        merged = _areas(found.decode() for found in _MERGED.findall(xml)[:_MAX_MERGED])
-        merged.sort(key=lambda area: area[1], reverse=True)
+        merged = sorted(
+            _areas(found.decode() for found in _MERGED.findall(xml)[:_MAX_MERGED]), key=lambda area: -area[1]
+        )
         values: dict[_Area, str] = {}
         for number, cells in enumerate(sheet.iter_rows(), 1):
             self.budget.count_places(len(cells) + len(values))
             row = [self._cell_text(cell) for cell in cells]
             self.hidden += row if number in hidden_rows else [row[c - 1] for c in hidden_columns if c <= len(row)]
-            while merged and merged[-1][1] <= number:
-                area = merged.pop()
-                value = row[area[0] - 1] if area[0] <= len(row) else ""
-                if value and area[3] >= number:
-                    values[area] = value
-            for area in [area for area in values if area[3] < number]:
-                del values[area]
-            for (left, _, right, _), value in values.items():
-                row += [""] * (min(right, _MAX_SPAN) - len(row))
-                row[left - 1 : right] = [value, *[Spread(value)] * (len(row[left - 1 : right]) - 1)]
+            _spread(row, number, merged, values)
             if number not in hidden_rows:
                 yield [cell for column, cell in enumerate(row, 1) if column not in hidden_columns]
 
@@ -184,6 +169,33 @@ def _rgb(color: Any) -> str:
     if color.type == "indexed":
         return COLOR_INDEX[color.indexed][-6:] if color.indexed < len(COLOR_INDEX) else ""
     return str(color.rgb)[-6:]
+
+
+def _spread(row: list[str], number: int, merged: list[_Area], values: dict[_Area, str]) -> None:
+    """Put the values of merged ranges into a row; ``values`` has those that go on below."""
+    while merged and merged[-1][1] <= number:
+        area = merged.pop()
+        value = row[area[0] - 1] if area[0] <= len(row) else ""
+        if value and area[3] >= number:
+            values[area] = value
+    for area in [area for area in values if area[3] < number]:
+        del values[area]
+    for (left, _, right, _), value in values.items():
+        row += [""] * (min(right, _MAX_SPAN) - len(row))
+        row[left - 1 : right] = [value, *[Spread(value)] * (len(row[left - 1 : right]) - 1)]
+
+
+def _columns(xml: bytes) -> tuple[set[int], int]:
+    """Return the numbers of hidden columns, and narrow ones as bits of the columns that are left."""
+    hidden: set[int] = set()
+    narrow = 0
+    for column in _attributes(_COLUMN, xml):
+        first, last = int(column["min"]), min(int(column["max"]), _MAX_COLUMNS)
+        if _is_unseen(column, "width"):
+            hidden.update(range(first, last + 1))
+        elif float(column.get("width", _SPACER_CHARS)) < _SPACER_CHARS:
+            narrow |= _bits(first, last, hidden)
+    return hidden, narrow
 
 
 def _attributes(tag: re.Pattern[bytes], xml: bytes) -> Iterator[dict[str, str]]:

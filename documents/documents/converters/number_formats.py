@@ -134,25 +134,24 @@ def _fraction(number: Decimal, pattern: str) -> str:
 def _date(value: Any, code: str) -> str:
     """Return the shown parts of a date, as ISO or with the month's name, and of a time."""
     if isinstance(value, dt.timedelta):
-        seconds = round(value.total_seconds())
-        hours = f"{seconds // 3600:02}:" if "h" in code else ""
-        minutes = f"{seconds // 60 % 60 if hours else seconds // 60:02}"
-        return f"{hours}{minutes}" if hours and "s" not in code else f"{hours}{minutes}:{seconds % 60:02}"
-    date = ""
-    has_time = isinstance(value, dt.time) or bool(set("hs") & set(code.replace("a/p", "")))
-    if isinstance(value, dt.date) and (set("yd") & set(code) or not has_time):
-        if re.search("(?<!d)dd?(?!d)", code):
-            date = f"{value:%Y-%m-%d}"
-        elif "m" in code.replace("am/pm", ""):
-            date = f"{value:%B %Y}" if "mmm" in code else f"{value:%Y-%m}"
-        else:
-            date = f"{value:%A}" if "d" in code else f"{value:%Y}"
-    if not has_time:
-        return date
-    if re.search("am?/", code):
-        time = f"{value:%I:%M %p}".lstrip("0")
-    elif "h" in code or "s" not in code:
-        time = f"{value:%H:%M:%S}" if "s" in code and value.second else f"{value:%H:%M}"
+        minutes, seconds = divmod(round(value.total_seconds()), 60)
+        clock = f"{minutes // 60:02}:{minutes % 60:02}" if "h" in code else f"{minutes:02}"
+        return f"{clock}:{seconds:02}" if "s" in code or "h" not in code else clock
+    has_time = isinstance(value, dt.time) or bool(set("hs") & set(code))
+    if isinstance(value, dt.time) or (has_time and not set("yd") & set(code)):
+        return _time(value, code)
+    if re.search("(?<!d)dd?(?!d)", code):
+        date = f"{value:%Y-%m-%d}"
+    elif "m" in code.replace("am/pm", ""):
+        date = f"{value:%B %Y}" if "mmm" in code else f"{value:%Y-%m}"
     else:
-        time = f"{value:%M:%S}"
-    return f"{date} {time}".strip()
+        date = f"{value:%A}" if "d" in code else f"{value:%Y}"
+    return f"{date} {_time(value, code)}" if has_time else date
+
+
+def _time(value: dt.time | dt.datetime, code: str) -> str:
+    if re.search("am?/", code):
+        return f"{value:%I:%M %p}".lstrip("0")
+    if "s" in code and "h" not in code:
+        return f"{value:%M:%S}"
+    return f"{value:%H:%M:%S}" if "s" in code and value.second else f"{value:%H:%M}"

@@ -218,12 +218,12 @@ class _Cutter:
         if at_right[-1] < at_left[0] or at_left[-1] < at_right[0]:
             return False
         several = sum(not self._is_single(number, left | right) for number in filled)
-        alike = len({*at_left} & {*at_right}) >= _MOST * several
-        first = [self._cells(number, right & -right) for number in at_right]
-        if sum(bool(cells) and _is_figure(cells[0]) for cells in first) > len(first) // 2:
-            both = next((self._cells(number, right) for number in at_right if self.bits[number] & left), [])
-            return alike and not {*both} <= {*self._cells(at_left[0], left)}
-        return min(part.bit_count() for part in (left, right)) == 1 and (alike or left.bit_count() == 1)
+        common = {*at_left} & {*at_right}
+        alike = len(common) >= _MOST * several
+        if common and self._figures(at_right, right & -right):
+            names, others = ({*self._cells(min(common), part)} for part in (left, right))
+            return alike and not others <= names
+        return left.bit_count() == 1 or (right.bit_count() == 1 and alike)
 
     def _bands(self, filled: Sequence[int], columns: int) -> Iterator[tuple[int, int]]:
         """Yield the first row and the end of each table and of each text between tables."""
@@ -313,18 +313,18 @@ def _block_markdown(grid: list[list[str]]) -> str:
 
 def _is_form(grid: Sequence[Row]) -> bool:
     """Return whether the rows are labels with values, without names of columns."""
-    labels, width = [row[0] for row in grid], len(grid[0])
     if all(next(filter(None, row)).endswith(":") for row in grid):
         return True
-    if len({*filter(None, labels)}) < len(grid) or any(map(_is_figure, labels)) or width > _MAX_PAIR_COLUMNS:
+    labels, values = [row[0] for row in grid], [row[1] for row in grid]
+    if len({*filter(None, labels)}) < len(grid) or any(map(_is_figure, labels)) or len(grid[0]) > _MAX_PAIR_COLUMNS:
         return False
     if len(grid) == 1 or _has_number(grid[0], grid[1]):
         return True
-    values = [row[1] for row in grid]
-    if any(isinstance(cell, Bold) for cell in (labels[0], values[0])):
-        return isinstance(labels[-1], Bold) and not any(isinstance(cell, Bold) for cell in values)
+    bold = [isinstance(cell, Bold) for cell in (labels[0], values[0], labels[-1], values[-1])]
+    if any(bold):
+        return bold == [True, False, True, False]
     figures = sum(map(_is_figure, values[1:]))
-    return width == 2 and len(grid) <= _MAX_FORM_ROWS and 0 < 2 * figures < len(values)
+    return len(grid[0]) == 2 and len(grid) <= _MAX_FORM_ROWS and 0 < 2 * figures < len(values)
 
 
 def _pairs(grid: Sequence[Row]) -> Iterator[str]:
