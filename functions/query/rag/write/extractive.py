@@ -79,8 +79,8 @@ def _names_word(name: str, question: str) -> bool:
 type Span = tuple[int, int]
 """The first and the last of neighbouring units."""
 
-SECTION_CHARS = 800
-"""A section of at most this length is quoted whole."""
+SECTION_CHARS, SHOWN_CHARS = 800, 2000
+"""Longest section that is quoted whole, and longest part of one up to the end of announced code."""
 REST_CHARS = 300
 """Longest rest after the run that is quoted of a longer section."""
 NAMED, OPENING = 2.0, 1.0
@@ -143,7 +143,7 @@ def _section(units: Units, first: int, last: int) -> Span:
     if units.chars(top, bottom) <= SECTION_CHARS:
         return top, bottom
     while last < bottom and (units.announces[last] or units.table[last + 1, KIND] == UnitKind.CODE):
-        if units.chars(first, last + 1) > SECTION_CHARS:
+        if units.chars(first, last + 1) > (SHOWN_CHARS if units.shown[last + 1] else SECTION_CHARS):
             break
         last += 1
     if units.chars(top, last) <= SECTION_CHARS:

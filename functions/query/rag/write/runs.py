@@ -6,7 +6,7 @@ similarities s_ij of piece i and token j, a run is worth
     sum_i w_i max(max_{j in run and its lead} s_ij, .6 max_{j in its headings} s_ij)
     + .5 (its chunk's score - the best chunk's) - .00007 a character
 
-so that of equal runs the shorter one wins.
+so that of equal runs the shorter one wins. Announced code costs nothing.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ if TYPE_CHECKING:
     from knowledge.model.values import Match
     from rag.values.answer import Passage
 
-HEADING_SHARE, CHUNK_SHARE, CHAR_COST = 0.6, 0.5, 0.00007
+HEADING_SHARE, CHUNK_SHARE, CHAR_COST = 0.6, 0.5, np.float32(0.00007)
+SHOWN_CODE = np.float32(0.07)
+"""Bonus of a run with code that it announces, whose length is free: of 36 questions to the documentation of FastAPI and
+Hugo 26 are right, and 25 without; of ten that ask for code 4 and 2; the answers of the samples stay."""
 RUN_CHARS = 600
 COLONS = ":\uff1a"
 _EMPHASIS = re.compile(r"\*[^*\n][^*]*\*|_[^_\n][^_]*_")
@@ -44,7 +47,7 @@ class Units:
     ``table`` has the rows of ``Match.units``, ``passage`` the place of each unit's passage; ``goes_on``: the unit
     follows another one of its section. ``covers`` are the best similarities of unit and lead with the m pieces of the
     question, shape (n, m), ``above`` those of the title and the heading above. ``announces``: the unit ends with a
-    colon, and no run ends there.
+    colon, and no run ends there. ``shown``: the unit is a part of code that is announced.
     """
 
     table: NDArray[np.int64]
@@ -53,6 +56,7 @@ class Units:
     covers: NDArray[np.float32]
     above: NDArray[np.float32]
     announces: NDArray[np.bool_]
+    shown: NDArray[np.bool_]
 
     def chars(self, first: NDArray[np.int64] | int, last: NDArray[np.int64] | int) -> NDArray[np.int64]:
         """Return the characters of the runs from ``first`` to ``last``, with the leads of their first units."""
@@ -88,7 +92,19 @@ def units_of(passages: Sequence[Passage], without: Container[int] = ()) -> Units
     above[headed] = np.maximum(above[headed], covers[under[headed]])
     last = zip(passage[kept].tolist(), table[kept, column.END].tolist(), strict=True)
     announces = np.array([passages[place].text[end - 1] in COLONS for place, end in last])
-    return Units(table[kept], passage[kept], _follows(kept, passage), covers[kept], above, announces)
+    goes_on = _follows(kept, passage)
+    shown = _announced_code(table[kept], goes_on, announces)
+    return Units(table[kept], passage[kept], goes_on, covers[kept], above, announces, shown)
+
+
+def _announced_code(
+    table: NDArray[np.int64], goes_on: NDArray[np.bool_], announces: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Return which units are code, or a further part of code, behind a unit that announces it."""
+    shown = np.zeros_like(goes_on)
+    for at in np.flatnonzero(goes_on & (table[:, column.KIND] == column.UnitKind.CODE)):
+        shown[at] = announces[at - 1] or shown[at - 1]
+    return shown
 
 
 def _follows(kept: NDArray[np.int64], passage: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -133,6 +149,7 @@ def runs_of(units: Units, weights: NDArray[np.float32], behind: NDArray[np.float
     ``weights`` are the weights of the question's pieces, ``behind`` each passage's score minus the best one's (<= 0).
     """
     first = np.arange(len(units.table))
+    free = np.cumsum(units.shown * units.chars(first, first))
     covers = np.maximum(units.covers, np.float32(HEADING_SHARE) * units.above)
     parts: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]] = []
     for size in count():
@@ -141,12 +158,12 @@ def runs_of(units: Units, weights: NDArray[np.float32], behind: NDArray[np.float
             on = (last < len(units.table)) & units.goes_on[np.minimum(last, len(units.table) - 1)]
             first, last, covers = first[on], last[on], covers[on]
             covers = np.maximum(covers, units.covers[last])
-        fits = (units.chars(first, last) <= RUN_CHARS) | (size == 0)
+        fits = (units.chars(first, last) - free[last] + free[first] <= RUN_CHARS) | (size == 0)
         first, last, covers = first[fits], last[fits], covers[fits]
         if not len(first):
             break
         ends = ~units.announces[last]
         parts.append((first[ends], last[ends], covers[ends]))
     first, last, covers = (np.concatenate(one) for one in zip(*parts, strict=True))
-    worth = covers @ weights + CHUNK_SHARE * behind[units.passage[first]] - CHAR_COST * units.chars(first, last)
-    return first, last, covers, worth
+    worth = covers @ weights + CHUNK_SHARE * behind[units.passage[first]] + SHOWN_CODE * (free[last] > free[first])
+    return first, last, covers, worth - CHAR_COST * (units.chars(first, last) - free[last] + free[first])

@@ -204,6 +204,8 @@ def test_a_second_section_is_quoted_if_it_adds_more_than_its_passage_is_behind()
 def test_a_step_comes_with_its_code() -> None:
     step = "A permit is a green paper.\n\n```\npermit --new\n```"
     assert texts("green paper", f"{FILLER}\n\n{step}\n\n{FILLER}") == [step]
+    step = f"To get a green paper, run:\n\n```\n{'permit --new --of the-office\n' * 40}```"
+    assert texts("green paper", f"{FILLER}\n\n{step}\n\n{FILLER}") == [step]
     assert texts("green paper", "A permit is a green paper.\n\n## Fees\n\nForty.\n") == ["A permit is a green paper."]
 
 
