@@ -34,13 +34,13 @@ _WIKI = re.compile(
 )
 """Embedded notes, links with a text beside the target, comments, and MyST's roles and labels."""
 _UNSEEN = re.compile(
-    r"<!--.*?-->|<(script|style|svg)\b.*?</\1>|\{\{.*?\}\}|\{%.*?%\}|\{[:.#][^{}\n]*\}|</?[A-Za-z][^<>]*>"
-    r"|\]\([^()\s]*(?:\s+\"[^\"]*\")?\)|^\s*(?::::*|/{3,}|!!!|\?\?\?|#[a-z])[^\n]*$|^(?:import|export)\b[^\n]*$|\{[!*].*?[!*]\}"
-    r"|^---\n.*?^---$|^\[[^\]]+\]:[^\n]*$",
+    r"<!--.*?-->|\{%-?[ ]*comment\b.*?endcomment[ ]*-?%\}|<(script|style|svg)\b.*?</\1>|\{\{.*?\}\}|\{%.*?%\}"
+    r"|\{[:.#][^{}\n]*\}|</?[A-Za-z][^<>]*>|\]\([^()\s]*(?:\s+\"[^\"]*\")?\)|^---\n.*?^---$|^\[[^\]]+\]:[^\n]*$"
+    r"|^\s*(?::::*|/{3,}|!!!|\?\?\?|#[a-z])[^\n]*$|^(?:import|export)\b[^\n]*$|\{[!*].*?[!*]\}",
     re.DOTALL | re.MULTILINE,
 )
 """Tags, templates and addresses in Markdown, as far as patterns can recognise them."""
-_LIQUID = re.compile(r"\{%.*?%\}|\{\{.*?\}\}|\{[!*] .*? [!*]\}", re.DOTALL)
+_LIQUID = re.compile(r"\{%-?[ ]*comment\b.*?endcomment[ ]*-?%\}|\{%.*?%\}|\{\{.*?\}\}|\{[!*] .*? [!*]\}", re.DOTALL)
 _FENCED = re.compile(r"^[ \t>]*(`{3,}|~{3,})(?![ \t]*\{)[^`\n]*\n(.*?)^[ \t>]*\1[`~]*[ \t]*$", re.DOTALL | re.MULTILINE)
 _MYST_UNSEEN = re.compile(
     r"^([ \t]*[`:]{3,})\{(?:toctree|raw|image|autosummary|contents)\}.*?^\1[ \t]*$|^:[a-z-]+:(?: .*)?$",

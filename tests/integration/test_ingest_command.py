@@ -11,6 +11,7 @@ from command_line import Run, runner
 from made_files import write_files
 from web_server import Answer, WebServer, html
 
+import documents
 from ragctl.console import INTERRUPTED, CommandFailed
 from ragctl.ingest import watch_files
 from ragctl.sources import map_in_processes
@@ -185,8 +186,8 @@ def test_each_folder_has_its_own_base_and_what_is_dropped_is_said(
     _, _, said = command("ingest", tmp_path / "more", "--index", index, "--allow-removals")
     assert f"No longer: --base-url https://c.example --base-url {docs}={repository}" in said
     alone = run("ingest", tmp_path / "more", "--index", index)
-    passed = "2 files were passed over for their suffix and 1 read: 2 .xyz. --as SUFFIX=FORMAT reads them"
-    assert alone["warnings"] == [{"path": str(tmp_path / "more"), "error": passed}]
+    passed = {"kind": ".xyz", "files": 2, "example": "d.xyz", "remedy": "--as xyz=txt reads them as text"}
+    assert alone["passedOver"] == [passed]
     assert run("ingest", tmp_path / "more", "--index", index, "--as", "xyz=md")["documents"] == 3
     wrong = run("ingest", docs, "--index", index, "--as", "xyz=foo", status=2)
     assert "'xyz=foo' is not SUFFIX=FORMAT" in wrong["error"]
@@ -201,6 +202,48 @@ def test_a_folder_of_other_files_is_told_what_it_holds_and_a_missing_one_fails(
     assert said.endswith("no text in any of them. Passed over: 1 .key\n")
     status, out, _ = command("ingest", tmp_path / "nowhere", "--index", index, "--json")
     assert (status, json.loads(out)["code"]) == (1, "source_unreadable")
+
+
+def test_each_kind_that_is_passed_over_has_its_remedy_and_none_is_read_as_markup(
+    command: Run, tmp_path: Path, index: Path
+) -> None:
+    names = ("a.css", "b.js", "c.lock", "d.key", "e.log", "f.png", "m/2.doc", "m/3.doc", "n.eml", "o.odt", "p.zip")
+    files = dict.fromkeys(names, "of cranes") | {"a.md": "Of cranes.", "m/memo.rtf": r"{\rtf1 Of cranes.}"}
+    write_files(tmp_path / "docs", files)
+    _, _, said = command("ingest", tmp_path / "docs", "--index", index)
+    assert [line for line in said.splitlines() if "assed over" in line] == [
+        "Passed over: 2 .doc files (m/2.doc, ...): save them as .docx",
+        "Passed over: 1 .log file (e.log): --as log=txt reads it as text",
+        "Passed over: 1 .png file (f.png): put scans through a text recognition (OCR) and give the PDF",
+        "Passed over: 1 .eml file (n.eml): save the messages as .pdf or .txt",
+        "Passed over: 1 .odt file (o.odt): save it as .docx or .pdf",
+        "Passed over: 1 .zip file (p.zip): unpack it",
+        "Passed over: 1 .rtf file (m/memo.rtf): save it as .docx or .pdf",
+    ]
+    _, _, said = command("ingest", tmp_path / "docs" / "a.md", tmp_path / "docs" / "m" / "memo.rtf", "--index", index)
+    assert said.endswith("memo.rtf: is a .rtf file, which is not read: save it as .docx or .pdf\n")
+    write_files(tmp_path / "docs", {"mkdocs.yml": "site_name: Cranes"})
+    _, _, said = command("ingest", tmp_path / "docs", "--index", index)
+    assert ".png" not in said
+    assert ".log" not in said
+
+
+def test_a_page_that_loses_words_is_named_with_both_numbers_and_strict_fails(
+    run: Run, command: Run, tmp_path: Path, index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = " ".join(f"Word{number}" for number in range(60))
+    write_files(tmp_path / "docs", {"a.md": words})
+    lossy = documents.Converted("Word0 Word1", (), words)
+    monkeypatch.setattr(documents, "clean_page", lambda *_, **__: lossy)
+
+    (loss,) = run("ingest", tmp_path / "docs", "--index", index)["losses"]
+    status, _, said = command("ingest", tmp_path / "docs", "--index", index, "--strict")
+
+    excerpt = words[:80].strip()
+    path = str(tmp_path / "docs" / "a.md")
+    assert loss == {"path": path, "sourceWords": 60, "indexedWords": 2, "excerpt": excerpt}
+    assert status == 1
+    assert f"a.md: has 60 words, of which 2 are indexed; left out: {excerpt}\n" in said
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from knowledge.open.place import folder_of
 from knowledge.open.scratch import Scratch
 from knowledge.read.documents import ReadResult
 from knowledge.read.losses import WordLoss
+from knowledge.read.remedies import PassedOver
 from knowledge.search.language import language_shares
 from rag.adapters.secrets import index_key
 from rag.config.settings import Settings
@@ -121,9 +122,10 @@ class IngestJob:
                 )
         except SourceUnreadable as exc:
             failed = failures_as_json(*reading.failed, *exc.failed)
-            _print_problems(failed, failures_as_json(*reading.warnings))
+            passed_over = list(map(PassedOver._asdict, reading.passed_over))
+            _print_problems(failed, failures_as_json(*reading.warnings), passed_over)
             skipped = f". Passed over: {_format_counts(reading.skipped)}" if reading.skipped else ""
-            raise CommandFailed(f"{exc}{skipped}", code=exc.code, failed=failed) from exc
+            raise CommandFailed(f"{exc}{skipped}", code=exc.code, failed=failed, passedOver=passed_over) from exc
         except (EmbeddingFailed, EmbeddingUnavailable) as exc:
             # Its message holds statuses and error classes, no vendor's words.
             sentence = f"{exc}. The index is as it was; the same command goes on where this one stopped"
@@ -184,6 +186,7 @@ def _report(
         "failed": failures_as_json(*reading.failed, *summary.failed),
         "warnings": failures_as_json(*warnings) + [{"path": path, "error": "holds no text"} for path in summary.empty],
         "skipped": dict(reading.skipped),
+        "passedOver": list(map(PassedOver._asdict, reading.passed_over)),
         "leftOut": dict(reading.left_out),
         "losses": list(map(WordLoss.as_json, reading.losses.values(), reading.losses)),
         **({"version": summary.version} if summary.version else {}),
@@ -202,8 +205,10 @@ def failures_as_json(*failures: Failure) -> list[dict[str, str]]:
     return [{"path": failure.path, "error": failure.error} for failure in failures]
 
 
-def _print_problems(failed: Iterable[Mapping[str, str]], warnings: Iterable[Mapping[str, str]]) -> None:
-    """Print a line for each failed file, and each warning once with the files that it is about."""
+def _print_problems(
+    failed: Iterable[Mapping[str, str]], warnings: Iterable[Mapping[str, str]], passed_over: Iterable[Mapping[str, Any]]
+) -> None:
+    """Print a line for each failed file, each warning once with its files, and each kind passed over."""
     for problem in failed:
         note(f"Failed: {problem['path']}: {problem['error']}")
     paths: dict[str, list[str]] = defaultdict(list)
@@ -214,11 +219,13 @@ def _print_problems(failed: Iterable[Mapping[str, str]], warnings: Iterable[Mapp
             note(f"Warning: {path}: {error}")
         if len(named) > NAMED_WARNINGS:
             note(f"Warning: {len(named) - NAMED_WARNINGS} more: {error}")
+    for files in passed_over:
+        note(f"Passed over: {PassedOver(**files).describe()}")
 
 
 def _print_report(report: Mapping[str, Any], place: str) -> None:
     """Print the report for people: problems on stderr, counts on stdout."""
-    _print_problems(report["failed"], report["warnings"])
+    _print_problems(report["failed"], report["warnings"], report["passedOver"])
     table = Table.grid(padding=(0, 2))
     rows = {name: str(report[name]) for name in COUNTS}
     rows["failed"] = str(len(report["failed"]))

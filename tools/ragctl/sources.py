@@ -32,6 +32,7 @@ from knowledge.read.decoding import decode
 from knowledge.read.documents import ReadResult, read
 from knowledge.read.file_names import strip_template_suffixes, suffix
 from knowledge.read.loading import CORPUS_SUFFIX, SUFFIXES, ConvertedText, EmptyFile, Loading, Reader, display_name
+from knowledge.read.remedies import REMEDIES, PassedOver
 from knowledge.read.walk import FoundFile, Selection
 from ragctl.console import progress
 from ragctl.ingest_request import IngestRequest, is_address, is_one_of
@@ -40,7 +41,11 @@ from ragctl.reading_cache import ReadingCache, TracedReading
 
 CACHE_NAME = ".web"
 """Beside the manifest: the fetched pages, for the conditional requests of the next run."""
-NAMED_SUFFIXES = 5
+KEY = ".key"
+"""The suffix of Apple's slides, and of private keys, which are text."""
+NO_PROSE = frozenset({"", ".env", ".lock"})
+NAMED_SUFFIXES = 3
+PROBE_BYTES = 1 << 16
 MEDIA = ("image", "audio", "video", "font")
 
 _NO_SITE = documents.Site(root="")
@@ -189,7 +194,7 @@ def read_sources(
     complete = replace(
         reading,
         failed=(*failed, *reading.failed),
-        warnings=(*_warn_of_skipped_suffixes(local, reading), *reading.warnings),
+        passed_over=tuple(find_passed_over(reading, sites.sites)),
         lost=reading.lost | lost,
         skipped={**reading.skipped, **skipped},
         site_title=documents.find_title(sites.sites.values(), [page.file for page in pages]),
@@ -197,20 +202,44 @@ def read_sources(
     return complete, readings
 
 
-def _warn_of_skipped_suffixes(paths: Sequence[Path], reading: ReadResult) -> Iterable[Failure]:
-    """Yield a warning if more files were skipped for their suffix, other than media and fonts, than were read."""
-    counted = {
-        kind: count
-        for kind, count in reading.skipped.items()
-        if kind.startswith(".") and (mimetypes.guess_type(f"x{kind}")[0] or "").partition("/")[0] not in MEDIA
-    }
-    skipped, read = sum(counted.values()), len(reading.documents)
-    if skipped > read:
-        most = ", ".join(f"{count} {kind}" for kind, count in list(counted.items())[:NAMED_SUFFIXES])
-        sentence = (
-            f"{skipped} files were passed over for their suffix and {read} read: {most}. --as SUFFIX=FORMAT reads them"
-        )
-        yield Failure(", ".join(map(str, paths)), sentence)
+def find_passed_over(reading: ReadResult, sites: Mapping[Path, documents.Site]) -> Iterator[PassedOver]:
+    """Yield the kinds of skipped files that hold documents, the most frequent first.
+
+    Pictures and unknown kinds in the folder of a site are parts of its pages. Of unknown kinds elsewhere
+    ``NAMED_SUFFIXES`` are named, where an example is a text, and no code or data.
+    """
+    folders = [path for path, site in sites.items() if site.kind]
+    unknown = 0
+    for kind, example in reading.examples.items():
+        media = (mimetypes.guess_type(f"x{kind}")[0] or "").partition("/")[0]
+        remedy, is_page_part = REMEDIES.get(kind, ""), any(map(example.place.is_relative_to, folders))
+        if (is_page_part and (media in MEDIA or not remedy)) or (kind == KEY and _is_prose(example.place)):
+            continue
+        if (
+            not remedy
+            and unknown < NAMED_SUFFIXES
+            and media not in {*MEDIA, "application"}
+            and _is_prose(example.place)
+        ):
+            unknown += 1
+            remedy = f"--as {kind[1:]}=txt reads {{}} as text"
+        if remedy:
+            count = reading.skipped[kind]
+            yield PassedOver(kind, count, example.path, remedy.format("it" if count == 1 else "them"))
+
+
+def _is_prose(file: Path) -> bool:
+    """Return whether a file of an unknown kind is a text, and no code or data."""
+    from pygments.lexers import find_lexer_class_for_filename  # type: ignore[import-untyped]
+
+    if not file.is_file() or file.suffix in NO_PROSE or find_lexer_class_for_filename(file.name) is not None:
+        return False
+    try:
+        with file.open("rb") as opened:
+            text = decode(opened.read(PROBE_BYTES))[0].lstrip()
+    except (OSError, ValueError):
+        return False
+    return bool(text) and text[0] not in "{[<"
 
 
 def emptied_paths(reading: ReadResult, index_place: str) -> Mapping[str, Failure]:

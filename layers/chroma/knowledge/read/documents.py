@@ -35,6 +35,7 @@ from knowledge.read.loading import (
     load_lazily,
 )
 from knowledge.read.losses import WordLoss
+from knowledge.read.remedies import PassedOver
 from knowledge.read.walk import (
     EVERYTHING,
     EmptyFolder,
@@ -145,7 +146,8 @@ class ReadResult:
     ``failed`` documents are not among ``documents``; ``warnings`` are caveats about documents that are, and links that
     were not followed. ``lost`` are the paths, as in ``Document.path``, of existing files and folders that could not be
     read: an index keeps its chunks of them and of everything below them. ``emptied`` are files without text and folders
-    without files, by path: perhaps only for a moment. ``skipped`` counts unwanted files by suffix, ``left_out``
+    without files, by path: perhaps only for a moment. ``skipped`` counts unwanted files by suffix (``examples``
+    has one of each), ``passed_over`` are those of them that hold documents, if a caller names them, ``left_out``
     excluded documents by the reason. ``losses`` are documents whose words are not their files', by name in messages;
     ``warnings`` name them too. ``site_title`` is the name of their site, if a caller knows it.
     """
@@ -156,6 +158,8 @@ class ReadResult:
     lost: frozenset[str] = frozenset()
     emptied: Mapping[str, Failure] = field(default_factory=dict)
     skipped: Mapping[str, int] = field(default_factory=dict)
+    examples: Mapping[str, IgnoredPath] = field(default_factory=dict)
+    passed_over: Sequence[PassedOver] = ()
     left_out: Mapping[str, int] = field(default_factory=dict)
     losses: Mapping[str, WordLoss] = field(default_factory=dict)
     site_title: str = ""
@@ -196,6 +200,7 @@ def read(
                 files.append(item)
         elif isinstance(item, IgnoredPath):
             outcomes.skipped[item.kind] += 1
+            outcomes.examples.setdefault(item.kind, item)
         elif isinstance(item, EmptyFolder):
             outcomes.emptied.setdefault(item.path, Failure(printable_name(item.place), "is a folder without files"))
         else:
@@ -218,6 +223,7 @@ class _Outcomes:
         self._texts = texts
         self._places: list[FileSlice] = []  # of the texts of the documents among the files
         self.skipped: Counter[str] = Counter()
+        self.examples: dict[str, IgnoredPath] = {}
         self.emptied: dict[str, Failure] = {}
         self._left_out: Counter[str] = Counter()
         self._files: list[LoadedDocument | FoundFile] = []
@@ -293,6 +299,7 @@ class _Outcomes:
             lost=frozenset(self._lost),
             emptied=self.emptied,
             skipped=dict(self.skipped.most_common()),
+            examples={kind: self.examples[kind] for kind, _ in self.skipped.most_common() if kind in self.examples},
             left_out=dict(self._left_out.most_common()),
             losses=losses,
         )

@@ -22,6 +22,7 @@ from knowledge.read.file_names import format_suffix, suffix, title_from_name, ti
 from knowledge.read.frontmatter import split_front_matter
 from knowledge.read.invisible import drop_invisible, drop_invisible_fields, invisible_caveat
 from knowledge.read.losses import WordLoss, find_loss
+from knowledge.read.remedies import REMEDIES
 from knowledge.read.site_files import site_file_reason
 from knowledge.read.walk import FoundFile, printable_name
 
@@ -215,6 +216,8 @@ def _step(trouble: str, way_out: str) -> Iterator[None]:
 def _decoded(data: bytes, kind: str, loading: Loading) -> ConvertedText:
     """Decode a text file, which may have any suffix if it was given itself; ValueError: it is not text."""
     known = {*SUFFIXES, CORPUS_SUFFIX, *loading.readers}
+    if kind in REMEDIES:
+        raise ValueError(f"is a {kind} file, which is not read: {REMEDIES[kind].format('it')}")
     try:
         text, caveat = decode(data)
     except ValueError as exc:

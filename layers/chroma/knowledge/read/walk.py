@@ -196,6 +196,8 @@ class IgnoredPath:
     """A file or folder that is not wanted: ``kind`` is a suffix (``".png"``), or the reason in words."""
 
     kind: str
+    place: Path
+    path: str
 
 
 def find_files(
@@ -300,14 +302,14 @@ class _Walk:
             is_link, is_folder = entry.is_symlink(), entry.is_dir(follow_symlinks=False)
             leads = is_link and place.is_dir()
             if reason := self._left_out(place, path, names, ignored, is_folder=is_folder or leads):
-                files.append(IgnoredPath(reason))
+                files.append(IgnoredPath(reason, place, path))
             elif is_link:
                 links.append(_Folder(place, ignored))
             elif is_folder:
                 below += [_Folder(place, ignored)] if self.is_new(place) else []
             elif not self._wanted(entry.name):
                 kind = PurePosixPath(printable_name(entry.name)).suffix.lower() or "without a suffix"
-                files.append(IgnoredPath(kind))
+                files.append(IgnoredPath(kind, place, path))
             elif self.is_new(place):
                 files.append(FoundFile(place, root, path, explicit=False))
         self._bare[folder.place] = True

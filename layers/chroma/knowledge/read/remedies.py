@@ -1,0 +1,38 @@
+"""Files that hold documents and cannot be read, and what to do with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+_BY_REMEDY = {
+    "save {} as .docx": ".doc .docm .dotm .dotx .wpd .wps",
+    "save {} as .docx or .pdf": ".abw .fodt .hwp .hwpx .odt .ott .pages .rtf",
+    "save {} as .xlsx": ".fods .numbers .ods .ots .xls .xlsb .xlt .xltx",
+    "save {} as .pptx": ".fodp .key .odp .otp .potx .pps .ppsx .ppt .pptm",
+    "save {} as .pdf": ".djvu .eps .indd .one .oxps .ps .vsd .vsdx .xps",
+    "save the messages as .pdf or .txt": ".eml .emlx .mbox .msg .pst",
+    "save {} as .html or .pdf": ".mht .mhtml .webarchive",
+    "convert {} to .epub": ".azw .azw3 .fb2 .mobi",
+    "download {} as .docx, .xlsx or .pptx": ".gdoc .gsheet .gslides",
+    "unpack {}": ".7z .bz2 .gz .rar .tar .tgz .xz .zip",
+    "put scans through a text recognition (OCR) and give the PDF": (
+        ".avif .bmp .gif .heic .heif .jpe .jpeg .jpg .png .tif .tiff .webp"
+    ),
+}
+REMEDIES: Mapping[str, str] = {kind: remedy for remedy, kinds in _BY_REMEDY.items() for kind in kinds.split()}
+"""By suffix; ``{}`` is "it" or "them"."""
+
+
+class PassedOver(NamedTuple):
+    """Files of one ``kind`` (a suffix) in a folder that hold documents and are not read."""
+
+    kind: str
+    files: int
+    example: str
+    remedy: str
+
+    def describe(self) -> str:
+        """Return ``3 .doc files (minutes/2019.doc, ...): save them as .docx``."""
+        files, others = ("file", "") if self.files == 1 else ("files", ", ...")
+        return f"{self.files} {self.kind} {files} ({self.example}{others}): {self.remedy}"
