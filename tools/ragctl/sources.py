@@ -206,26 +206,26 @@ def find_passed_over(reading: ReadResult, sites: Mapping[Path, documents.Site]) 
     """Yield the kinds of skipped files that hold documents, the most frequent first.
 
     Pictures and unknown kinds in the folder of a site are parts of its pages. Of unknown kinds elsewhere
-    ``NAMED_SUFFIXES`` are named, where an example is a text, and no code or data.
+    ``NAMED_SUFFIXES`` are named.
     """
     folders = [path for path, site in sites.items() if site.kind]
     unknown = 0
     for kind, example in reading.examples.items():
-        media = (mimetypes.guess_type(f"x{kind}")[0] or "").partition("/")[0]
-        remedy, is_page_part = REMEDIES.get(kind, ""), any(map(example.place.is_relative_to, folders))
-        if (is_page_part and (media in MEDIA or not remedy)) or (kind == KEY and _is_prose(example.place)):
-            continue
-        if (
-            not remedy
-            and unknown < NAMED_SUFFIXES
-            and media not in {*MEDIA, "application"}
-            and _is_prose(example.place)
-        ):
-            unknown += 1
-            remedy = f"--as {kind[1:]}=txt reads {{}} as text"
-        if remedy:
+        remedy = _find_remedy(kind, example.place, is_in_site=any(map(example.place.is_relative_to, folders)))
+        unknown += bool(remedy) and kind not in REMEDIES
+        if remedy and (kind in REMEDIES or unknown <= NAMED_SUFFIXES):
             count = reading.skipped[kind]
             yield PassedOver(kind, count, example.path, remedy.format("it" if count == 1 else "them"))
+
+
+def _find_remedy(kind: str, file: Path, *, is_in_site: bool) -> str:
+    """Return what to do with files such as ``file``, ``""`` if they hold no documents."""
+    media = (mimetypes.guess_type(f"x{kind}")[0] or "").partition("/")[0]
+    if kind in REMEDIES:
+        is_other = (is_in_site and media in MEDIA) or (kind == KEY and _is_prose(file))
+        return "" if is_other else REMEDIES[kind]
+    is_text = not is_in_site and media not in {*MEDIA, "application"} and _is_prose(file)
+    return f"--as {kind[1:]}=txt reads {{}} as text" if is_text else ""
 
 
 def _is_prose(file: Path) -> bool:
