@@ -32,30 +32,23 @@ def is_excluded(site: Site, path: str) -> bool:
     if not patterns or not mounted:
         return False
     mount, page = mounted
-    if site.kind == "hugo":  # regular expressions for the whole path
-        try:
+    try:
+        if site.kind == "hugo":  # regular expressions for the whole path
             return any(re.search(one, f"{mount.folder}/{page}") and not re.search(one, site.root) for one in patterns)
-        except re.error:
-            return False
-    spec = _compile(patterns)
+        spec = _compile(patterns)
+    except (ValueError, re.error):
+        return False
     return spec.match_file(page) and not (given and spec.match_file(f"{given[1]}/"))
 
 
+_compile = cache(GitIgnoreSpec.from_lines)
+
+
 def _list_patterns(site: Site) -> tuple[str, ...]:
-    """Return the patterns in gitignore's form; those of Sphinx and most of Jekyll's begin at the top."""
+    """Return the patterns, those of gitignore's form anchored where the tool's begin at the top."""
     found = list(_JEKYLL) if site.kind == "jekyll" else []
     for value in (get_setting(site.config, name) for name in _SETTINGS.get(site.kind, ())):
         found += value.splitlines() if isinstance(value, str) else value if isinstance(value, list) else []
     texts = (one.strip() for one in found if isinstance(one, str) and one.strip())
-    if site.kind in ("hugo", "mkdocs"):
-        return tuple(texts)
-    is_free = ("/", "**") if site.kind != "jekyll" else ("/", "*")
-    return tuple(one if one.startswith(is_free) else f"/{one}" for one in texts)
-
-
-@cache
-def _compile(patterns: tuple[str, ...]) -> GitIgnoreSpec:
-    try:
-        return GitIgnoreSpec.from_lines(patterns)
-    except ValueError:
-        return GitIgnoreSpec.from_lines(())
+    free = {"jekyll": ("/", "*"), "hugo": ("",), "mkdocs": ("",)}.get(site.kind, ("/", "**"))
+    return tuple(one if one.startswith(free) else f"/{one}" for one in texts)

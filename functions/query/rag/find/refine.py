@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
 import numpy as np
 from numpy.typing import NDArray
 
-from knowledge.model.values import Hit
+from knowledge.model.values import Chunk, Hit
 from rag.contract import CLOSE, OPEN, Decider
 from rag.find.feedback import adjusted_score
 from rag.find.retrieve import Scale
 from rag.ledger import Ledger
-from rag.text.sources import path_of
+from rag.text.sources import older_versions, path_of
 from rag.text.stems import content_stems
 from rag.values.answer import CheckedClaim, Passage, RefinedHits
 from rag.values.question import Question
@@ -128,6 +129,9 @@ all others at most .835.
 """
 
 
+_NUMBERS = re.compile(r"[\W\d_]+")
+
+
 def near_duplicates(one: Hit, other: Hit) -> bool:
     """Return whether two chunks have the same subject; False if a vector is unknown."""
     if one.vector is None or other.vector is None:
@@ -141,18 +145,23 @@ def newest_editions_first(hits: tuple[Hit, ...], question: Question) -> RefinedH
     ordered: dict[int, Hit] = {}
     for hit in hits:
         editions = [hit, *(one for one in hits if _succeeds(one, hit, wanted))]
-        newest_first = sorted(editions, key=lambda one: -one.chunk.dated)
+        newest_first = sorted(
+            editions, key=lambda one: (sum(_succeeds(new, one, wanted) for new in editions), -one.chunk.dated)
+        )
         ordered |= {one.chunk.number: ordered.get(one.chunk.number, one) for one in newest_first}
     before = [hit.chunk.number for hit in hits]
     moved_up = [hit.chunk.id for place, hit in enumerate(ordered.values()) if place < before.index(hit.chunk.number)]
     return RefinedHits(tuple(ordered.values()), (f"newer edition first: {', '.join(moved_up)}",) if moved_up else ())
 
 
-def outdated_passages(passages: Sequence[Passage], question: str) -> frozenset[int]:
-    """Return the places of the ``passages`` with a newer edition among them."""
+def outdated_passages(passages: Sequence[Passage], question: str) -> Mapping[int, Sequence[int]]:
+    """Return the places of the ``passages`` with newer editions among them, with the places of these."""
     wanted = content_stems(question)
     hits = [passage.hit for passage in passages]
-    return frozenset(place for place, older in enumerate(hits) if any(_succeeds(one, older, wanted) for one in hits))
+    newer = {
+        place: [n for n, one in enumerate(hits) if _succeeds(one, older, wanted)] for place, older in enumerate(hits)
+    }
+    return {place: editions for place, editions in newer.items() if editions}
 
 
 def is_outdated(statements: Sequence[CheckedClaim], passages: Sequence[Passage], question: str) -> bool:
@@ -165,7 +174,7 @@ def is_outdated(statements: Sequence[CheckedClaim], passages: Sequence[Passage],
     hits = {passage.hit.chunk.number: passage.hit for passage in passages}
 
     def is_replaced(statement: CheckedClaim, older: Hit) -> bool:
-        newer = [one for one in hits.values() if _succeeds(one, older, wanted)]
+        newer = [one for one in hits.values() if _succeeds(one, older, wanted) and _is_newer(one.chunk, older.chunk)]
         if not newer or any(one.chunk.number in statement.chunks for one in newer):
             return False
         documents = {one.chunk.doc_id for one in newer}
@@ -176,19 +185,32 @@ def is_outdated(statements: Sequence[CheckedClaim], passages: Sequence[Passage],
     return any(is_replaced(one, hits[number]) for one in taken for number in one.chunks if number in hits)
 
 
+def are_versions(one: Chunk, other: Chunk) -> bool:
+    """Return whether two files differ by a version or by numbers in their names."""
+    names = {_NUMBERS.sub(" ", chunk.path.rpartition("/")[2].rpartition(".")[0]) for chunk in (one, other)}
+    return len(names) == 1 or other.path in older_versions(one) or one.path in older_versions(other)
+
+
+def _is_newer(one: Chunk, other: Chunk) -> bool:
+    return other.path in older_versions(one) or 0 < other.dated < one.dated
+
+
 def _succeeds(newer: Hit, older: Hit, wanted: set[str]) -> bool:
     """Return whether ``newer`` is a newer edition of ``older``, and no ``wanted`` name is in the older one only.
 
-    A year in the question ("... in 2023") is such a name.
+    Dates tell it, or versions in the files' names. A year or a version in the question ("in 2023", "v1") is a name, and
+    the edition that has it alone counts as the newer one.
     """
     one, other = newer.chunk, older.chunk
-    dated = 0 < other.dated < one.dated and other.doc_id != one.doc_id
-    return dated and near_duplicates(newer, older) and not wanted & (_names(older) - _names(newer))
-
-
-def _names(hit: Hit) -> set[str]:
-    chunk = hit.chunk
-    return content_stems(f"{chunk.title} {chunk.section} {chunk.dated // 10_000}")
+    is_older = _is_newer(other, one)
+    if _is_newer(one, other) == is_older or one.doc_id == other.doc_id or not near_duplicates(newer, older):
+        return False
+    files = [PurePosixPath(chunk.path).stem if are_versions(one, other) else "" for chunk in (one, other)]
+    marks = [content_stems(f"{chunk.dated // 10_000} {file}") for chunk, file in zip((one, other), files, strict=True)]
+    own, others = (content_stems(f"{chunk.title} {chunk.section}") for chunk in (one, other))
+    if is_older:
+        return bool(wanted & (marks[0] - others - marks[1]))
+    return not wanted & ((others | marks[1]) - own - marks[0])
 
 
 TOP = 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import quote, unquote, urlsplit
 
-from knowledge.model.values import Chunk
+from knowledge.model.values import OLDER_VERSIONS, Chunk
 
 _SEPARATOR = " > "
 ARROW = "\u203a"
@@ -27,10 +27,20 @@ def make_label(title: str, section: str) -> str:
 
 
 def dated_label(label: str, chunk: Chunk) -> str:
-    """Return ``label`` with the chunk's date as far as it is known: ``[Title > Section] (2026-01-05)``, ``(2026)``."""
+    """Return ``label`` with the chunk's date as far as it is known: ``[Title > Section] (2026-01-05)``, ``(2026)``.
+
+    The older versions of its document are named too: ``(newer than fees v1.md)``.
+    """
     year, month, day = chunk.dated // 10_000, chunk.dated // 100 % 100, chunk.dated % 100
     date = "-".join(f"{part:02}" for part in (year, month, day) if part)
-    return f"{label} ({date})" if date else label
+    older = ", ".join(safe(path.rpartition("/")[2]) for path in older_versions(chunk))
+    facts = [*([date] if date else []), *([f"newer than {older}"] if older else [])]
+    return f"{label} ({', '.join(facts)})" if facts else label
+
+
+def older_versions(chunk: Chunk) -> list[str]:
+    """Return the paths of the older versions of the chunk's document, as the names of their files tell."""
+    return str(chunk.extra.get(OLDER_VERSIONS, "")).splitlines()
 
 
 def path_of(chunk: Chunk) -> str:

@@ -9,7 +9,7 @@ three public manuals 410 are then answered right, and 329 without (docs/evidence
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Unpack
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from knowledge.cut.units import END, KIND, LEAD_END, LEAD_START, START, UnitKind
 from rag.find.pack import cut_to
-from rag.find.refine import outdated_passages
+from rag.find.refine import are_versions, outdated_passages
 from rag.ports import Writing
 from rag.values.answer import Context, Passage
 from rag.values.chat import Completion, Quote
@@ -202,8 +202,21 @@ class ExtractiveWriter:
             named = f"The documents do not mention {' or '.join(absent)}. What comes closest:" if absent else ""
             note = named or (DOUBT if context.doubtful else "")
         quoted = quoted or quote_beginning(context.passages, outdated)
+        note = note or _versions_note(context.passages, {quote.passage for quote in quoted}, outdated)
         text = "\n\n".join(filter(None, (note, *(quote.text for quote in quoted)))) if quoted else ""
         return Completion(text=text, model=MODEL, finish_reason="stop", calls=0, quotes=quoted, note=note)
+
+
+def _versions_note(passages: Sequence[Passage], quoted: set[int], outdated: Mapping[int, Sequence[int]]) -> str:
+    """Return a sentence with the files whose names differ from those of ``quoted`` places by version or date alone."""
+    pairs = [
+        (passages[place].hit.chunk, passages[other].hit.chunk)
+        for other, newer in outdated.items()
+        for place in quoted.intersection(newer)
+    ]
+    named = [(one.path, other.path) for one, other in pairs if are_versions(one, other)]
+    files, others = (" and ".join(sorted(set(paths))) for paths in zip(*named, strict=True)) if named else ("", "")
+    return f"From {files}; another version is {others}:" if named else ""
 
 
 def quote_beginning(passages: Sequence[Passage], without: Container[int] = ()) -> tuple[Quote, ...]:

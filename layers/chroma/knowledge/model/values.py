@@ -24,8 +24,8 @@ type Where = Mapping[str, object]
 KEYWORDS = "Keywords: "
 """What the line of a document's keywords begins with: it is searched and never quoted."""
 
-OTHER_PATHS = "other_paths"
-"""The field of ``extra`` with the paths, a line each, of files with the same text as the document's."""
+OTHER_PATHS, OLDER_VERSIONS = "other_paths", "older_versions"
+"""Fields of ``extra`` with paths, a line each: of files with the document's text, and of its older versions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,9 +18,9 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from knowledge.model.errors import IndexNotWritten, describe_unexpected
-from knowledge.model.values import OTHER_PATHS, Document, Failure
+from knowledge.model.values import OLDER_VERSIONS, OTHER_PATHS, Document, Failure
 from knowledge.read.dates import document_date
-from knowledge.read.doubles import find_doubles
+from knowledge.read.doubles import find_doubles, find_older_versions
 from knowledge.read.file_names import strip_format, suffix
 from knowledge.read.loading import (
     AS_TEXT,
@@ -257,23 +257,26 @@ class _Outcomes:
         if suffix(found.path) != CORPUS_SUFFIX:  # whose records have ids of their own
             self._files.append(found)
 
-    def _without_doubles(self) -> tuple[Sequence[LoadedDocument | FoundFile], Sequence[FileSlice]]:
-        """Return the files, and their texts, without those with the words of another one, which gets their paths."""
+    def _merge(self) -> tuple[Sequence[LoadedDocument | FoundFile], Sequence[FileSlice]]:
+        """Return the files and their texts without doubles; the others get the paths of doubles and older versions."""
         files = dict(enumerate(self._files))
         entries = {number: file for number, file in files.items() if isinstance(file, LoadedDocument)}
+        paths = {number: entry.found.path for number, entry in entries.items()}
         places = dict(zip(entries, self._places, strict=True))
-        for number, others in find_doubles(entries, lambda number: self._texts.read(places[number])).items():
-            fields = entries[number].fields
-            paths = "\n".join(sorted(entries[other].found.path for other in others))
-            fields = replace(fields, extra={**fields.extra, OTHER_PATHS: paths})
-            files[number] = replace(entries[number], fields=fields)
-            for other in others:
-                del files[other], places[other]
-            self._left_out["has the text of another file"] += len(others)
-        return list(files.values()), list(places.values())
+        doubles = find_doubles(entries, lambda number: self._texts.read(places[number]))
+        for double in chain.from_iterable(doubles.values()):
+            del files[double], entries[double]
+            self._left_out["has the text of another file"] += 1
+        older = find_older_versions(entries, lambda number: self._texts.read(places[number]))
+        for name, found in ((OTHER_PATHS, doubles), (OLDER_VERSIONS, older)):
+            for number, others in found.items():
+                fields = entries[number].fields
+                stated = {**fields.extra, name: "\n".join(sorted(paths[other] for other in others))}
+                files[number] = entries[number] = replace(entries[number], fields=replace(fields, extra=stated))
+        return list(files.values()), [places[number] for number in entries]
 
     def reading(self) -> ReadResult:
-        files, texts = self._without_doubles()
+        files, texts = self._merge()
         documents: list[Document] = []
         places: list[FileSlice] = []
         losses: dict[str, WordLoss] = {}

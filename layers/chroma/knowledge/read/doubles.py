@@ -1,10 +1,11 @@
-"""Files with the same words: a text in several formats, and copies of it."""
+"""Files of one text: the same words in several formats, copies, and versions that their names tell."""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from itertools import permutations
 from pathlib import PurePosixPath
 from unicodedata import normalize
 
@@ -21,6 +22,14 @@ _MARKS = re.compile(r"\]\([^()\s]*\)|^[ \t>]*\d+[.)][ \t]|\u00ad", re.MULTILINE)
 """Targets of links, numbers of lists and soft hyphens, which not every format keeps."""
 _WORD = re.compile(r"[^\W_]+")
 _TITLE = "/"
+
+# "v2", "version 2.1", "rev 3", "draft", "final" as words of a file's name; three numbers ("v3.1.0") are a program's.
+_VERSION = re.compile(
+    r"(?<![^\W_])(?:((?:v|version|rev|revision)[ ._-]?(\d+)(?:[._](\d+))?)|draft|final)(?![^\W_]|\.\d)"
+)
+_LINE_END = re.compile(r"\n|(?<=[.!?]) ")
+SAME_LINES = 0.5
+"""Share of a version's lines, numbers aside, that the next one has. Without it an API's v1 and v2 would be versions."""
 _STATED = ("doc_id", "category", "source_org", "source_type", "jurisdiction")
 
 
@@ -52,9 +61,9 @@ def find_doubles(entries: Mapping[int, LoadedDocument], read: Callable[[int], st
 
 def _names(entry: LoadedDocument) -> set[str]:
     """Return the title, with a sign behind it, and the file's name without suffix; none for a record of a corpus."""
-    stem = PurePosixPath(strip_format(entry.found.path)).name.casefold()
     if suffix(entry.found.path) == CORPUS_SUFFIX:
         return set()
+    stem = PurePosixPath(strip_format(entry.found.path)).name.casefold()
     return {_words(entry.fields.title) + _TITLE, *([stem] if stem not in INDEX_NAMES else [])}
 
 
@@ -82,3 +91,45 @@ def _is_double(one: LoadedDocument, other: LoadedDocument, words: int) -> bool:
         return False
     stated = ((getattr(one.fields, name), getattr(other.fields, name)) for name in _STATED)
     return not any(mine != theirs for mine, theirs in stated if mine and theirs)
+
+
+def find_older_versions(entries: Mapping[int, LoadedDocument], read: Callable[[int], str]) -> Mapping[int, list[int]]:
+    """Return the numbers of the older versions of ``entries`` by the number of the newer one.
+
+    Versions have one name in one folder, but for the words that tell the version, and most of their lines. A text that
+    links to another one of them, or writes its version in code or in an address (``/v1/users``), is about that version.
+    """
+    named: dict[str, dict[int, tuple[int, int, int]]] = defaultdict(dict)
+    is_told = any(_VERSION.search(entry.found.path.casefold()) for entry in entries.values())
+    for number, entry in entries.items() if is_told else ():
+        name, version = _split_version(strip_format(entry.found.path).casefold())
+        if name and suffix(entry.found.path) != CORPUS_SUFFIX:
+            named[name][number] = version
+    older: dict[int, list[int]] = defaultdict(list)
+    for versions in (found for found in named.values() if len({*found.values()}) > 1):
+        files = [PurePosixPath(entries[number].found.path).name for number in versions]
+        lines = {number: _own_lines(read(number), own, files) for number, own in zip(versions, files, strict=True)}
+        for one, other in permutations(versions, 2):
+            least = SAME_LINES * min(len(lines[one]), len(lines[other]))
+            if versions[one] < versions[other] and 0 < least <= len(lines[one] & lines[other]):
+                older[other].append(one)
+    return older
+
+
+def _split_version(path: str) -> tuple[str, tuple[int, int, int]]:
+    """Return a path without its version (``""`` if it is no more than that), and the version: numbers and stage."""
+    folder, _, name = path.rpartition("/")
+    found = list(_VERSION.finditer(name))
+    numbers = next(((int(match[2]), int(match[3] or 0)) for match in found if match[2]), (1, 0))
+    words = _words(_VERSION.sub(" ", name))
+    marks = [match[0] for match in found]
+    return f"{folder}/{words}" if words else "", (*numbers, ("final" in marks) - ("draft" in marks))
+
+
+def _own_lines(text: str, own: str, files: Sequence[str]) -> set[str]:
+    """Return the lines and sentences of a version by their words, numbers aside; none if it is about its version."""
+    marks = "|".join(re.escape(match[1]) for match in _VERSION.finditer(own.casefold()) if match[1])
+    about = re.search(rf"[/`](?:{marks})\b|\b(?:{marks})[/`]", text.casefold()) if marks else None
+    if about or any(f"({file}" in text for file in files if file != own):
+        return set()
+    return {words for line in _LINE_END.split(text) if (words := _words(re.sub(r"\d+", "0", line)))}

@@ -95,6 +95,49 @@ def test_a_text_in_several_formats_is_one_document_with_their_paths(tmp_path: Pa
     ]
 
 
+POLICY = "# Parking\n\nA permit costs {fee} euros a month. Ask the office for it.\n\nVisitors use bay 3.{more}"
+
+
+@pytest.mark.parametrize(
+    ("names", "older"),
+    [
+        (("parking v1", "parking v2 final"), ["", "parking v1.md"]),
+        (("Parking_V2.1", "parking_v2"), ["parking_v2.md", ""]),
+        (("parking rev 9", "parking rev 10"), ["", "parking rev 9.md"]),
+        (("parking", "parking (v2)"), ["", "parking.md"]),
+        (("parking draft", "parking final", "parking"), ["", "parking draft.md\nparking.md", "parking draft.md"]),
+        (("parking v1.2.3", "parking v1.2.4"), ["", ""]),
+        (("parking 1", "parking 2"), ["", ""]),
+        (("parking v1", "bicycles v2"), ["", ""]),
+        (("a/parking v1", "b/parking v2"), ["", ""]),
+    ],
+)
+def test_versions_of_a_text_are_told_by_the_names_of_their_files(
+    tmp_path: Path, names: tuple[str, ...], older: list[str]
+) -> None:
+    write(tmp_path, {f"{name}.md": POLICY.format(fee=20 + n, more="") for n, name in enumerate(names)})
+    found = {document.path: document.extra.get("older_versions", "") for document in read([tmp_path]).documents}
+    assert [found[f"{name}.md"] for name in names] == older
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        " Call `/v{n}/permits` for it.",
+        " See [the other](parking%20v{o}.md) or [that](parking v{o}.md).",
+        "\n\n- Added {n} in {n}{n}\n" + "".join(f"- {word} of {{n}}{word}{{n}}\n" for word in "abcdefgh"),
+    ],
+    ids=["an API", "linked pages", "release notes"],
+)
+def test_texts_about_versions_are_no_versions_of_a_text(tmp_path: Path, more: str) -> None:
+    for n, o in ((1, 2), (2, 1)):
+        write(
+            tmp_path,
+            {f"parking v{n}.md": POLICY.format(fee=n, more=more.format(n="xyz"[n] if "- " in more else n, o=o))},
+        )
+    assert [document.extra for document in read([tmp_path]).documents] == [{}, {}]
+
+
 @pytest.mark.parametrize(
     ("one", "other", "documents"),
     [

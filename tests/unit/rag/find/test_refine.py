@@ -15,6 +15,7 @@ from rag.errors import LlmUnavailable
 from rag.find import refine
 from rag.find.retrieve import l2_scale
 from rag.profiles.clockify import ClockifySettings
+from rag.text.sources import dated_label
 from rag.values.answer import CheckedClaim, Passage, RefinedHits
 from rag.values.chat import Completion, LlmUse, Message, Usage
 from rag.values.question import Question
@@ -188,7 +189,7 @@ def test_the_newest_of_the_editions_of_a_passage_comes_first(
     [
         ((NEW, OLD), LEAVE, {1}),
         ((OLD, NEW), LEAVE, {0}),
-        ((NEW, OLD), LEAVE_IN_2025, set()),
+        ((NEW, OLD), LEAVE_IN_2025, {0}),
         ((NEW, edition(5, "Leave.", 20250107, (0.8, 0.6))), LEAVE, set()),
         ((NEW, UNDATED), LEAVE, set()),
         ((NEW, edition(5, "Leave.", 20260105)), LEAVE, set()),
@@ -200,7 +201,24 @@ def test_the_newest_of_the_editions_of_a_passage_comes_first(
 def test_an_older_edition_is_outdated_unless_the_question_names_it(
     hits: tuple[Hit, ...], question: str, outdated: set[int]
 ) -> None:
-    assert refine.outdated_passages(passages_of(*hits), question) == outdated
+    assert refine.outdated_passages(passages_of(*hits), question).keys() == outdated
+
+
+V1 = hit(6, 0.9, [1, 0], "Staff have 25 days.", title="Leave", doc_id="v1", path="a/leave v1.md")
+V2 = hit(7, 0.8, [1, 0], "Staff have 27 days.", title="Leave", doc_id="v2", path="a/leave v2.md",
+         extra={"older_versions": "a/leave v1.md"})  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("question", "order", "outdated"),
+    [(LEAVE, [7, 6], {0: [1]}), ("How much leave was it in leave v1?", [6, 7], {1: [0]})],
+)
+def test_of_versions_the_newer_one_counts_or_the_one_that_the_question_names(
+    question: str, order: list[int], outdated: dict[int, list[int]]
+) -> None:
+    assert numbers(refine.newest_editions_first((V1, V2), Question(text=question))) == order
+    assert refine.outdated_passages(passages_of(V1, V2), question) == outdated
+    assert dated_label("[Leave]", V2.chunk) == "[Leave] (newer than leave v1.md)"
 
 
 @pytest.mark.parametrize(

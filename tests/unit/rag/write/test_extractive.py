@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from fakes import deadline, make_hit
 from fakes_evidence import make_asked, make_evidence, matched
@@ -49,6 +50,35 @@ def test_what_answers_with_its_citation_and_that_no_model_wrote_it() -> None:
     assert replace(completion, text="", quotes=()) == Completion(
         text="", model="extractive", calls=0, usage=None, finish_reason="stop", degraded=False
     )
+
+
+@pytest.mark.parametrize(
+    ("names", "dated", "older", "said"),
+    [
+        (
+            ("tea v1.md", "tea v2.md"),
+            (0, 0),
+            "tea v1.md",
+            "From tea v2.md; another version is tea v1.md:\n\nTea is served",
+        ),
+        (("tea 2024.md", "tea 2025.md"), (20240000, 20250000), "", "From tea 2025.md; another version is tea 2024.md:"),
+        (("tea.md", "drinks.md"), (20240000, 20250000), "", "Tea is served at five"),
+    ],
+)
+def test_the_newer_of_two_versions_is_quoted_and_the_older_named(
+    names: tuple[str, str], dated: tuple[int, int], older: str, said: str
+) -> None:
+    extra = {"older_versions": older} if older else {}
+    old, new = (
+        make_hit(f"Tea is served at {hour}.", number=place, title="Tea", doc_id=name, path=name, dated=day, cosine=0.8)
+        for place, (hour, name, day) in enumerate(zip(("four", "five"), names, dated, strict=True))
+    )
+    new = replace(new, chunk=replace(new.chunk, extra=extra))
+    hits = [replace(one, vector=np.array([1.0, 0.0], dtype=np.float32)) for one in (old, new)]
+    question = "When is tea served?"
+    completion = completed(question, context_of(question, *hits))
+    assert completion.text.startswith(said)
+    assert [quote.text for quote in completion.quotes] == ["Tea is served at five."]
 
 
 def test_it_tells_which_passages_its_quotes_are_of() -> None:
