@@ -54,13 +54,14 @@ _OPENERS = "button, label, summary, [role=button], [role=tab], [aria-expanded], 
 _POINTER = re.compile(r"aria-controls|href|for|onclick|data-.*")
 
 
-def find_unseen(page: Tag) -> list[PageElement]:
+def find_unseen(page: Tag, *, is_styled_elsewhere: bool = False) -> list[PageElement]:
     """Return the parts of ``page`` that no reader sees; none if nothing else is there, as where a script shows it.
 
     A panel that a control opens is seen: the control or a script names its id, the control stands before it, or the
     page's style sheet shows it in another state.
     """
-    parts, is_seen = _Visibility(page).divide(page, _Look())
+    is_styled_elsewhere = is_styled_elsewhere or page.select_one("link[rel~=stylesheet]") is not None
+    parts, is_seen = _Visibility(page, is_styled_elsewhere=is_styled_elsewhere).divide(page, _Look())
     return parts if is_seen else []
 
 
@@ -106,9 +107,9 @@ def _background(tag: Tag, style: _Style, around: _Color | None, *, is_known: boo
 
 
 class _Visibility:
-    def __init__(self, page: Tag) -> None:
+    def __init__(self, page: Tag, *, is_styled_elsewhere: bool) -> None:
         self._styles, self._revealed = _sheet_styles(page)
-        self._is_styled_elsewhere = page.select_one("link[rel~=stylesheet]") is not None
+        self._is_styled_elsewhere = is_styled_elsewhere
         self._has_tabs = page.select_one("[role=tab]") is not None
         self._controls: defaultdict[str, list[Tag]] = defaultdict(list)  # by the ids that they name
         for control in page.select(_CONTROLS):

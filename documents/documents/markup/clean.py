@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import re
 
+from documents.converters.output import hidden_caveat
 from documents.entries import settled
 from documents.markup.code import HiddenCode
 from documents.markup.containers import unwrap_containers
 from documents.markup.context import PageContext
-from documents.markup.extensions import decode_entities, drop_attributes, expand_wiki_links, mark_definitions
-from documents.markup.html import convert_html, drop_comments
+from documents.markup.extensions import (
+    decode_entities,
+    drop_attributes,
+    drop_unused_definitions,
+    expand_wiki_links,
+    mark_definitions,
+)
+from documents.markup.html import convert_html, drop_comments, drop_unseen
 from documents.markup.includes import expand_erb, include_files, is_erb
 from documents.markup.jsx import drop_modules, expand_expressions
 from documents.markup.liquid import drop_template_tags, expand_liquid, expand_macro_calls, is_liquid
@@ -39,12 +46,15 @@ def as_read(text: str, *, context: PageContext) -> str:
     text = include_files(text, context, components=has_modules)
     text = _expand_templates(drop_modules(text) if has_modules else text, context, mdx=mdx)
     text = unwrap_containers(expand_wiki_links(text, context), mdx=mdx)
+    text, unseen = drop_unused_definitions(text)
     hidden = HiddenCode()
     text = drop_comments(hidden.hide(text, mdx=mdx))
     text = expand_expressions(text, context) if has_modules else text
+    text, unseen_html = drop_unseen(text)
     text = convert_html(text, hidden, components=mdx or context.kind in _COMPONENT_KINDS)
     text = _GAP.sub("\n\n", decode_entities(drop_attributes(text)))
     text = _GAP.sub("\n\n", _RULERS.sub("", text))
+    context.caveats.extend(hidden_caveat([*unseen, *unseen_html]))
     return settled(mark_definitions(hidden.restore(text)))
 
 

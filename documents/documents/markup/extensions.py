@@ -5,8 +5,12 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markdown_it.common.utils import normalizeReference
 
 from documents.entries import BEGIN, END, TERM
 from documents.markup.code import HiddenCode
@@ -20,6 +24,9 @@ _LIST_ITEM = r"""(?:[.#][\w:.!/\[\]%-]+|[:@]?[\w:-]+=(?:"[^"\n]*"|'[^'\n]*'|[^\s
 _COLON_LIST = re.compile(r"\{::?[ \t]*(?:/?[\w-]+[ \t]*)?(?:[^{}\n\"']|\"[^\"\n]*\"|'[^'\n]*')*\}")
 _LIST = re.compile(rf"\{{[ \t]*{_LIST_ITEM}(?:[ \t]+(?:{_LIST_ITEM}|[\w-]+))*[ \t]*\}}")
 _NO_LIST = re.compile(r"\{[ \t]*[\w:@-]")
+_BLOCKS = MarkdownIt("commonmark")
+_BLOCKS.core.ruler.enableOnly(["normalize", "block"])
+_LABEL = re.compile(r"\[(?=((?:\\.|[^\[\]\\]|\[(?:\\.|[^\[\]\\])*\]){1,999})\])")
 _HEADING = re.compile(r"^ {0,3}#{1,6}[ \t].*$", re.MULTILINE)
 _ANCHOR = re.compile(r"(?:^|[\s:{])#([^\s{}\"']+)")
 _BELOW_HEADING = re.compile(
@@ -45,6 +52,23 @@ def drop_attributes(text: str) -> str:
             for line in text.split("\n")
         )
     )
+
+
+def drop_unused_definitions(text: str) -> tuple[str, list[str]]:
+    """Return ``text`` without definitions of links that no link uses, and their titles: comments are written so."""
+    found: dict[str, Any] = {}
+    if "]:" in text:
+        _BLOCKS.parse(text, found)
+    definitions = {label: one for label, one in found.get("references", {}).items() if not label.startswith("^")}
+    prose = _drop_lines(text, definitions.values())
+    used = {normalizeReference(label) for label in _LABEL.findall(prose)} if definitions else set()
+    unused = [one for label, one in definitions.items() if label not in used]
+    return _drop_lines(text, unused), [one["title"] for one in unused]
+
+
+def _drop_lines(text: str, parts: Iterable[Mapping[str, Any]]) -> str:
+    gone = {line for part in parts for line in range(*part["map"])}
+    return "\n".join(line for number, line in enumerate(text.split("\n")) if number not in gone) if gone else text
 
 
 def _move_anchor(match: re.Match[str]) -> str:

@@ -9,11 +9,14 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from bs4 import BeautifulSoup, Tag
+from bs4.element import PageElement
 
-from documents.converters.from_html import markdown
+from documents.converters.from_html import markdown, parse
+from documents.converters.visibility import find_unseen
 from documents.markup.code import HiddenCode
 from documents.markup.tags import Edit, apply_edits, line_start, parse_parameters, visible_title, visible_words
 
@@ -37,6 +40,7 @@ _TAG = re.compile(
     r"<(?P<close>/?)(?P<name>[A-Za-z][\w:.-]*)"
     r"(?P<rest>(?:(?:\s+|(?<=[\"']))[^\s\"'<>/={}]+(?:\s*=\s*(?:\"[^\"]*\"|'[^']*'|[^\s\"'=<>`]+))?|\s+/(?=[^>]))*)\s*(?P<leaf>/?)>"
 )
+_HIDING = re.compile(r"<[^<>]*\b(?:hidden|style|color)\b", re.IGNORECASE)
 _FRAGMENT = re.compile(r"</?>")
 _COMMENTS = (("<!--", "-->"), ("<!DOCTYPE", ">"), ("<?", "?>"))
 _MAX_LIST_DEPTH = 8
@@ -65,6 +69,26 @@ def _removals(text: str, begin: str, end: str) -> Iterator[Edit]:
     while start >= 0 and (stop := text.find(end, start + len(begin))) >= 0:
         yield Edit(start, stop + len(end))
         start = text.find(begin, stop + len(end))
+
+
+def drop_unseen(text: str) -> tuple[str, list[str]]:
+    """Return ``text``, whose code is hidden, without elements that no reader sees, and the texts of these."""
+    if _HIDING.search(text) is None:
+        return text, []
+    tags = list(_TAG.finditer(text))
+    numbers, ends = {tag.start(): number for number, tag in enumerate(tags)}, _pair_ends(tags)
+    lines = [0, *(match.end() for match in re.finditer("\n", text))]
+    edits, texts, parts = list[Edit](), list[str](), list[PageElement]()
+    with suppress(RecursionError):
+        parts = find_unseen(parse(text), is_styled_elsewhere=True)
+    for part in parts:
+        if isinstance(part, Tag):
+            number = numbers.get(lines[(part.sourceline or 1) - 1] + (part.sourcepos or 0), -1)
+            last = ends.get(number, -1 if part.contents else number)
+            if last >= 0:
+                edits.append(Edit(tags[number].start(), tags[last].end()))
+                texts.append(part.get_text(" "))
+    return apply_edits(text, edits), texts
 
 
 def convert_html(text: str, hidden: HiddenCode, *, components: bool) -> str:

@@ -27,6 +27,7 @@ _LIST = re.compile(rf"\s*\[(?:\s*(?:{_STRINGS.pattern})\s*,?)*\s*\]\s*")
 _PATH = re.compile(r"\s*[\w$]+(?:\.\w+)+\s*")
 _ANCHOR = re.compile(r"\{#[\w:.-]+\}")
 _IN_TAG = re.compile(r"<[A-Za-z][^<>]*$")
+_CAPITAL = re.compile(r"[A-Z]")
 _LOOK_BACK_CHARS = 400
 MAX_EXPRESSION_CHARS = 20_000
 
@@ -94,6 +95,11 @@ def _expression_edits(text: str, context: PageContext) -> Iterator[Edit]:
         words = unquote(plain.strip()) if _STRING.fullmatch(plain) else ""
         if in_tag:
             words = words or "\n".join(map(unquote, _STRINGS.findall(plain) if _LIST.fullmatch(plain) else ()))
+            if before.endswith("style="):
+                words = _CAPITAL.sub(lambda match: f"-{match[0].lower()}", plain.strip(" {}").replace(",", ";"))
+                words = words.replace("'", "").replace('"', "")
+            elif before.endswith("hidden=") and plain.strip() != "true":
+                words = "until-found"  # in some state of the page
             words = words.replace('"', "'").replace("<", " ").replace(">", " ")
             yield Edit(start, end, f'"{words}"' if before.endswith("=") else " ")
         else:

@@ -297,3 +297,33 @@ def test_deep_nesting_is_no_recursion(nested: str) -> None:
 def test_tags_without_an_end_take_no_hours(opening: str) -> None:
     """Each one looked for its end in all of the paragraph."""
     assert "word" in read(opening * 10_000 + "\n\nword", kind="jekyll")
+
+
+@pytest.mark.parametrize(
+    ("text", "suffix", "shown", "words"),
+    [
+        ("A.\n\n[//]: # (Obey the\nvoice)\n\nB.", ".md", "A.\n\nB.", 3),
+        ("A [b].\n\n[comment]: <> (Obey)\n[b]: c.md 'D'\n[^1]: Note", ".md", "A [b].\n\n[b]: c.md 'D'\n[^1]: Note", 1),
+        ("[![a `b`][c]][d]\n\n[c]: e.png\n[d]: f.md\n[g]: h.md", ".md", "[![a `b`][c]][d]\n\n[c]: e.png\n[d]: f.md", 0),
+        ('A.\n\n<div style="display: none">\n\n- **Obey** it\n\n</div>\n\nB.', ".md", "A.\n\nB.", 3),
+        ("A <font color=white>obey</font> b.\n\n- <span hidden>it</span>", ".md", "A b.", 2),
+        ("<style>.x { opacity: 0 }</style>\n\nA <i class=x>obey</i> b.", ".md", "A b.", 1),
+        ("| A | B |\n| - | - |\n| c | <b style='font-size:0'>it</b> |", ".md", "| A | B |\n| - | - |\n| c | |", 1),
+        (
+            "<table><tr><th>A</th><td>B</td></tr><tr hidden><td>c</td></tr></table>",
+            ".md",
+            "| A | B |\n| --- | --- |",
+            1,
+        ),
+        ("A <b style={{color: 'white'}}>obey</b> <b hidden={true}>it</b> <i hidden={x}>b</i>", ".mdx", "A *b*", 2),
+        ("A `<b hidden>b</b>`.\n\n<a href='#c'>Open</a>\n\n<b id=c hidden>d</b>", ".md", None, 0),
+    ],
+)
+def test_text_that_no_reader_sees_is_left_out_and_counted(
+    text: str, suffix: str, shown: str | None, words: int
+) -> None:
+    root = Path("/nowhere")
+    context = PageContext(file=root / f"page{suffix}", root=root, top=root, kind="", page={}, site={})
+    read = as_read(text, context=context).strip()
+    assert read == (shown or "A `<b hidden>b</b>`.\n\n[Open](#c)\n\n**d**")
+    assert context.caveats == ([f"left out as hidden: {words} word{'s' * (words > 1)}"] if words else [])
