@@ -108,7 +108,12 @@ def _count_part_elements(archive: ZipFile, entry: ZipInfo, left: dict[str, int],
 
 def from_strict(data: bytes) -> bytes:
     """Convert an Office file of ISO's "strict" kind to the kind that libraries read (ISO 29500-1 and -4)."""
-    return rewrite_parts(data, lambda _, part: _STRICT.sub(rb"http://schemas.openxmlformats.org/\1/2006/", part))
+    return rewrite_parts(data, lambda _, part: usual_names(part))
+
+
+def usual_names(part: bytes) -> bytes:
+    """Return a part with the names of the usual kind for those of the "strict" kind."""
+    return _STRICT.sub(rb"http://schemas.openxmlformats.org/\1/2006/", part)
 
 
 def rewrite_parts(data: bytes, change: Callable[[str, bytes], bytes]) -> bytes:

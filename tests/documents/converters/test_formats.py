@@ -112,6 +112,78 @@ def test_word_text_boxes_are_read_once_and_so_are_fields_and_readings_above_word
     assert text_of(".docx", file) == "Both\n\nNew\n\nAlone\n\n1 May, 漢 (kan)\n"
 
 
+def level(index: int, form: str, text: str, more: str = "") -> str:
+    shown = f'<w:numFmt w:val="{form}"/>{more}<w:lvlText w:val="{text}"/>'
+    return f'<w:lvl w:ilvl="{index}"><w:start w:val="1"/>{shown}</w:lvl>'
+
+
+def numbered(text: str, number: int, index: int = 0, style: str = "") -> str:
+    chosen = f'<w:pStyle w:val="{style}"/>' if style else ""
+    place = f'<w:numPr><w:ilvl w:val="{index}"/><w:numId w:val="{number}"/></w:numPr>'
+    return f"<w:p><w:pPr>{chosen}{place}</w:pPr>{said(text)}</w:p>"
+
+
+CLAUSES = [
+    level(0, "decimal", "%1."), level(1, "decimal", "%1.%2"), level(2, "lowerLetter", "(%3)"),
+    level(3, "upperRoman", "Article %4"), level(4, "decimal", "%4.%5", "<w:isLgl/>"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("blocks", "shown"),
+    [
+        (
+            [numbered("Terms", 1, 0, "Heading1"), numbered("Pay.", 1, 1), numbered("in cash", 1, 2),
+             numbered("by card", 1, 2), numbered("Conduct", 1, 0, "Heading1"), numbered("No noise.", 1, 1),
+             numbered("Dogs.", 1, 1), numbered("x", 1, 2)],
+            "# 1. Terms\n\n1.1 Pay.\n\n(a) in cash\n\n(b) by card\n\n"
+            "# 2. Conduct\n\n2.1 No noise.\n\n2.2 Dogs.\n\n(a) x",
+        ),
+        ([numbered("Pay", 1, 3), numbered("Fees", 1, 4), numbered("Rent", 1, 3)],
+         "Article I Pay\n\n1.1 Fees\n\nArticle II Rent"),
+        ([numbered("a", 1), numbered("b", 1), paragraph("So:"), numbered("c", 1), numbered("d", 2), numbered("e", 3)],
+         "1. a\n2. b\n\nSo:\n\n3. c\n\n7. d\n\n- e"),
+        ([paragraph("Fees", "Styled"), numbered("Plan", 0, 0, "Styled")], "Schedule 1 Fees\n\nPlan"),
+    ],
+    ids=["clauses", "articles in Roman and legal numbers", "a list that goes on, and one that starts anew", "a style"],
+)  # fmt: skip
+def test_word_numbers_stand_in_the_text_unless_markdown_shows_them(blocks: list[str], shown: str) -> None:
+    word = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+    lists = [*CLAUSES], [level(0, "bullet", "•")], [level(0, "decimal", "Schedule %1")]
+    anew = '<w:lvlOverride w:ilvl="0"><w:startOverride w:val="7"/></w:lvlOverride>'
+    numbers = [(1, 0, ""), (2, 0, anew), (3, 1, ""), (4, 2, "")]
+    definitions = "".join(
+        f'<w:abstractNum w:abstractNumId="{key}">{"".join(levels)}</w:abstractNum>' for key, levels in enumerate(lists)
+    ) + "".join(f'<w:num w:numId="{n}"><w:abstractNumId w:val="{key}"/>{more}</w:num>' for n, key, more in numbers)
+    styles = "".join(
+        f'<w:style w:type="paragraph" w:styleId="{name}"><w:name w:val="{name}"/>{more}</w:style>'
+        for name, more in (
+            ("Heading1", ""),
+            ("Base", '<w:pPr><w:numPr><w:numId w:val="4"/></w:numPr></w:pPr>'),
+            ("Styled", '<w:basedOn w:val="Base"/>'),
+        )
+    )
+    parts = {
+        "word/numbering.xml": f"<w:numbering {word}>{definitions}</w:numbering>",
+        "word/styles.xml": f"<w:styles {word}>{styles}</w:styles>",
+    }
+    assert text_of(".docx", docx(*blocks, parts=parts)) == f"{shown}\n"
+
+
+def test_word_text_that_no_reader_sees_is_left_out_and_counted() -> None:
+    def run(properties: str, text: str) -> str:
+        return f"<w:r><w:rPr>{properties}</w:rPr><w:t>{text}</w:t></w:r>"
+
+    white, dark = '<w:color w:val="FFFFFF"/>', '<w:shd w:val="clear" w:fill="1F3864"/>'
+    seen = run('<w:vanish w:val="0"/>', "Seen. ") + run(white + dark, "White on blue. ")
+    hidden = run("<w:vanish/>", "vanished words ") + run(white, "white ") + run('<w:sz w:val="2"/>', "of one point")
+    cell = f"<w:tbl><w:tr><w:tc><w:tcPr>{dark}</w:tcPr><w:p>{run(white, 'Head')}</w:p></w:tc></w:tr></w:tbl>"
+    assert read(".docx", docx(f"<w:p>{seen}{hidden}</w:p>", cell)) == (
+        "Seen. White on blue.\n\nHead\n",
+        ("left out as hidden: 6 words",),
+    )
+
+
 # Sheets
 
 
