@@ -223,6 +223,13 @@ def test_what_cannot_be_read_now_stays(place: Place) -> None:
     assert [one.path for one in told.emptied] == ["desks/d4.md"]
 
 
+def test_a_file_that_another_one_doubles_is_no_removal(place: Place) -> None:
+    place.make(DOCUMENTS[:3])
+    merged = replace(DOCUMENTS[0], digest="with others", extra={"other_paths": "desks/d1.md\ndesks/d2.md"})
+    told = place.make([merged], max_removed_share=0.0)
+    assert (told.changed, told.removed, list(held(place))) == (1, 2, ["d0"])
+
+
 def test_what_is_refused_or_only_tried_changes_nothing(place: Place) -> None:
     place.make(DOCUMENTS[:10])
     before = held(place)

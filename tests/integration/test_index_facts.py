@@ -167,7 +167,7 @@ def test_documents_are_listed_and_removed(run: Run, pages: Path) -> None:
     (found,) = run("ls", "VOUCH", "--index", "mine", "--json")["documents"]
     assert found == {
         "title": "Vouchers", "path": "drafts/Vouchers.md", "docId": "drafts/Vouchers",
-        "chunks": 1, "dated": None, "url": None,
+        "chunks": 1, "dated": None, "otherPaths": [], "url": None,
     }  # fmt: skip
 
     status, out, err = run("rm", "drafts/*", "Sizes", "--index", "mine")

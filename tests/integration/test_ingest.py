@@ -264,12 +264,6 @@ def test_a_text_that_pages_share_hides_no_removal(tmp_path: Path) -> None:
         run(tmp_path, pages[:1], max_removed_share=0.5)
 
 
-def test_a_file_that_another_one_doubles_is_no_removal(tmp_path: Path) -> None:
-    run(tmp_path, DOCUMENTS)
-    merged = document("permits", "import", "export", other_paths="tariffs.md\nzones.md")
-    assert counts(run(tmp_path, [merged], max_removed_share=0.0)) == (0, 1, 2, 0)
-
-
 class Choking(MiniLM):
     """Cannot read a text that holds the word."""
 

@@ -157,6 +157,36 @@ def test_a_page_without_text_a_draft_and_other_files_are_counted_and_no_failures
     assert run("ingest", docs, "--index", index, "--drafts")["documents"] == 3
 
 
+def test_of_a_site_s_folder_the_pages_are_read(run: Run, tmp_path: Path, index: Path) -> None:
+    files = {
+        "_config.yml": "exclude: [notes.md]",
+        "notes.md": "# Notes\n\nFor us.",
+        "SUMMARY.md": "# Summary\n\n- [Keys](keys.md)\n- [Fees](fees.md)",
+        "404.html": "<p>There is no such page.</p>",
+        "robots.txt": "User-agent: *",
+        "keys.md": "# Keys\n\nThe safe is in the hall.",
+    }
+    done = run("ingest", write_files(tmp_path / "site", files), "--index", index)
+    assert (done["documents"], done["skipped"]) == (1, {".yml": 1, "for programs": 1, "excluded by the site": 1})
+    assert done["leftOut"] == {"is an error page": 1, "is a table of contents": 1}
+
+
+def test_a_text_in_two_formats_is_one_document_until_one_of_them_is_gone(run: Run, docs: Path, index: Path) -> None:
+    (docs / "a.txt").write_text("Import: a permit is needed.", encoding="utf-8")
+    seen = []
+    for _ in range(2):
+        done = run("ingest", docs, "--index", index)
+        rows = run("ls", "--index", index)["documents"]
+        seen.append(
+            (done["leftOut"], done["removed"], {row["path"]: (row["docId"], row["otherPaths"]) for row in rows})
+        )
+        (docs / "a.md").unlink(missing_ok=True)
+    assert seen == [
+        ({"has the text of another file": 1}, 0, {"a.md": ("a", ["a.txt"]), "b.md": ("b", [])}),
+        ({}, 0, {"a.txt": ("a", []), "b.md": ("b", [])}),
+    ]
+
+
 def test_sources_get_links_to_their_sections_and_the_next_run_knows_the_address(
     run: Run, docs: Path, index: Path
 ) -> None:

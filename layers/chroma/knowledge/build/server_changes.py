@@ -18,7 +18,7 @@ from knowledge.engines.server.database import RESULTS, Database
 from knowledge.engines.server.records import StoredChunk, from_record
 from knowledge.model.errors import IndexUnavailable, IndexUnreachable, SourceUnreadable
 from knowledge.model.manifest import Manifest, SourceRecord
-from knowledge.model.values import Document, Failure
+from knowledge.model.values import OTHER_PATHS, Document, Failure
 from knowledge.open.place import read_manifest
 from knowledge.search.signals import Calibration
 
@@ -149,6 +149,10 @@ class SourceChanges:
         """Refuse to remove more than this share (0..1) of the documents; one that only moved is not removed."""
         new = {source.digest for source in self.fresh_sources}
         removed = [source.path for source in self.removed if source.chunks and source.digest not in new]
+        if removed:
+            extras = (document.extra for document in self.read(self.fresh))
+            doubles = {path for extra in extras for path in str(extra.get(OTHER_PATHS, "")).splitlines()}
+            removed = [path for path in removed if path not in doubles]
         check_removals(removed, total=self.count_before, max_share=max_removed_share)
 
     def plan(self, sources: Sequence[SourceRecord], progress: IngestProgress | None = None) -> Plan:

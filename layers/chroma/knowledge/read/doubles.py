@@ -74,12 +74,13 @@ def _words(text: str, title: str = "") -> str:
     return words.removeprefix(_words(title)).strip() if title else words
 
 
-def _rank(entry: LoadedDocument) -> tuple[int, int, int, str]:
-    """Return what sorts the best first: by format, date, and depth in the folder."""
+def _rank(entry: LoadedDocument) -> tuple[int, int, list[int], int, str]:
+    """Return what sorts the best first: by format, date, version, and depth in the folder."""
     path, fields = entry.found.path, entry.fields
     dated = document_date(last_updated=fields.last_updated, extra=fields.extra, path=path, url=fields.url)
     structure = FORMATS.index(suffix(path)) if suffix(path) in FORMATS else len(FORMATS)
-    return structure, -dated, path.count("/"), path
+    version = [-part for part in _split_version(strip_format(path).casefold())[1]]
+    return structure, -dated, version, path.count("/"), path
 
 
 def _is_double(one: LoadedDocument, other: LoadedDocument, words: int) -> bool:

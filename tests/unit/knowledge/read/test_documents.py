@@ -145,6 +145,7 @@ def test_texts_about_versions_are_no_versions_of_a_text(tmp_path: Path, more: st
         ({"title": "Terms of 2023"}, {"title": "Terms"}, 2),
         ({"jurisdiction": "NO"}, {"jurisdiction": "SE"}, 2),
         ({"jurisdiction": "NO"}, {}, 1),
+        ({"date": "2023-01-01"}, {"date": "2024-01-01"}, 1),
         ({"url": "https://a.test/1"}, {"url": "https://a.test/2"}, 2),
         ({"text": "Page not ready."}, {"text": "Page not ready."}, 2),
     ],
