@@ -1,43 +1,35 @@
-"""PDF to text: its lines by pypdf, with place and letter size, and its ruled tables by pdfplumber."""
+"""PDF to text: its lines by PDFium, ruled tables by pdfplumber, and what is damaged or filled in by pypdf."""
 
 from __future__ import annotations
 
 import io
 import logging
-import math
-import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from itertools import groupby, pairwise
+from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
-from pypdf import PageObject, PdfReader
+from pypdf import PageObject, PdfReader, PdfWriter
 from pypdf.generic import DictionaryObject, IndirectObject
+from pypdfium2 import PdfDocument, PdfiumError  # type: ignore[import-untyped]
 
-from documents.converters.output import compose, literal, one_line, own_title
+from documents.converters.output import compose, hidden_caveat, literal, one_line, own_title
 from documents.converters.pdf_layout import Line, markdown
 from documents.converters.pdf_layout import title as title_of
-from documents.converters.tables import sheet_markdown
+from documents.converters.pdf_rows import part_tables, read_lines
+from documents.converters.pdf_text import Box, PageText, Piece, contains, read_page
+from documents.converters.tables import records, sheet_markdown
 from documents.errors import Unconvertible
 from documents.values import Converted
 
 _END = b"%%EOF"
 _NO_PASSWORD = ""  # opens files that are only protected from changes
-_LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "st", 0xFB06: "st"}
 _OCR = "put it through a text recognition (OCR)"
-_LETTER_WIDTH = 0.55  # of its height
+_MARGIN = 0.09  # of the page's height, above and below: the first line of text begins lower
 _MIN_TABLE_SHARE = 0.8
-"""A table holds at least this share of the letters within its lines, else the lines stay text."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    text: str
-    left: float
-    height: float
-    size: float
+_MAX_TABLE_SHARE = 2.0
+"""A table holds between these shares of the letters within its lines, else the lines stay text."""
 
 
 def convert(data: bytes) -> Converted:
@@ -51,55 +43,36 @@ def convert(data: bytes) -> Converted:
     is_cut_short = _END not in data
     if is_cut_short:
         data += b"\nstartxref\n0\n" + _END  # pypdf reads no file without one; it then searches the file for its parts
-    reader = PdfReader(io.BytesIO(data))
-    if reader.is_encrypted and not reader.decrypt(_NO_PASSWORD):
-        raise Unconvertible("is protected with a password: save it without one")
-    found = _page_objects(reader)
-    plain: list[str] = []
-    read = _pages(data, found, plain)
-    if not read:
-        raise Unconvertible("is damaged: none of its pages is to be found")
-    pages = [lines or () for lines in read]
-    damaged = [number for number, lines in enumerate(read, 1) if lines is None]
+    data, reader, document = _open(data)
+    read = [_read_page(document, number, reader) for number in range(len(document))]
+    tables = _find_tables(data, read)
+    pages = [tuple(_page_lines(page, n, tables.get(n, []))) if page else () for n, page in enumerate(read)]
+    damaged = [number for number, page in enumerate(read, 1) if page is None]
     fields = _fields(reader)
     if not any(pages) and not fields:
         if damaged:
             raise Unconvertible(f"is damaged: {_name_pages(damaged)} cannot be read, and no other holds text")
         raise Unconvertible(f"holds no text, as if it were scanned: {_OCR} first")
-    own = own_title(_stated_title(reader))
-    body = "\n\n".join([*([markdown(pages)] if any(pages) else []), *fields])
-    caveats = _caveats(found, read, is_cut_short=is_cut_short)
-    return Converted(compose(body, title=title_of(pages, own)), caveats, "\n".join(plain))
+    body = "\n\n".join(filter(None, [markdown(pages), *fields]))
+    title = title_of(pages, own_title(document.get_metadata_value("Title")))
+    plain = "\n".join("".join(piece.text for piece in page.pieces) for page in read if page)
+    return Converted(compose(body, title=title), _caveats(read, is_cut_short=is_cut_short), plain)
 
 
-def _pages(data: bytes, found: Sequence[PageObject], plain: list[str]) -> list[tuple[Line, ...] | None]:
-    """Return the lines of each page; None for a damaged page, which costs no other page.
-
-    The text of each page as pypdf reads it is added to ``plain``.
-    """
-    with_tables: list[int] = []
-    for number, page in enumerate(found):
-        with suppress(Exception):
-            if _may_have_tables(page):
-                with_tables.append(number)
-    tables: dict[int, list[_PdfTable]] = {}
-    with suppress(Exception):  # pdfminer reads fewer damaged files than pypdf: the text is there all the same
-        tables = _find_tables(data, with_tables) if with_tables else {}
-    read: list[tuple[Line, ...] | None] = []
-    for number, page in enumerate(found):
-        lines = None
-        with suppress(Exception):
-            lines = tuple(_page_lines(page, number, tables.get(number, []), plain))
-        read.append(lines)
-    return read
+def _open(data: bytes) -> tuple[bytes, PdfReader, PdfDocument]:
+    """Return a file as it is read: a damaged one is written anew."""
+    reader = PdfReader(io.BytesIO(data))
+    if reader.is_encrypted and not reader.decrypt(_NO_PASSWORD):
+        raise Unconvertible("is protected with a password: save it without one")
+    with suppress(PdfiumError):
+        return data, reader, PdfDocument(data)
+    data = _write_pages(reader)
+    return data, PdfReader(io.BytesIO(data)), PdfDocument(data)
 
 
-def _page_objects(reader: PdfReader) -> list[PageObject]:
-    """Return the pages in order; if the page tree is damaged, the remaining pages in the file's order."""
-    with suppress(Exception):
-        if pages := list(reader.pages):
-            return pages
-    found: list[PageObject] = []
+def _write_pages(reader: PdfReader) -> bytes:
+    """Return a file of the pages that a damaged one holds, in its order."""
+    writer, out = PdfWriter(), io.BytesIO()
     numbers = {number for table in reader.xref.values() for number in table} | reader.xref_objStm.keys()
     for number in sorted(numbers):
         with suppress(Exception):
@@ -107,84 +80,57 @@ def _page_objects(reader: PdfReader) -> list[PageObject]:
             if isinstance(held, DictionaryObject) and held.get("/Type") == "/Page":
                 page = PageObject(reader, IndirectObject(number, 0, reader))
                 page.update(held)
-                found.append(page)
-    return found
+                writer.add_page(page)
+    if not writer.pages:
+        raise Unconvertible("is damaged: none of its pages is to be found")
+    writer.write(out)
+    return out.getvalue()
 
 
-def _stated_title(reader: PdfReader) -> str:
+def _read_page(document: PdfDocument, number: int, reader: PdfReader) -> PageText | None:
+    """Return a page's text; None for a damaged page, which costs no other page."""
     with suppress(Exception):
-        return str((reader.metadata.title if reader.metadata else None) or "")
-    return ""
+        page = read_page(document[number])
+        if not page.pieces:  # PDFium says nothing of damage
+            reader.pages[number].extract_text(visitor_text=lambda *_: None)
+        return page
+    return None
 
 
-def _page_lines(page: PageObject, number: int, tables: Sequence[_PdfTable], plain: list[str]) -> Iterator[Line]:
-    """Yield a page's lines with text, in the file's order, with each table where its first cell was."""
-    pieces: list[_Piece] = []
-
-    def visit(text: str, cm: Sequence[float], tm: Sequence[float], _font: object, size: float) -> None:
-        # Text space to the page's: PDF 32000-1, 9.4.4; the last column of these matrices is 0 0 1.
-        left = tm[4] * cm[0] + tm[5] * cm[2] + cm[4]
-        height = tm[4] * cm[1] + tm[5] * cm[3] + cm[5]
-        scale = math.hypot(tm[2] * cm[0] + tm[3] * cm[2], tm[2] * cm[1] + tm[3] * cm[3])
-        angle = math.degrees(math.atan2(tm[0] * cm[1] + tm[1] * cm[3], tm[0] * cm[0] + tm[1] * cm[2]))
-        upright = math.cos(math.radians(angle - (page.rotation or 0))) > 0.5
-        # Text that runs up the margin, such as arXiv's stamp, is not a heading, however large.
-        pieces.append(_Piece(text.translate(_LIGATURES), left, height, abs(size) * scale if upright else 0.0))
-
-    plain.append(page.extract_text(visitor_text=visit).translate(_LIGATURES))
-    whole = [table for table in tables if _is_whole(table, pieces)]
+def _page_lines(page: PageText, number: int, tables: Sequence[_PdfTable]) -> Iterator[Line]:
+    """Yield a page's lines in the order of reading, with each table where its first cell was."""
+    whole = [table for table in tables if _is_whole(table, page.pieces)]
+    letters = [_letters("".join(cell for row in table.rows for cell in row)) for table in whole]
+    margin = _MARGIN * (page.top - page.foot)
     placed: set[int] = set()
 
-    def place(piece: _Piece) -> int:
-        return next((n for n, table in enumerate(whole) if table.contains(piece.left, piece.height)), -1)
+    def place(piece: Piece) -> int:
+        words = list(map(_letters, piece.text.split()))
+        inside = (n for n, table in enumerate(whole) if contains(table.box, piece.box))
+        return next((n for n in inside if all(word in letters[n] for word in words)), -1)
 
-    held = -1
-    for found, group in groupby(pieces, key=lambda piece: place(piece) if piece.text.strip() else held):
-        held = found
-        if found < 0:
-            yield from _text_lines(list(group), number)
-        elif found not in placed:
-            placed.add(found)
-            yield Line("", number, whole[found].box[3], 0.0, table=sheet_markdown(whole[found].rows))
-
-
-def _is_whole(table: _PdfTable, pieces: Sequence[_Piece]) -> bool:
-    inside = sum(_letters(piece.text) for piece in pieces if table.contains(piece.left, piece.height))
-    return 0 < inside * _MIN_TABLE_SHARE <= sum(_letters(cell) for row in table.rows for cell in row)
-
-
-def _letters(text: str) -> int:
-    return sum(map(str.isalnum, text))
+    for found, group in groupby(page.pieces, key=place):
+        if found >= 0:
+            if found not in placed:
+                placed.add(found)
+                yield Line((), number, whole[found].box[3], 0.0, sheet_markdown(whole[found].rows))
+            continue
+        for lines, rows in part_tables(read_lines(list(group), number)):
+            if rows:
+                yield replace(lines[0], cells=(), table=records(rows[0], rows[1:]))
+                continue
+            for line in lines:
+                yield replace(line, in_margin=not page.foot + margin < line.height < page.top - margin)
 
 
-def _text_lines(pieces: Sequence[_Piece], number: int) -> Iterator[Line]:
-    line: list[_Piece] = []
-    for piece in [*pieces, _Piece("\n", 0.0, 0.0, 0.0)]:
-        first, *others = piece.text.split("\n")
-        line.append(_Piece(first, piece.left, piece.height, piece.size))
-        for other in others:
-            words = " ".join("".join(part.text for part in line).split())
-            if words:
-                yield _join_pieces(words, line, number)
-            line = [_Piece(other, piece.left, piece.height, piece.size)]
+def _is_whole(table: _PdfTable, pieces: Sequence[Piece]) -> bool:
+    inside = sum(len(_letters(piece.text)) for piece in pieces if contains(table.box, piece.box))
+    cells = sum(len(_letters(cell)) for row in table.rows for cell in row)
+    return 0 < inside * _MIN_TABLE_SHARE <= cells <= inside * _MAX_TABLE_SHARE
 
 
-def _join_pieces(words: str, pieces: Sequence[_Piece], page: int) -> Line:
-    sizes: Counter[float] = Counter()
-    for piece in pieces:
-        sizes[round(2 * piece.size) / 2] += len(piece.text.strip())
-    height = next(piece.height for piece in pieces if piece.text.strip())
-    return Line(words, page=page, height=height, size=sizes.most_common(1)[0][0], columns=_count_columns(pieces))
-
-
-def _count_columns(pieces: Sequence[_Piece]) -> int:
-    """Count a line's parts that are more than two letters apart, by the usual width of letters."""
-    filled = [piece for piece in pieces if piece.text.strip()]
-    widths = (len(piece.text.strip()) * piece.size * _LETTER_WIDTH for piece in filled)
-    return 1 + sum(
-        after.left - before.left > width + 2 * before.size
-        for (before, after), width in zip(pairwise(filled), widths, strict=False)
-    )
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text))
 
 
 def _fields(reader: PdfReader) -> list[str]:
@@ -199,16 +145,15 @@ def _fields(reader: PdfReader) -> list[str]:
     return ["\n".join(filled)] if filled else []
 
 
-def _caveats(
-    found: Sequence[PageObject], pages: Sequence[Sequence[Line] | None], *, is_cut_short: bool
-) -> tuple[str, ...]:
-    damaged = [number for number, lines in enumerate(pages, 1) if lines is None]
-    scanned = [n for n, lines in enumerate(pages, 1) if lines == () and _has_picture(found[n - 1])]
+def _caveats(pages: Sequence[PageText | None], *, is_cut_short: bool) -> tuple[str, ...]:
+    damaged = [number for number, page in enumerate(pages, 1) if page is None]
+    scanned = [n for n, page in enumerate(pages, 1) if page and not page.pieces and page.has_picture]
     caveats = [f"{_name_pages(damaged)} cannot be read: damaged"] if damaged else []
     caveats += ["is cut short: what stood behind is not read"] if is_cut_short else []
     verb = "holds" if len(scanned) == 1 else "hold"
     caveats += [f"{_name_pages(scanned)} {verb} no text, as if scanned: {_OCR}"] if scanned else []
-    return tuple(caveats)
+    hidden = ("".join(piece.text for piece in page.hidden) for page in pages if page)
+    return (*caveats, *hidden_caveat(hidden))
 
 
 def _name_pages(numbers: Sequence[int]) -> str:
@@ -223,21 +168,17 @@ def _name_pages(numbers: Sequence[int]) -> str:
     return f"{'page' if len(numbers) == 1 else 'pages'} {named}"
 
 
-def _has_picture(page: PageObject) -> bool:
-    with suppress(Exception):
-        objects = page["/Resources"]["/XObject"]  # type: ignore[index]  # a PDF object has any type
-        return any(objects[name]["/Subtype"] in ("/Image", "/Form") for name in objects)
-    return False
-
-
-MAX_PAGE_BYTES = 2_000_000
+MAX_SEGMENTS = 100_000
 MAX_EDGES = 4000
 """A page with more lines or larger drawing instructions is a map or a drawing: finding cells in it takes minutes."""
 
-_STROKE = re.compile(rb"\b(?:re|l)\b")
-_MIN_STROKES = 4
+_MIN_SEGMENTS = 8  # of four lines, each a move and a stroke
 _MIN_FILLED = 0.3  # of the cells; a form or a drawing has fewer
 _MIN_CELLS = 0.5  # of columns times rows; bars of a chart have fewer
+
+_MAX_PAGE_SHARE = 0.9  # of the page's width and height, or of its area; more is a background, not a table
+_MIN_AREA = 4.0  # points; a narrower one is a line
+_NEAR_WHITE = 0.03
 
 _MIN_ALIKE = 3  # cells, and lines in each: fewer are as many by chance
 _READING: dict[str, Any] = {
@@ -247,66 +188,80 @@ _READING: dict[str, Any] = {
 }
 _MAX_TURNED = 0.5  # of the letters; a drawing has more that do not stand upright
 
-type _Box = tuple[float, float, float, float]
-
 
 @dataclass(frozen=True, slots=True)
 class _PdfTable:
     """A table on a page: its box (left, bottom, right, top in points), its rows, and where its columns begin."""
 
-    box: _Box
+    box: Box
     rows: tuple[tuple[str, ...], ...]
     columns: tuple[int, ...]
 
-    def contains(self, left: float, height: float) -> bool:
-        """Return whether text that begins there is in the table."""
-        x0, y0, x1, y1 = self.box
-        return x0 - 1 <= left <= x1 and y0 - 1 <= height <= y1
 
-
-def _may_have_tables(page: PageObject) -> bool:
-    """Return whether a page has lines that may be a table's: pdfplumber takes 0.3 s for a page."""
-    contents = page.get_contents()
-    data = contents.get_data() if contents is not None else b""
-    return len(data) <= MAX_PAGE_BYTES and not page.rotation and len(_STROKE.findall(data)) >= _MIN_STROKES
-
-
-def _find_tables(data: bytes, numbers: Sequence[int]) -> dict[int, list[_PdfTable]]:
-    """Return the tables on the pages ``numbers`` (from 0), from top to bottom.
+def _find_tables(data: bytes, pages: Sequence[PageText | None]) -> dict[int, list[_PdfTable]]:
+    """Return the tables of each page (from 0) with lines that may be a table's: pdfplumber takes 0.3 s for a page.
 
     A table that continues one of the page before, with columns at the same places, gets its first row as header.
     """
+    drawn = {n: page for n, page in enumerate(pages) if page and _MIN_SEGMENTS <= page.segments <= MAX_SEGMENTS}
+    found: dict[int, list[_PdfTable]] = {}
+    if not drawn:
+        return found
     import pdfplumber  # takes a third of a second
 
-    found: dict[int, list[_PdfTable]] = {}
-    with pdfplumber.open(io.BytesIO(data), pages=[number + 1 for number in numbers]) as pdf:
+    with (
+        suppress(Exception),  # pdfminer reads fewer damaged files: the text is there all the same
+        pdfplumber.open(io.BytesIO(data), pages=[number + 1 for number in drawn]) as pdf,
+    ):
         for page in pdf.pages:
+            number = page.page_number - 1
             with suppress(Exception):  # one damaged page costs no other its tables
-                found[page.page_number - 1] = list(_page_tables(page))
+                found[number] = list(_page_tables(page, drawn[number].hidden))
             page.close()
-    for number in numbers:
+    for number in drawn:
         before, here = found.get(number - 1), found.get(number)
         if before and here and before[-1].columns == here[0].columns and before[-1].rows[0] != here[0].rows[0]:
             here[0] = _PdfTable(here[0].box, (before[-1].rows[0], *here[0].rows), here[0].columns)
     return found
 
 
-def _page_tables(page: Any) -> Iterator[_PdfTable]:
-    if len(page.edges) > MAX_EDGES:
+def _page_tables(page: Any, hidden: Sequence[Piece]) -> Iterator[_PdfTable]:
+    turned = sum(not char["upright"] for char in page.chars)
+    if page.rotation or len(page.edges) > MAX_EDGES or turned > _MAX_TURNED * len(page.chars):
         return
-    turned = sum(1 for char in page.chars if not char["upright"])
-    if turned > _MAX_TURNED * len(page.chars):
-        return
-    for table in sorted(page.find_tables(), key=lambda table: table.bbox[1]):
+    height = page.height + page.mediabox[1]
+
+    def is_seen(shape: Any) -> bool:
+        if shape["object_type"] == "char":
+            box = (shape["x0"], height - shape["bottom"], shape["x1"], height - shape["top"])
+            return not any(contains(piece.box, box) for piece in hidden)
+        return not _is_background(shape, page.width, page.height)
+
+    seen = page.filter(is_seen)
+    for table in sorted(seen.find_tables(), key=lambda table: table.bbox[1]):
         rows = _table_rows(table)
-        filled = sum(1 for row in rows for cell in row if cell)
+        filled = sum(bool(cell) for row in rows for cell in row)
         size = len(rows) * len(rows[0])
-        is_table = len(rows) > 1 and len(rows[0]) > 1 and filled >= _MIN_FILLED * size
-        if is_table and len(table.cells) >= _MIN_CELLS * size:
-            x0, top, x1, bottom = table.bbox
-            height = page.height + page.mediabox[1]
+        is_grid = len(rows) > 1 and len(rows[0]) > 1 and len(table.cells) >= _MIN_CELLS * size
+        x0, top, x1, bottom = table.bbox
+        is_page = (x1 - x0) * (bottom - top) >= _MAX_PAGE_SHARE * page.width * page.height
+        if is_grid and not is_page and filled >= _MIN_FILLED * size:
             lefts = sorted({round(cell[0]) for cell in table.cells})
             yield _PdfTable((x0, height - bottom, x1, height - top), rows, tuple(lefts))
+
+
+def _is_background(shape: Any, width: float, height: float) -> bool:
+    """Return whether a shape is an area as large as the page or in its colour: its edges are no lines of a table."""
+    if shape["object_type"] not in ("rect", "curve") or min(shape["width"], shape["height"]) < _MIN_AREA:
+        return False
+    fills = shape["fill"] and not shape["stroke"]
+    share = _MAX_PAGE_SHARE if fills else 1.0
+    if shape["width"] >= share * width and shape["height"] >= share * height:
+        return True
+    colour = shape["non_stroking_color"]
+    levels = colour if isinstance(colour, (tuple, list)) else (colour,)
+    paper = 0.0 if len(levels) == 4 else 1.0  # inks or lights
+    return fills and all(isinstance(level, (int, float)) and abs(level - paper) < _NEAR_WHITE for level in levels)
 
 
 def _table_rows(table: Any) -> tuple[tuple[str, ...], ...]:

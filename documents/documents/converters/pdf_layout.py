@@ -6,7 +6,6 @@ several pages are running headers, footers and page numbers.
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -15,13 +14,15 @@ from itertools import groupby, pairwise
 
 from documents.converters.output import literal
 
-EDGE_LINES = 2
+EDGE_LINES = 3
 """How many lines at a page's beginning, and at its end, may be a running header or footer."""
 
 REPEATS = 3
 """On as many pages it is one."""
 
 HEADING_SCALE = 1.08  # Word's smallest heading has letters of 12 points above text of 11
+_LEADING = 1.2  # of the letters' size
+_MAX_LEADING = 2.6  # two lines for one
 GAP_SCALE = 1.3  # times the usual distance of lines: more is space that was left on purpose
 
 _NUMBER = re.compile(r"\d{1,5}")
@@ -30,19 +31,28 @@ _PAGE_NUMBER = re.compile(r"\W*(?:page\s+)?(?:\d{1,4}|[ivxlc]+)(?:\s*(?:/|of)\s*
 type _RunningKey = tuple[str, int, int]
 
 
+type Cell = tuple[float, float, str]
+"""The left and right ends of a text, in points, and its words."""
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
     """A line of text. ``page`` counts from 0; its ``height`` on the page and its letters' ``size`` are in points.
 
-    ``columns`` counts its separate parts. A table is one line without text, with its Markdown in ``table``.
+    A table is one line without cells, with its Markdown in ``table``. ``in_margin``: where headers and footers stand.
     """
 
-    text: str
+    cells: tuple[Cell, ...]
     page: int
     height: float
     size: float
-    columns: int = 1
     table: str = ""
+    in_margin: bool = False
+
+    @property
+    def text(self) -> str:
+        """The words of all cells."""
+        return " ".join(text for _, _, text in self.cells)
 
 
 def body_size(lines: Sequence[Line]) -> float:
@@ -61,9 +71,11 @@ def count_sizes(lines: Sequence[Line]) -> Counter[float]:
 
 
 def usual_gap(lines: Sequence[Line]) -> float:
-    """Return the most frequent distance between lines of a page; infinite if unknown."""
-    gaps = Counter(round(2 * gap) / 2 for before, line in pairwise(lines) if (gap := gap_between(before, line)) > 0)
-    return gaps.most_common(1)[0][0] if gaps else math.inf
+    """Return the most frequent distance between lines of a page, of equals the least; else that of single spacing."""
+    pairs = ((line.size, gap_between(before, line)) for before, line in pairwise(lines))
+    gaps = Counter(round(2 * gap) / 2 for size, gap in pairs if 0 < gap <= _MAX_LEADING * size)
+    usual = max(gaps, key=lambda gap: (gaps[gap], -gap), default=0.0)
+    return usual if gaps[usual] > 1 else _LEADING * body_size(lines)
 
 
 def gap_between(before: Line, line: Line) -> float:
@@ -74,15 +86,17 @@ def gap_between(before: Line, line: Line) -> float:
 def drop_running_lines(pages: Sequence[Sequence[Line]]) -> Iterator[Line]:
     """Yield the lines of ``pages`` without page numbers, running headers and running footers.
 
-    A running line stands apart at the same height of several pages, in letters no larger than the text's, with the same
-    words except for a number that counts with the pages. A page is never left empty.
+    A running line stands apart at the same height of three pages, or in the margin of two if there are no more than
+    three, in letters no larger than the text's, with the same words except for a number that counts with the pages. A
+    page is never left empty.
     """
     lines = [line for page in pages for line in page]
     largest = HEADING_SCALE * body_size(lines)
     apart = GAP_SCALE * usual_gap(lines)
     seen: defaultdict[_RunningKey, set[int]] = defaultdict(set)
-    for page in pages:
-        for line in {*page[:EDGE_LINES], *page[-EDGE_LINES:]}:
+    levels = [_levels(page) for page in pages]
+    for each in levels:
+        for line in {line for level in [*each[:EDGE_LINES], *each[-EDGE_LINES:]] for line in level}:
             for trace in _running_keys(line):
                 seen[trace].add(line.page)
 
@@ -91,19 +105,27 @@ def drop_running_lines(pages: Sequence[Sequence[Line]]) -> Iterator[Line]:
             return False
         if len(pages) > 1 and _PAGE_NUMBER.fullmatch(line.text):
             return True
-        return any(len(seen[trace]) >= REPEATS for trace in _running_keys(line))
+        repeats = 2 if line.in_margin and len(pages) <= REPEATS else REPEATS
+        return any(len(seen[trace]) >= repeats for trace in _running_keys(line))
 
-    for page in pages:
-        top = _count_running(page, runs, apart)
-        rest = page[top:]
-        yield from rest[: len(rest) - _count_running(rest[::-1], runs, apart)]
+    for page, its_levels in zip(pages, levels, strict=True):
+        top = its_levels[: _count_running(its_levels, runs, apart)]
+        upwards = its_levels[: len(top) - 1 if top else None : -1]
+        running = {id(line) for level in [*top, *upwards[: _count_running(upwards, runs, apart)]] for line in level}
+        yield from (line for line in page if id(line) not in running)
 
 
-def _count_running(page: Sequence[Line], runs: Callable[[Line], bool], apart: float) -> int:
-    """Count the running lines at the beginning of ``page`` that stand apart from the next line."""
-    for count in range(min(EDGE_LINES, len(page) - 1), 0, -1):
-        distance = abs(page[count - 1].height - page[count].height)
-        if distance > apart and all(runs(line) for line in page[:count]):
+def _levels(page: Sequence[Line]) -> list[list[Line]]:
+    """Return the lines of ``page`` from the top to the foot, those of one height together, without turned text."""
+    upright = sorted((line for line in page if line.size or line.table), key=lambda line: -line.height)
+    return [list(level) for _, level in groupby(upright, key=lambda line: round(line.height))]
+
+
+def _count_running(levels: Sequence[Sequence[Line]], runs: Callable[[Line], bool], apart: float) -> int:
+    """Count the running levels at the beginning of a page that stand apart from the next one."""
+    for count in range(min(EDGE_LINES, len(levels) - 1), 0, -1):
+        distance = abs(levels[count - 1][0].height - levels[count][0].height)
+        if distance > apart and all(runs(line) for level in levels[:count] for line in level):
             return count
     return 0
 
@@ -183,7 +205,7 @@ def _heading_levels(lines: Sequence[Line]) -> dict[float, int]:
     ``#`` for a heading at the very beginning that is larger than all others, ``##`` and below for the rest.
     """
     counts = count_sizes(lines)
-    limit = MAX_HEADING_SHARE * counts.total()
+    limit = MAX_HEADING_SHARE * (counts.total() + sum(len(line.table) for line in lines))
     smallest = HEADING_SCALE * body_size(lines) if lines else 0.0
     found = sorted((size for size, count in counts.items() if size >= smallest and count <= limit), reverse=True)
     runs = [size for (size, _), _ in groupby(lines, key=lambda line: (line.size, line.page)) if size in found]
@@ -216,6 +238,8 @@ class _Joiner:
         full = len(before.text) >= self._full
         if _BULLET.match(line.text) or (_ITEM.match(line.text) and (ended or not full)):
             return True
+        if bool(before.size) != bool(line.size):  # turned text is none of the paragraph's
+            return True
         gap = gap_between(before, line)
         if gap <= 0:  # another page or column: a sentence goes on there
             return ended
@@ -226,7 +250,7 @@ class _Joiner:
         if cut and start and start[0][0].islower():
             compound = f"{cut[1]}-{start[0]}".casefold() in self._compounds
             return text[: cut.start(2)] + ("-" if compound else "") + line.text
-        if before.columns > 1 and line.columns > 1:
+        if min(len(before.cells), len(line.cells)) > 1:
             return f"{text}\n{line.text}"  # rows of a table without lines
         goes_on = len(before.text) >= self._full or line.text[0].islower() or before.page != line.page
         return text + (" " if goes_on else "\n") + line.text

@@ -1,0 +1,238 @@
+"""Text of a PDF page by PDFium: pieces with place and letter size, without those that no reader sees."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from ctypes import addressof, c_double, c_float, c_uint
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import pypdfium2.raw as pdfium  # type: ignore[import-untyped]
+from PIL import ImageChops
+from pypdfium2 import PdfMatrix, PdfPage, PdfTextPage
+
+CELL_GAP = 1.0  # of the letters' size: more, also within one drawing instruction, parts the cells of a row
+MIN_LETTER = 1.0  # points; smaller letters are dots
+MIN_DIFFERENCE = 12  # of 255 levels of a colour; less is not told from the background
+MAX_AREAS = 1000  # more are a drawing
+_MIN_AREA = 4.0  # points; a narrower one is a line
+_PIXELS = 2.0  # for a point
+_MAX_PIXELS = 3000.0  # of a page's longer side
+_MAX_DEPTH = 8  # of forms within forms
+_WHITE = (255, 255, 255)
+_LETTERS = {0x00: "", 0x02: "-", 0x0A: "", 0x0D: " ", 0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi"}
+_LETTERS |= {0xFB04: "ffl", 0xFB05: "st", 0xFB06: "st", 0xFFFE: "-", 0xFFFF: ""}
+
+type Box = tuple[float, float, float, float]
+"""Left, bottom, right and top in points."""
+type _Area = tuple[int, Box, tuple[int, ...]]
+"""Where a shape is drawn: its place in the order, its box and its colour; a picture has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Text that one instruction draws, without a wide gap, in ``box`` on the page.
+
+    ``left``, ``right`` and ``height`` (of the baseline) are those on the page turned so that the text runs to the
+    right; ``turn`` is the text's angle to the upright page, in degrees.
+    """
+
+    text: str
+    left: float
+    right: float
+    height: float
+    size: float
+    turn: int
+    box: Box
+
+
+@dataclass(frozen=True, slots=True)
+class PageText:
+    """A page's pieces in the file's order, and the hidden ones.
+
+    ``foot`` and ``top`` are the heights of the upright page's ends. ``segments`` counts the lines and curves drawn.
+    """
+
+    pieces: Sequence[Piece]
+    hidden: Sequence[Piece]
+    foot: float
+    top: float
+    segments: int
+    has_picture: bool
+
+
+def read_page(page: PdfPage) -> PageText:
+    """Return a page's text."""
+    found = list(_read_pieces(page))
+    order: dict[int, int] = {}
+    areas: list[_Area] = []
+    segments = 0
+    for number, (shape, box) in enumerate(_read_shapes(page)):
+        order[addressof(shape.contents)] = number
+        kind = pdfium.FPDFPageObj_GetType(shape)
+        segments += max(pdfium.FPDFPath_CountSegments(shape), 0)
+        if kind != pdfium.FPDF_PAGEOBJ_TEXT and min(box[2] - box[0], box[3] - box[1]) >= _MIN_AREA:
+            areas.append((number, box, _colour(shape) if kind == pdfium.FPDF_PAGEOBJ_PATH else ()))
+    hidden = set(_find_hidden(page, found, areas if len(areas) <= MAX_AREAS else [], order))
+    _, foot, _, top = _turned(page.get_bbox(), page.get_rotation())
+    return PageText(
+        [piece for number, (piece, _) in enumerate(found) if number not in hidden],
+        [found[number][0] for number in sorted(hidden)],
+        foot,
+        top,
+        segments,
+        not all(colour for _, _, colour in areas),
+    )
+
+
+def _read_shapes(page: PdfPage) -> Iterator[tuple[Any, Box]]:
+    """Yield what the page draws, also within forms, each with its box on the page."""
+
+    def read(count: int, get: Callable[[int], Any], outer: PdfMatrix, depth: int) -> Iterator[tuple[Any, Box]]:
+        for shape in map(get, range(count)):
+            if pdfium.FPDFPageObj_GetType(shape) == pdfium.FPDF_PAGEOBJ_FORM and depth < _MAX_DEPTH:
+                own = pdfium.FS_MATRIX()
+                pdfium.FPDFPageObj_GetMatrix(shape, own)
+                inner, inside = PdfMatrix.from_raw(own).multiply(outer), partial(pdfium.FPDFFormObj_GetObject, shape)
+                yield from read(pdfium.FPDFFormObj_CountObjects(shape), inside, inner, depth + 1)
+            else:
+                edges = [c_float() for _ in range(4)]
+                pdfium.FPDFPageObj_GetBounds(shape, *edges)
+                yield shape, outer.on_rect(*(edge.value for edge in edges))
+
+    yield from read(pdfium.FPDFPage_CountObjects(page), partial(pdfium.FPDFPage_GetObject, page), PdfMatrix(), 0)
+
+
+def _read_pieces(page: PdfPage) -> Iterator[tuple[Piece, Any]]:
+    """Yield each piece with its text object."""
+    text_page = page.get_textpage()
+    rotation = page.get_rotation()
+    shape, shape_id, first, last = None, 0, 0, 0
+    letters: list[str] = []
+    for index in range(text_page.count_chars()):
+        code = pdfium.FPDFText_GetUnicode(text_page, index)
+        letter = _LETTERS[code] if code in _LETTERS else chr(code)
+        if letter and not letter.isspace():
+            here = pdfium.FPDFText_GetTextObject(text_page, index)
+            here_id = addressof(here.contents) if here else 0
+            if here_id != shape_id or (letters[-1:] == [" "] and _is_wide(text_page, last, index)):
+                if shape:
+                    yield _piece("".join(letters), text_page, first, last, rotation), shape
+                    letters = []
+                shape, shape_id, first = here, here_id, index
+            last = index
+        letters.append(letter)
+    if shape:
+        yield _piece("".join(letters), text_page, first, last, rotation), shape
+    text_page.close()
+
+
+def _is_wide(text_page: PdfTextPage, before: int, after: int) -> bool:
+    """Return whether the gap between two letters of a line parts cells."""
+    _, _, size, angle = _origin(text_page, after)
+    begin, end = (_turned(text_page.get_charbox(index), angle) for index in (after, before))
+    return begin[0] - end[2] > CELL_GAP * size
+
+
+def _piece(text: str, text_page: PdfTextPage, first: int, last: int, rotation: int) -> Piece:
+    x, y, size, angle = _origin(text_page, first)
+    begin, end = text_page.get_charbox(first), text_page.get_charbox(last)
+    box = (min(begin[0], end[0]), min(begin[1], end[1]), max(begin[2], end[2]), max(begin[3], end[3]))
+    left, _, right, _ = _turned(box, angle)
+    return Piece(text, left, right, _turned((x, y, x, y), angle)[1], size, round(angle - rotation) % 360, box)
+
+
+def _origin(text_page: PdfTextPage, index: int) -> tuple[float, float, float, int]:
+    """Return where a letter stands on the page, its size in points, and its angle in degrees."""
+    x, y, matrix = c_double(), c_double(), pdfium.FS_MATRIX()
+    pdfium.FPDFText_GetCharOrigin(text_page, index, x, y)
+    pdfium.FPDFText_GetMatrix(text_page, index, matrix)
+    size = pdfium.FPDFText_GetFontSize(text_page, index) * math.hypot(matrix.c, matrix.d)
+    return x.value, y.value, size, round(math.degrees(math.atan2(matrix.b, matrix.a)))
+
+
+def _turned(box: Box, angle: int) -> Box:
+    """Return ``box`` on a page turned back by ``angle`` degrees."""
+    return PdfMatrix().rotate(angle).on_rect(*box) if angle else box
+
+
+def contains(box: Box, other: Box) -> bool:
+    """Return whether the middle of ``other`` is in ``box``."""
+    x, y = (other[0] + other[2]) / 2, (other[1] + other[3]) / 2
+    return box[0] <= x <= box[2] and box[1] <= y <= box[3]
+
+
+def _overlap(box: Box, other: Box) -> bool:
+    return box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3]
+
+
+def _find_hidden(
+    page: PdfPage, found: Sequence[tuple[Piece, Any]], areas: Sequence[_Area], order: Mapping[int, int]
+) -> Iterator[int]:
+    """Yield the numbers of the pieces that no reader sees.
+
+    They are dots, outside of the page, or change nothing in its picture. Text that a text recognition added to a scan
+    is kept: it is not drawn either, but stands where the scan has letters.
+    """
+    suspects: list[int] = []
+    for number, (piece, shape) in enumerate(found):
+        if _is_dot(piece) or not _overlap(piece.box, page.get_bbox()):
+            yield number
+        elif _is_suspect(piece, shape, areas, order.get(addressof(shape.contents), math.inf)):
+            suspects.append(number)
+    if not suspects:
+        return
+    scale = min(_PIXELS, _MAX_PIXELS / max(page.get_size()))
+    drawn = page.render(scale, may_draw_forms=False, draw_annots=False)
+    for number in suspects:
+        pdfium.FPDFPageObj_SetIsActive(found[number][1], False)
+    without: Any = page.render(scale, may_draw_forms=False, draw_annots=False).to_pil().convert("RGB")
+    difference: Any = ImageChops.difference(drawn.to_pil().convert("RGB"), without)
+    converter = drawn.get_posconv(page)
+    for number in suspects:
+        piece, shape = found[number]
+        (u0, v0), (u1, v1) = converter.to_bitmap(*piece.box[:2]), converter.to_bitmap(*piece.box[2:])
+        place = (min(u0, u1), min(v0, v1), max(u0, u1) + 1, max(v0, v1) + 1)
+        if not _is_unpainted(shape) and _contrast(difference, place) >= MIN_DIFFERENCE:
+            continue
+        is_in_picture = any(contains(box, piece.box) for _, box, colour in areas if not colour)
+        if not is_in_picture or _contrast(without, place, around=round(piece.size * scale)) < MIN_DIFFERENCE:
+            yield number
+
+
+def _is_dot(piece: Piece) -> bool:
+    height = piece.box[3] - piece.box[1]
+    return max(piece.size, height) < MIN_LETTER and any(map(str.isalnum, piece.text))
+
+
+def _is_suspect(piece: Piece, shape: Any, areas: Sequence[_Area], order: float) -> bool:
+    """Return whether a piece may be invisible: unpainted, white, covered, or in the colour of the area around it."""
+    *colour, opacity = _colour(shape)
+    if _is_unpainted(shape) or opacity < MIN_DIFFERENCE or _is_alike(colour, _WHITE):
+        return True
+    return any((later > order or _is_alike(colour, other)) and contains(box, piece.box) for later, box, other in areas)
+
+
+def _contrast(image: Any, place: tuple[int, int, int, int], *, around: int = 0) -> int:
+    left, top = max(place[0] - around, 0), max(place[1] - around, 0)
+    right, bottom = min(place[2] + around, image.width), min(place[3] + around, image.height)
+    spreads: list[int] = [high - low for low, high in image.crop((left, top, right, bottom)).getextrema()]
+    return max(spreads)
+
+
+def _is_unpainted(shape: Any) -> bool:
+    mode = pdfium.FPDFTextObj_GetTextRenderMode(shape)
+    return mode in (pdfium.FPDF_TEXTRENDERMODE_INVISIBLE, pdfium.FPDF_TEXTRENDERMODE_CLIP)
+
+
+def _colour(shape: Any) -> tuple[int, ...]:
+    """Return the red, green, blue and opacity of a shape's inside, of 255 each."""
+    levels = [c_uint() for _ in range(4)]
+    pdfium.FPDFPageObj_GetFillColor(shape, *levels)
+    return tuple(level.value for level in levels)
+
+
+def _is_alike(colour: Sequence[int], other: Sequence[int]) -> bool:
+    return all(abs(one - two) < MIN_DIFFERENCE for one, two in zip(colour, other, strict=False)) and len(other) > 0
