@@ -15,6 +15,7 @@ from bs4.element import PageElement, PreformattedString
 from markdownify import ATX, MarkdownConverter
 
 from documents import entries
+from documents.converters.icons import write_icons
 from documents.converters.output import compose, fence, hidden_caveat, literal, one_line
 from documents.converters.tables import table
 from documents.converters.visibility import find_unseen
@@ -117,6 +118,7 @@ def _canonical_address(page: BeautifulSoup) -> str:
 
 
 def _drop_furniture(page: BeautifulSoup) -> None:
+    write_icons(page)
     for tag in page.select(_NO_TEXT):
         tag.extract()
     for listing in page.select(_NUMBERED_CODE):

@@ -179,6 +179,8 @@ class _Visibility:
 def _is_hidden(tag: Tag) -> bool:
     if tag.has_attr("hidden"):
         return tag["hidden"] != "until-found"
+    if tag.name in ("img", "svg") and {tag.get("width"), tag.get("height")} <= {"0", "1", "0px", "1px"}:
+        return True
     classes = tag.get_attribute_list("class") if tag.get("aria-hidden") == "true" else ()
     return "sr-only" in classes or "visually-hidden" in classes  # text for the ear alone, and not for the ear
 

@@ -12,6 +12,7 @@ from typing import Any
 from markdown_it import MarkdownIt
 from markdown_it.common.utils import normalizeReference
 
+from documents.converters.icons import named_word
 from documents.entries import BEGIN, END, TERM
 from documents.markup.code import HiddenCode
 from documents.markup.context import PageContext
@@ -43,7 +44,7 @@ _ICON = re.compile(r":(?:material|octicons|fontawesome|simple)-[\w-]+:")  # 55 o
 def drop_attributes(text: str) -> str:
     """Remove attribute lists, icons and MDC's marks; ``## Heading {#anchor}`` keeps its anchor."""
     text = _BELOW_HEADING.sub(_move_anchor, text)
-    text = _MDC_BREAK.sub(REMOVED, _ICON.sub(REMOVED, _MDC.sub(_write_mdc, text)))
+    text = _MDC_BREAK.sub(REMOVED, _ICON.sub(_write_icon, _MDC.sub(_write_mdc, text)))
     text = _SPAN_END.sub(r"\1", text)
     text = _HEADING.sub(lambda match: _clean_heading(match[0]), text)
     return tidy(
@@ -52,6 +53,14 @@ def drop_attributes(text: str) -> str:
             for line in text.split("\n")
         )
     )
+
+
+def _write_icon(match: re.Match[str]) -> str:
+    """Return the word of an icon that is alone in a cell of a table, else the mark of a removed part."""
+    text = match.string
+    line = text[text.rfind("\n", 0, match.start()) + 1 :].partition("\n")[0]
+    cell = next((cell for cell in line.split("|") if match[0] in cell), "") if "|" in line else line
+    return (named_word([match[0]]) if cell.strip() == match[0] and "|" in line else "") or REMOVED
 
 
 def drop_unused_definitions(text: str) -> tuple[str, list[str]]:

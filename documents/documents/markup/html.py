@@ -16,6 +16,7 @@ from bs4 import BeautifulSoup, Tag
 from bs4.element import PageElement
 
 from documents.converters.from_html import markdown, parse
+from documents.converters.icons import icon_word, is_icon, write_icons
 from documents.converters.visibility import find_unseen
 from documents.markup.code import HiddenCode
 from documents.markup.tags import Edit, apply_edits, line_start, parse_parameters, visible_title, visible_words
@@ -122,6 +123,10 @@ def _edits(state: _Writer, tags: list[re.Match[str]]) -> Iterator[Edit]:
     for number, tag in enumerate(tags):
         if number <= skip:
             continue
+        if icon := _write_icon(state, tag, tags[ends.get(number, number)]):
+            skip = ends.get(number, number)
+            yield Edit(tag.start(), tags[skip].end(), icon)
+            continue
         name = tag["name"].lower() if tag["name"].lower() in _KNOWN else tag["name"]
         last = ends.get(number)
         if name in _WHOLE and last is not None:
@@ -130,6 +135,23 @@ def _edits(state: _Writer, tags: list[re.Match[str]]) -> Iterator[Edit]:
             yield _widen(state.text, tag, tags[last].end(), _write_element(state, name, tag, inner))
         else:
             yield _widen(state.text, tag, tag.end(), _write_tag(state, name, tag))
+
+
+def _write_icon(state: _Writer, tag: re.Match[str], last: re.Match[str]) -> str:
+    """Return the word of an icon that is alone in a cell of a Markdown table."""
+    line, end = line_start(state.text, tag.start()), state.text.find("\n", last.end())
+    before, after = state.text[line : tag.start()], state.text[last.end() : end if end >= 0 else None]
+    inner = state.text[tag.end() : last.start()]
+    beside = before.rpartition("|")[2] + (inner if tag["name"] != "svg" else "") + after.partition("|")[0]
+    if (
+        not is_icon(tag["name"])
+        or "alt=" in tag["rest"]
+        or "|" not in before + after
+        or re.search(r"\w", _TAG.sub("", beside))
+    ):
+        return ""
+    icon = parse(state.text[tag.start() : last.end()]).find(True)
+    return icon_word(icon) if icon is not None else ""
 
 
 def _widen(text: str, tag: re.Match[str], end: int, shown_text: str) -> Edit:
@@ -296,6 +318,7 @@ def _write_table(source: str, hidden: HiddenCode) -> str:
     try:
         for inner in [found for found in top.find_all("table") if found.find_parent("table") is top]:
             inner.replace_with(inner.get_text(" ", strip=True))  # a cell cannot hold a table
+        write_icons(top)
         for image in top.find_all("img"):
             image.replace_with(str(image.get("alt") or ""))
         for link in top.find_all("a", href=True):

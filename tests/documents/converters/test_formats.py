@@ -547,9 +547,16 @@ def test_attributes_that_grow_without_end_are_not_followed() -> None:
             "# Top {#top}\n\n## Part {#part}\n\nText.\n\n| Kind | Fee Day | Fee Night |\n| --- | --- | --- |\n"
             "| Tug | 1 | 2 |\n| Tug | 3 | 4 |\n",
         ),
+        (
+            "<table><tr><th>Plan<i class='fa fa-info'></i></th><th>A</th><th>B</th><th>C</th><th>D</th></tr>"
+            "<tr><td>Sync</td><td><i class='fa fa-check'></i></td><td><svg><use href='#icon-cross'/></svg></td>"
+            "<td><u><svg><title>Not</title></svg></u></td><td><img src=tick.png alt=''></td></tr></table>"
+            "<p><a title=Home><i class='fa fa-check'></i></a></p><ul><li><i class='fa fa-check'></i> Free</li></ul>",
+            "| Plan | A | B | C | D |\n| --- | --- | --- | --- | --- |\n| Sync | yes | no | Not | yes |\n\n- Free\n",
+        ),
     ],
     ids=["a head that never ends", "no empty headings and marks within words", "a template but for code",
-         "headings keep their ids and cells that span are in each row"],
+         "headings keep their ids and cells that span are in each row", "icons instead of words are read"],
 )  # fmt: skip
 def test_html(page: str, shown: str) -> None:
     assert text_of(".html", page) == shown

@@ -327,3 +327,14 @@ def test_text_that_no_reader_sees_is_left_out_and_counted(
     read = as_read(text, context=context).strip()
     assert read == (shown or "A `<b hidden>b</b>`.\n\n[Open](#c)\n\n**d**")
     assert context.caveats == ([f"left out as hidden: {words} word{'s' * (words > 1)}"] if words else [])
+
+
+def test_an_icon_alone_in_a_cell_is_a_word() -> None:
+    rows = (
+        '<i class="fa fa-check"></i> | <b><Icon name="cross" /></b> | :material-check: | <svg aria-label="One"></svg>'
+    )
+    beside = 'a <i class="fa fa-check"></i> | :material-check: b | <a title="c"></a> | ![d](e.png)'
+    head = "| A | B | C | D |\n| - | - | - | - |\n"
+    assert read(f"{head}| {rows} |\n    | {rows} |\n| {beside} |", suffix=".mdx") == (
+        f"{head}| yes | no | yes | One |\n    | yes | no | yes | One |\n| a | b | | ![d](e.png) |"
+    )
