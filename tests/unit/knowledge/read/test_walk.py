@@ -88,12 +88,13 @@ def test_contents_error_pages_and_programs_pages_are_no_documents(tmp_path: Path
         "tool.html": script,
         "page.html": page,
         "data.html": data,
+        "contact.html": "<p>The office is open from nine to five.</p>" + script,
     }
     converted = Loading(readers={".html": lambda text, _: ConvertedText(text.split(b"<script")[0].decode())})
 
     reading = read([write_files(tmp_path, written)], loading=converted)
 
-    kept = ["data.html", "page.html", "b/summary.md", "errors/401.md", "errors/404.md", "long/404.md"]
+    kept = ["contact.html", "data.html", "page.html", "b/summary.md", "errors/401.md", "errors/404.md", "long/404.md"]
     assert paths(reading) == kept
     assert reading.left_out == {
         "is a table of contents": 2,
