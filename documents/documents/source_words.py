@@ -19,15 +19,14 @@ from lxml import etree
 
 FRONT_MATTER = re.compile(r"\A\ufeff?(---|\+\+\+)[ \t]*\r?\n(.*?)^(?:\1|\.\.\.)[ \t]*$", re.DOTALL | re.MULTILINE)
 _CODE = re.compile(
-    r"<%.*?%>|^export (?:default |async )*function\b(?:[^`]|`[^`]*`)*?^\}.*?$"
-    r"|\{/\*.*?\*/\}|^export const \w+ = \(\n.*?^\)$|^\{[^{}\"\n]*\}$|^[ \t]*:+[\w-]+\n[ \t]*---\n.*?^[ \t]*---$"
+    r"<%.*?%>|\{/\*.*?\*/\}|^export const \w+ = \(\n.*?^\)$|^\{[^{}\"\n]*\}$|^[ \t]*:+[\w-]+\n[ \t]*---\n.*?^[ \t]*---$"
     r"|^import\s[^;'\"`]{0,2000}?\sfrom\s+['\"][^'\"\n]*['\"];?$"
     r"|<[A-Z]\w*(?:\s+\w+=\"[^\"\n]*\")+\s*/>"
     r"|:(?:material|octicons|fontawesome|simple)-[\w-]+:|\{:?[ \t]+(?:\w+=\"[^\"\n]*\"[ \t]*)+\}"
     r"|:+[\w-]+\{[^{}]*\}|^[ \t>]*(?:`{3,}|~{3,})[^`\n]*$",
     re.DOTALL | re.MULTILINE,
 )
-"""Ruby in templates; MDX's comments, imports, functions and components without inner text; icons and attributes of
+"""Ruby in templates; MDX's comments, imports, values and components without inner text; icons and attributes of
 MkDocs; the parameters of Nuxt's components and code blocks."""
 _WIKI = re.compile(
     r"!\[\[[^\]\n]*\]\]|\[\[[^|\]\n]*\|[^\]\n]*\]\]|%%.*?%%|\{[a-z-]+\}(?=`)|^\([\w-]+\)=$", re.MULTILINE | re.DOTALL
@@ -42,10 +41,12 @@ _UNSEEN = re.compile(
 """Tags, templates and addresses in Markdown, as far as patterns can recognise them."""
 _LIQUID = re.compile(r"\{%-?[ ]*comment\b.*?endcomment[ ]*-?%\}|\{%.*?%\}|\{\{.*?\}\}|\{[!*] .*? [!*]\}", re.DOTALL)
 _FENCED = re.compile(r"^[ \t>]*(`{3,}|~{3,})(?![ \t]*\{)[^`\n]*\n(.*?)^[ \t>]*\1[`~]*[ \t]*$", re.DOTALL | re.MULTILINE)
-_MYST_UNSEEN = re.compile(
-    r"^([ \t]*[`:]{3,})\{(?:toctree|raw|image|autosummary|contents)\}.*?^\1[ \t]*$|^:[a-z-]+:(?: .*)?$",
+_UNSEEN_BLOCK = re.compile(
+    r"^([ \t]*[`:]{3,})\{(?:toctree|raw|image|autosummary|contents)\}.*?^\1[ \t]*$|^:[a-z-]+:(?: [^\n]*)?$"
+    r"|^export (?:default |async )*function\b(?:[^`]|`[^`]*`)*?^\}.*?$|^\{/\*.*?\*/\}",
     re.DOTALL | re.MULTILINE,
 )
+"""Directives of MyST and their options, functions and comments of MDX, which may hold fences."""
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 _RST_MARK = re.compile(
     r"^([ \t]*)\.\. (?:toctree|raw|contents|index|autosummary|image)::.*\n(?:(?:\1[ \t]+.*)?\n)*"
@@ -98,7 +99,7 @@ def without_front_matter(text: str) -> str:
 
 def visible_markdown(markdown: str) -> str:
     """Return Markdown without tags, templates, components and addresses."""
-    return _strip(_MYST_UNSEEN.sub("", markdown), _FENCED, _CODE, _WIKI, _UNSEEN)
+    return _strip(_UNSEEN_BLOCK.sub("", markdown), _FENCED, _CODE, _WIKI, _UNSEEN)
 
 
 def _strip(text: str, code: re.Pattern[str], *marks: re.Pattern[str]) -> str:

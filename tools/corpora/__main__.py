@@ -26,7 +26,7 @@ LIST = Path(__file__).with_name("corpora.toml")
 PAGE = ROOT / "docs" / "evidence" / "reading-documents.md"
 BEGIN, END = "<!-- make corpora -->", "<!-- end of make corpora -->"
 HEAD = (
-    *("documents of", "kind", "documents", "chunks", "failed", "passed over", "words kept %", "of", "leftovers %"),
+    *("documents of", "kind", "documents", "chunks", "not read", "passed over", "words kept %", "of", "leftovers %"),
     *("titles right", "links met", "links and titles against"),
 )
 CACHE = ROOT / ".index" / "corpora"
@@ -59,7 +59,7 @@ def format_row(figures: CorpusFigures, kind: str) -> list[str]:
         kind,
         f"{figures.documents:,}",
         f"{len(figures.chunks):,}",
-        str(len(figures.failed)),
+        str(len(figures.failed) + figures.unread.total()),
         str(sum(figures.skipped.values())),
         f"{100 * (1 - lost / max(figures.words, 1)):.2f}" if figures.compared else "",
         f"{figures.words:,}",
@@ -73,7 +73,7 @@ def format_row(figures: CorpusFigures, kind: str) -> list[str]:
 def describe_faults(figures: CorpusFigures, count: int) -> Iterator[str]:
     """Describe failures, wrong titles and links, lost words and leftovers, up to ``count`` of each long list."""
     yield from (f"FAILED {line}" for line in figures.failed[:count])
-    yield f"PASSED OVER {dict(figures.skipped)}"
+    yield f"NOT READ {dict(figures.unread)}, PASSED OVER {dict(figures.skipped)}"
     yield from (f"TITLE {mine!r} is stated as {stated!r}" for right, mine, stated in figures.titles if not right)
     yield from (f"LINK {url}" for is_met, url in figures.links if not is_met)
     for path, lost in sorted(figures.lost.items(), key=lambda item: -item[1].total())[:count]:

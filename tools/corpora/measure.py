@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
@@ -16,10 +17,12 @@ from markdown_it import MarkdownIt
 from corpora.reference import ReferenceText, count_words, read_file, read_page
 from documents.markup.code import HiddenCode
 from knowledge.model.values import Chunk, Document
+from knowledge.read.documents import ReadResult
 from knowledge.read.file_names import strip_template_suffixes
 from ragctl.ingest_request import IngestRequest
 from ragctl.sources import cut_documents, read_sources
 
+_NOT_FOUND = re.compile(r"(?:(\d+) included files were|the included file .* was) not found")
 _LINK = re.compile(r"""(?:\]\(|href=["'])(/(?![\w./-]*\.(?!html)\w+[)#"'?])[\w./-]+)[)#"'?]""")
 """A link that begins with a slash and leads to a page, not to a picture or a download."""
 _FENCED = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?^[ \t]*\1|`[^`\n]*`", re.DOTALL | re.MULTILINE)
@@ -116,13 +119,16 @@ class Corpus:
 class CorpusFigures:
     """The figures of a corpus.
 
-    ``lost`` has lost words by document, ``leftovers`` chunks with the kinds of markup in them, ``titles`` (is right,
-    the document's, the file's) and ``links`` (leads to a page, address). ``compared`` counts documents.
+    ``unread`` counts documents that were passed over by suffix, and included files that were not found. ``lost`` has
+    lost words by document, and all words of failed files; ``leftovers`` chunks with the kinds of markup in them,
+    ``titles`` (is right, the document's, the file's) and ``links`` (leads to a page, address). ``compared`` counts
+    documents.
     """
 
     corpus: Corpus
     documents: int = 0
     failed: list[str] = field(default_factory=list)
+    unread: Counter[str] = field(default_factory=Counter)
     skipped: Mapping[str, int] = field(default_factory=dict)
     chunks: Sequence[Chunk] = ()
     words: int = 0
@@ -148,11 +154,31 @@ def measure(corpus: Corpus) -> CorpusFigures:
     cut = cut_documents(reading.documents)
     figures = CorpusFigures(corpus, documents=len(reading.documents), chunks=cut.chunks, skipped=reading.skipped)
     figures.failed = [f"{failure.path}: {failure.error}" for failure in (*reading.failed, *cut.failed)]
+    figures.unread = count_unread(reading)
+    _count_failed(figures, reading.lost, request.formats)
     formats = {document.doc_id: _effective_suffix(document.path, request.formats) for document in reading.documents}
     found = ((chunk, find_leftovers(chunk.text, f"x{formats[chunk.doc_id]}")) for chunk in cut.chunks)
     figures.leftovers = [(chunk, kinds) for chunk, kinds in found if kinds]
     _compare(figures, reading.documents, site, formats)
     return figures
+
+
+def count_unread(reading: ReadResult) -> Counter[str]:
+    """Count documents that were passed over by their suffix, pictures aside, and included files that were not found."""
+    unread = Counter({one.kind: one.files for one in reading.passed_over if "OCR" not in one.remedy})
+    for warning in reading.warnings:
+        if found := _NOT_FOUND.match(warning.error):
+            unread["included files"] += int(found[1] or 1)
+    return unread
+
+
+def _count_failed(figures: CorpusFigures, paths: Iterable[str], formats: Mapping[str, str]) -> None:
+    """Add the words of the files at ``paths``, which failed, as lost."""
+    for path in paths:
+        with suppress(Exception):  # the plain readers read fewer damaged files than the converters
+            words = read_file((figures.corpus.folder / path).read_bytes(), _effective_suffix(path, formats))
+            figures.lost[path] = words.words if words else Counter()
+            figures.words += figures.lost[path].total()
 
 
 def _compare(

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from corpora.measure import find_leftovers, find_page, is_same_title, keep_source_words, list_pages
+from corpora.measure import Corpus, find_leftovers, find_page, is_same_title, keep_source_words, list_pages, measure
 from corpora.reference import read_file, read_page
 from made_files import write_files
 
@@ -53,3 +53,13 @@ def test_a_built_page_is_found_by_address_and_has_the_words_of_its_source(tmp_pa
 def test_titles_are_compared_without_marks() -> None:
     assert is_same_title("`pay()` & go", "Pay & Go¶")
     assert not is_same_title("Fees", "All fees")
+
+
+def test_what_is_not_read_is_counted_as_lost(tmp_path: Path) -> None:
+    included = "Pay:\n\n{!> ../a.py !}\n\n{!> ../b.py !}\n"
+    binary = b"Pay us" + bytes(range(32)) * 9
+    files = {"a.md": included, "b.md": binary, "c.doc": "x", "d.png": "x", "mkdocs.yml": "{}"}
+    figures = measure(Corpus(name="x", folder=write_files(tmp_path, files)))
+    assert figures.unread == {".doc": 1, "included files": 2}
+    assert len(figures.failed) == 1
+    assert {path: dict(words) for path, words in figures.lost.items()} == {"b.md": {"pay": 1, "us": 1}}
