@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -117,7 +116,7 @@ def convert(
 
     context = _page_context(file, root, site, {}, alone=alone) if file and root else None
     made = converters.convert(data, suffix, decode=decode, context=context)
-    return replace(made, caveats=(*made.caveats, *context.all_caveats)) if context else made
+    return _add_includes(made, context) if context else made
 
 
 def find_site(folder: Path) -> Site:
@@ -161,7 +160,18 @@ def clean_page(text: str, *, file: Path, root: Path, site: Site, meta: Mapping[A
     else:
         shown = clean.as_read(text, context=context)
     plain = plain_text(text.encode(errors="replace"), ".html" if file.suffix.lower() in (".htm", ".html") else ".md")
-    return Converted(shown, context.all_caveats, plain)
+    return _add_includes(Converted(shown, plain=plain), context)
+
+
+def _add_includes(made: Converted, context: PageContext) -> Converted:
+    """Return ``made`` with the caveats of its context, and with what it includes in its plain text."""
+    from documents.source_words import plain_text
+
+    included, suffix = "\n".join(context.included), context.file.suffix.lower()
+    if suffix in SUFFIXES:  # what a page of Markdown includes is mostly code
+        included = plain_text(included.encode(errors="replace"), suffix) or ""
+    plain = None if made.plain is None else f"{made.plain}\n{included}"
+    return Converted(made.text, (*made.caveats, *context.all_caveats), plain)
 
 
 def _page_context(

@@ -149,6 +149,7 @@ class _Includer:
         offset = given.get("leveloffset", "").lstrip("+")
         more = "=" * int(offset) if offset.isdecimal() and len(offset) == 1 else ""
         is_document = not given.keys() & {"tag", "tags", "lines"} and self._is_document(name, lines)
+        self._context.included[-1] = "\n".join(lines) * (not is_document)
         for line in self.run(lines, (*within, name)):
             if not is_document or _ATTRIBUTE.match(line):
                 yield more + line if more and _HEADING.match(line) else line

@@ -17,6 +17,8 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from posixpath import normpath
 
+from docutils.parsers import rst
+
 from documents.markup.context import MAX_INCLUDED_BYTES, MAX_NOTES, PageContext, note_look
 from documents.markup.includes import numbered_lines
 
@@ -31,6 +33,7 @@ _FIGURE = re.compile(r"\s*(?:\.\. |[`:]{3,}\{)figure(?:::|\})")
 _MARKED = re.compile(
     r":(?:[\w+-]+:)+`(?:([^`<]+?)\s*<[^`>]+>|[!~]?([^`]+))`|\{[\w:+-]+\}`([^`]+)`|`([^`<]+?)\s+<[^`>]+>`_+"
 )
+_STANDARD = re.compile(r"<([\w-]+\.txt)>")  # definitions that come with docutils: |copy|
 _ALWAYS = {"genindex": "Index", "modindex": "Module Index", "search": "Search Page"}
 
 
@@ -63,6 +66,9 @@ class Folder:
 
         ``within`` are the files that are being included.
         """
+        if match := _STANDARD.fullmatch(reference):
+            own = Path(str(rst.__file__)).with_name("include") / match[1]
+            return own.read_text(encoding="utf-8") if own.is_file() else ""
         if self.context is None or reference in within or len(within) > MAX_INCLUDE_DEPTH:
             return ""
         return self.context.read_include(reference) or ""

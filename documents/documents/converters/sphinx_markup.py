@@ -133,6 +133,8 @@ class _UnknownDirective(Directive):
         text = select_lines(folder.included(argument, within), self.options).strip("\n")
         if not text.strip():
             return []
+        if folder.context:
+            folder.context.included[-1:] = [text]
         if name == "literalinclude" or self.options.keys() & {"code", "literal"}:
             caption = [self._paragraph(self.options["caption"])] if self.options.get("caption") else []
             return [*caption, nodes.literal_block(text, text)]

@@ -75,5 +75,5 @@ def _expand_templates(text: str, context: PageContext, *, mdx: bool) -> str:
     if (kind in _VUE_KINDS or (kind == "" and _VUE_PAGE.search(prose))) and prose:
         return hidden.restore(_VUE_VALUE.sub(lambda match: context.value(match["value"].strip()), prose))
     if kind in ("", "mkdocs", "sphinx") and prose:  # MkDocs: by plugins; Sphinx: MyST's substitutions
-        return hidden.restore(drop_template_tags(prose, values=kind != ""))
+        return hidden.restore(drop_template_tags(prose, context, values=kind != ""))
     return text

@@ -76,6 +76,8 @@ MAX_NOTES = 50_000
 """Pages of a wiki that links are looked up in."""
 
 _LEAST_CHARS = 1000  # the least that a file counts
+_BASE_PATH = re.compile(r"'base_path': (\[[^\]]*\]|'[^']*')")
+_QUOTED = re.compile(r"'([^']*)'")
 _ALIAS = re.compile(r"^(?:@site(?=/)|@|~(?=/))?/*")  # the site's folder, as Docusaurus, VitePress and Vite write it
 
 
@@ -103,6 +105,7 @@ class PageContext:
         notes: paths in ``root`` by name, filled at the first link of a wiki.
         caveats: sentences about what was left out of the page, filled while it is read.
         missing: included files that were not found, as the page names them.
+        included: what the page includes, part by part.
         taken: folders of the files that were included, which may name files beside them.
     """
 
@@ -117,6 +120,7 @@ class PageContext:
     notes: dict[str, str] = field(default_factory=dict, compare=False)
     caveats: list[str] = field(default_factory=list, compare=False)
     missing: dict[str, None] = field(default_factory=dict, compare=False)
+    included: list[str] = field(default_factory=list, compare=False)
     taken: dict[Path, None] = field(default_factory=dict, compare=False)
 
     @property
@@ -164,7 +168,8 @@ class PageContext:
             if len(text) <= self.allowance.chars:
                 self.allowance.chars -= max(len(text), _LEAST_CHARS)
                 self.taken[file.parent] = None
-                return text.replace("\r\n", "\n")
+                self.included.append(text.replace("\r\n", "\n"))
+                return self.included[-1]
         self.missing[references[0]] = None
         return None
 
@@ -201,7 +206,8 @@ class PageContext:
         yield ""
         if self.kind == "jekyll":
             yield str(self.site.get("includes_dir") or "_includes")
-        yield from _base_paths(self.site.get("markdown_extensions"))
+        for paths in _BASE_PATH.findall(str(self.site.get("markdown_extensions"))):  # one, or a list
+            yield from _QUOTED.findall(paths)
 
     def note_path(self, name: str) -> str | None:
         """Return the path in ``root`` of a wiki's page ``name``, found as Obsidian finds it; None if there is none.
@@ -213,16 +219,6 @@ class PageContext:
             self.notes.update(_note_paths(self.root))
         wanted = PurePosixPath(_note_key(name))
         return self.notes.get(wanted.as_posix()) or self.notes.get(wanted.name)
-
-
-def _base_paths(extensions: object) -> Iterator[str]:
-    """Yield ``base_path`` of MkDocs' extensions, one or several."""
-    for part in extensions if isinstance(extensions, list) else [extensions]:
-        for name, value in part.items() if isinstance(part, Mapping) else ():
-            if name == "base_path":
-                yield from (path for path in (value if isinstance(value, list) else [value]) if isinstance(path, str))
-            else:
-                yield from _base_paths(value)
 
 
 def _note_paths(root: Path) -> dict[str, str]:

@@ -236,7 +236,7 @@ def _embed_note(match: re.Match[str], context: PageContext, depth: int, words: s
     found = context.read_include(path) if path else None
     if found is None:
         return words or _link_name(page, part) or REMOVED
-    found = note_part(_FRONT_MATTER.sub("", found, count=1), part).strip("\n")
+    context.included[-1] = found = note_part(_FRONT_MATTER.sub("", found, count=1), part).strip("\n")
     return _fit_in_line(_expand_wiki(found, context, depth - 1), match)
 
 

@@ -97,7 +97,7 @@ def _included_text(match: re.Match[str], context: PageContext, depth: int) -> st
     if part is None:
         context.missing.update({match["file"]: None} if depth else {})
         return REMOVED
-    part = _MARKER.sub("", part).strip("\n")
+    context.included[-1] = part = _MARKER.sub("", part).strip("\n")
     if groups.get("code") or "code" in groups.get("rest", ""):
         part = fence(part, PurePosixPath(match["file"]).suffix[1:])
     else:

@@ -57,12 +57,16 @@ def expand_liquid(text: str, context: PageContext) -> str:
     return apply_edits(text, _liquid_edits(text, context, {}))
 
 
-def drop_template_tags(prose: str, *, values: bool) -> str:
-    """Remove tags from ``prose`` that may be Liquid's or Jinja's, which look the same.
+def drop_template_tags(prose: str, context: PageContext | None = None, *, values: bool) -> str:
+    """Remove tags from ``prose`` that may be Liquid's or Jinja's, which look the same; with ``context`` include pages.
 
     Values (``{{ name }}``) go only in addresses, in pages with loops and conditions, and with ``values``.
     """
-    gone = [Edit(*tag.span()) for tag in _TAG.finditer(prose)]
+    tags = [
+        (tag, _expand_tag(tag["name"], tag["rest"].strip(), context, {}) if context else "")
+        for tag in _TAG.finditer(prose)
+    ]
+    gone = [Edit(*tag.span(), shown) for tag, shown in tags]
     values = values or _LOOP.search(prose) is not None
     gone += [Edit(*value.span()) for value in _VALUE.finditer(prose) if values or is_in_address(prose, value.start())]
     return apply_edits(prose, gone)
@@ -129,10 +133,11 @@ def _expand_tag(name: str, rest: str, context: PageContext, texts: dict[str, str
     if name in _ADDRESS:
         return rest.split(maxsplit=1)[0] if rest else ""
     if name in ("include", "include_relative", "include-markdown", "render"):
+        named = {key: _put_out(value, texts) or value for key, value in parse_parameters(rest)[0].items()}
         file = unquote(rest.split(maxsplit=1)[0]) if rest else ""
         if file.endswith((".md", ".markdown")) and (taken := context.read_include(file)):
-            return taken
-        named = {key: _put_out(value, texts) or value for key, value in parse_parameters(rest)[0].items()}
+            taken = taken.partition(named["start"])[2] if named.get("start") else taken  # of MkDocs' plugin
+            return taken.partition(named["end"])[0] if named.get("end") else taken
         return visible_words({key: value for key, value in named.items() if "{{" not in value})
     return ""
 

@@ -35,18 +35,15 @@ def find_site(root: Path) -> Site:
     whose pages are in ``root`` or around it. Files with code are searched, never run.
     """
     root = root.resolve()
-    return replace(_find_site(root), top=_find_top(root).as_posix())
-
-
-def _find_site(root: Path) -> Site:
+    top = _find_top(root).as_posix()
     for folder in _config_folders(root):
         for read in READERS:
             site = read(folder, root)
             mounted = [Path(mount.folder) for mount in site.mounts] if site else []
             if site and any(root.is_relative_to(pages) or pages.is_relative_to(root) for pages in mounted):
-                return site
+                return replace(site, top=top)
     kind = _guess_kind(root)
-    return make_site(kind, root, "", {}, [Mount.from_path(root)] if kind else [])
+    return replace(make_site(kind, root, "", {}, [Mount.from_path(root)] if kind else []), top=top)
 
 
 _TOP_SIGNS = (
