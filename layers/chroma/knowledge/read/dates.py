@@ -13,6 +13,7 @@ FRONT_MATTER_FIELDS = ("date", "updated", "modified", "last_modified", "publishe
 # front matter of real sites dates are of these forms, as YAML and TOML give them: 24 of 24 in docs_jekyll and
 # docs_nuxt_content.
 _DATE = re.compile(r"(?<!\d)((?:19[7-9]|20\d)\d)(?:([-_./]?)(\d\d?)(?:\2(\d\d?))?)?(?!\d)")
+_DAY_FIRST = re.compile(r"(?<!\d)(\d\d?)\.(\d\d?)\.(\d{4})(?!\d)")  # 17.03.2024
 # A day, and perhaps a time and a zone: "2016-2-6", "2016-02-06 9:32:10 -0800", "2016-02-06T19:32:10.5 Z". On
 # digital.gov's site all 536 times are written with a space before the zone, 36 with an hour of one digit.
 _MOMENT = re.compile(
@@ -58,7 +59,7 @@ def document_date(*, last_updated: str, extra: Mapping[str, object], path: str, 
 def newest_date(text: str) -> int:
     """Return the newest date in ``text`` as yyyymmdd, 0 for none; an impossible date (``2024-25``) counts as a year."""
     newest = 0
-    for match in _DATE.finditer(text):
+    for match in _DATE.finditer(_DAY_FIRST.sub(r"\3-\2-\1", text)):
         year, month, day = int(match[1]), int(match[3] or 0), int(match[4] or 0)
         try:
             date(year, month or 1, day or 1)

@@ -23,13 +23,14 @@ _MARKS = re.compile(r"\]\([^()\s]*\)|^[ \t>]*\d+[.)][ \t]|\u00ad", re.MULTILINE)
 _WORD = re.compile(r"[^\W_]+")
 _TITLE = "/"
 
-# "v2", "version 2.1", "rev 3", "draft", "final" as words of a file's name; three numbers ("v3.1.0") are a program's.
+# "v2", "PolicyV2", "version 2.1", "rev 3", "draft", "final" in a file's name; three numbers (v3.1.0) are a program's.
 _VERSION = re.compile(
-    r"(?<![^\W_])(?:((?:v|version|rev|revision)[ ._-]?(\d+)(?:[._](\d+))?)|draft|final)(?![^\W_]|\.\d)"
+    r"(?:(?<![^\W_])|(?<=[a-z])(?=V\d))"
+    r"(?i:((?:v|version|rev|revision)[ ._-]?(\d+)(?:[._](\d+))?)|draft|final)(?![^\W_]|\.\d)"
 )
 _LINE_END = re.compile(r"\n|(?<=[.!?]) ")
 SAME_LINES = 0.5
-"""Share of a version's lines, numbers aside, that the next one has. Without it an API's v1 and v2 would be versions."""
+"""Share of a version's lines, headings and numbers aside, that the next one has: two release notes share few."""
 _STATED = ("doc_id", "category", "source_org", "source_type", "jurisdiction")
 
 
@@ -79,7 +80,7 @@ def _rank(entry: LoadedDocument) -> tuple[int, int, list[int], int, str]:
     path, fields = entry.found.path, entry.fields
     dated = document_date(last_updated=fields.last_updated, extra=fields.extra, path=path, url=fields.url)
     structure = FORMATS.index(suffix(path)) if suffix(path) in FORMATS else len(FORMATS)
-    version = [-part for part in _split_version(strip_format(path).casefold())[1]]
+    version = [-part for part in _split_version(strip_format(path))[1]]
     return structure, -dated, version, path.count("/"), path
 
 
@@ -101,9 +102,9 @@ def find_older_versions(entries: Mapping[int, LoadedDocument], read: Callable[[i
     links to another one of them, or writes its version in code or in an address (``/v1/users``), is about that version.
     """
     named: dict[str, dict[int, tuple[int, int, int]]] = defaultdict(dict)
-    is_told = any(_VERSION.search(entry.found.path.casefold()) for entry in entries.values())
+    is_told = any(_VERSION.search(entry.found.path) for entry in entries.values())
     for number, entry in entries.items() if is_told else ():
-        name, version = _split_version(strip_format(entry.found.path).casefold())
+        name, version = _split_version(strip_format(entry.found.path))
         if name and suffix(entry.found.path) != CORPUS_SUFFIX:
             named[name][number] = version
     older: dict[int, list[int]] = defaultdict(list)
@@ -111,8 +112,8 @@ def find_older_versions(entries: Mapping[int, LoadedDocument], read: Callable[[i
         files = [PurePosixPath(entries[number].found.path).name for number in versions]
         lines = {number: _own_lines(read(number), own, files) for number, own in zip(versions, files, strict=True)}
         for one, other in permutations(versions, 2):
-            least = SAME_LINES * min(len(lines[one]), len(lines[other]))
-            if versions[one] < versions[other] and 0 < least <= len(lines[one] & lines[other]):
+            least = max(2, SAME_LINES * min(len(lines[one]), len(lines[other])))
+            if versions[one] < versions[other] and len(lines[one] & lines[other]) >= least:
                 older[other].append(one)
     return older
 
@@ -123,14 +124,15 @@ def _split_version(path: str) -> tuple[str, tuple[int, int, int]]:
     found = list(_VERSION.finditer(name))
     numbers = next(((int(match[2]), int(match[3] or 0)) for match in found if match[2]), (1, 0))
     words = _words(_VERSION.sub(" ", name))
-    marks = [match[0] for match in found]
+    marks = [match[0].casefold() for match in found]
     return f"{folder}/{words}" if words else "", (*numbers, ("final" in marks) - ("draft" in marks))
 
 
 def _own_lines(text: str, own: str, files: Sequence[str]) -> set[str]:
-    """Return the lines and sentences of a version by their words, numbers aside; none if it is about its version."""
-    marks = "|".join(re.escape(match[1]) for match in _VERSION.finditer(own.casefold()) if match[1])
+    """Return the sentences of a version by their words, headings and numbers aside; none if it is about its version."""
+    marks = "|".join(re.escape(match[1].casefold()) for match in _VERSION.finditer(own) if match[1])
     about = re.search(rf"[/`](?:{marks})\b|\b(?:{marks})[/`]", text.casefold()) if marks else None
     if about or any(f"({file}" in text for file in files if file != own):
         return set()
-    return {words for line in _LINE_END.split(text) if (words := _words(re.sub(r"\d+", "0", line)))}
+    lines = (_words(re.sub(r"\d+", "0", line)) for line in _LINE_END.split(text) if not line.startswith("#"))
+    return set(filter(None, lines))

@@ -103,6 +103,7 @@ POLICY = "# Parking\n\nA permit costs {fee} euros a month. Ask the office for it
     [
         (("parking v1", "parking v2 final"), ["", "parking v1.md"]),
         (("Parking_V2.1", "parking_v2"), ["parking_v2.md", ""]),
+        (("ParkingRulesV1", "ParkingRulesV2"), ["", "ParkingRulesV1.md"]),
         (("parking rev 9", "parking rev 10"), ["", "parking rev 9.md"]),
         (("parking", "parking (v2)"), ["", "parking.md"]),
         (("parking draft", "parking final", "parking"), ["", "parking draft.md\nparking.md", "parking draft.md"]),
@@ -125,7 +126,7 @@ def test_versions_of_a_text_are_told_by_the_names_of_their_files(
     [
         " Call `/v{n}/permits` for it.",
         " See [the other](parking%20v{o}.md) or [that](parking v{o}.md).",
-        "\n\n- Added {n} in {n}{n}\n" + "".join(f"- {word} of {{n}}{word}{{n}}\n" for word in "abcdefgh"),
+        "\n\n## New\n\n- Added {n}\n\n## Fixed\n\n" + "".join(f"- {word} of {{n}}\n" for word in "abcdefgh"),
     ],
     ids=["an API", "linked pages", "release notes"],
 )
