@@ -296,8 +296,8 @@ def _single(
     if not plain:
         body = add_preamble(fields, body)
     if not body.strip():
-        reason = "has front matter but no text" if made.text.strip() else "holds no text"
-        return ExcludedDocument(shown, reason, empty=True)
+        reason = "has front matter but no text" if meta else "holds no text"
+        return ExcludedDocument(shown, "; ".join((reason, *made.caveats)), empty=True)
     url = _address(found, meta, loading.site) or fields.url
     anchors = loading.site.anchors(found) if loading.site and url else ""
     caveats = (*made.caveats, *([problem] if problem else []), *invisible_caveat(words))
