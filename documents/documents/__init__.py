@@ -168,7 +168,7 @@ def _add_includes(made: Converted, context: PageContext) -> Converted:
     from documents.source_words import plain_text
 
     included, suffix = "\n".join(context.included), context.file.suffix.lower()
-    if suffix in SUFFIXES:  # what a page of Markdown includes is mostly code
+    if included and suffix in SUFFIXES:  # what a page of Markdown includes is mostly code
         included = plain_text(included.encode(errors="replace"), suffix) or ""
     plain = None if made.plain is None else f"{made.plain}\n{included}"
     return Converted(made.text, (*made.caveats, *context.all_caveats), plain)
