@@ -86,12 +86,13 @@ def gap_between(before: Line, line: Line) -> float:
 def drop_running_lines(pages: Sequence[Sequence[Line]]) -> Iterator[Line]:
     """Yield the lines of ``pages`` without page numbers, running headers and running footers.
 
-    A running line stands apart at the same height of three pages, or in the margin of two if there are no more than
-    three, in letters no larger than the text's, with the same words except for a number that counts with the pages. A
-    page is never left empty.
+    A running line stands apart, or in smaller letters, at the same height of three pages, or in the margin of two if
+    there are no more than three. Its letters are no larger than the text's, its words the same except for a number that
+    counts with the pages. A page is never left empty.
     """
     lines = [line for page in pages for line in page]
-    largest = HEADING_SCALE * body_size(lines)
+    body = body_size(lines)
+    largest = HEADING_SCALE * body
     apart = GAP_SCALE * usual_gap(lines)
     seen: defaultdict[_RunningKey, set[int]] = defaultdict(set)
     levels = [_levels(page) for page in pages]
@@ -109,9 +110,10 @@ def drop_running_lines(pages: Sequence[Sequence[Line]]) -> Iterator[Line]:
         return any(len(seen[trace]) >= repeats for trace in _running_keys(line))
 
     for page, its_levels in zip(pages, levels, strict=True):
-        top = its_levels[: _count_running(its_levels, runs, apart)]
+        top = its_levels[: _count_running(its_levels, runs, apart, body / HEADING_SCALE)]
         upwards = its_levels[: len(top) - 1 if top else None : -1]
-        running = {id(line) for level in [*top, *upwards[: _count_running(upwards, runs, apart)]] for line in level}
+        foot = upwards[: _count_running(upwards, runs, apart, body / HEADING_SCALE)]
+        running = {id(line) for level in [*top, *foot] for line in level}
         yield from (line for line in page if id(line) not in running)
 
 
@@ -121,11 +123,12 @@ def _levels(page: Sequence[Line]) -> list[list[Line]]:
     return [list(level) for _, level in groupby(upright, key=lambda line: round(line.height))]
 
 
-def _count_running(levels: Sequence[Sequence[Line]], runs: Callable[[Line], bool], apart: float) -> int:
-    """Count the running levels at the beginning of a page that stand apart from the next one."""
+def _count_running(levels: Sequence[Sequence[Line]], runs: Callable[[Line], bool], apart: float, small: float) -> int:
+    """Count the running levels at the beginning of a page that stand apart from the next one, or in small letters."""
     for count in range(min(EDGE_LINES, len(levels) - 1), 0, -1):
-        distance = abs(levels[count - 1][0].height - levels[count][0].height)
-        if distance > apart and all(runs(line) for level in levels[:count] for line in level):
+        lines = [line for level in levels[:count] for line in level]
+        distance = abs(lines[-1].height - levels[count][0].height)
+        if (distance > apart or all(line.size <= small for line in lines)) and all(map(runs, lines)):
             return count
     return 0
 

@@ -84,8 +84,8 @@ def _read_down(lines: Sequence[Line]) -> list[Line]:
             read += block
             continue
         for side in (0, 1):
-            halves = (replace(line, cells=_split(line, gutter)[side]) for line in block)
-            read += _read_down([half for half in halves if half.cells])
+            column = (replace(line, cells=_split(line, gutter)[side]) for line in block)
+            read += _read_down([line for line in column if line.cells])
     return read
 
 

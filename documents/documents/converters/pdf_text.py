@@ -177,8 +177,11 @@ def _find_hidden(
     is kept: it is not drawn either, but stands where the scan has letters.
     """
     suspects: list[int] = []
+    is_dot = False
     for number, (piece, shape) in enumerate(found):
-        if _is_dot(piece) or not _overlap(piece.box, page.get_bbox()):
+        has_words = any(map(str.isalnum, piece.text))  # a full stop is a dot in any size
+        is_dot = max(piece.size, piece.box[3] - piece.box[1]) < MIN_LETTER and (has_words or is_dot)
+        if is_dot or not _overlap(piece.box, page.get_bbox()):
             yield number
         elif _is_suspect(piece, shape, areas, order.get(addressof(shape.contents), math.inf)):
             suspects.append(number)
@@ -200,11 +203,6 @@ def _find_hidden(
         is_in_picture = any(contains(box, piece.box) for _, box, colour in areas if not colour)
         if not is_in_picture or _contrast(without, place, around=round(piece.size * scale)) < MIN_DIFFERENCE:
             yield number
-
-
-def _is_dot(piece: Piece) -> bool:
-    height = piece.box[3] - piece.box[1]
-    return max(piece.size, height) < MIN_LETTER and any(map(str.isalnum, piece.text))
 
 
 def _is_suspect(piece: Piece, shape: Any, areas: Sequence[_Area], order: float) -> bool:
