@@ -99,7 +99,7 @@ def _read_page(document: PdfDocument, number: int, reader: PdfReader) -> PageTex
 
 def _page_lines(page: PageText, number: int, tables: Sequence[_PdfTable]) -> Iterator[Line]:
     """Yield a page's lines in the order of reading, with each table where its first cell was."""
-    whole = [table for table in tables if _is_whole(table, page.pieces)]
+    whole = [table for table in _drop_parts(tables, page.pieces) if _is_whole(table, page.pieces)]
     letters = [_letters("".join(cell for row in table.rows for cell in row)) for table in whole]
     margin = _MARGIN * (page.top - page.foot)
     placed: set[int] = set()
@@ -127,6 +127,16 @@ def _is_whole(table: _PdfTable, pieces: Sequence[Piece]) -> bool:
     inside = sum(len(_letters(piece.text)) for piece in pieces if contains(table.box, piece.box))
     cells = sum(len(_letters(cell)) for row in table.rows for cell in row)
     return 0 < inside * _MIN_TABLE_SHARE <= cells <= inside * _MAX_TABLE_SHARE
+
+
+def _drop_parts(tables: Sequence[_PdfTable], pieces: Sequence[Piece]) -> Iterator[_PdfTable]:
+    """Yield ``tables`` without those that are some rows, such as those of one colour, of a table without lines."""
+    runs = part_tables(read_lines(pieces, 0)) if tables else ()
+    larger = [(lines[-1].height, lines[0].height, len(rows)) for lines, rows in runs if rows]
+    for table in tables:
+        _, bottom, _, top = table.box
+        if not any(len(table.rows) < count and top > last and bottom < first for last, first, count in larger):
+            yield table
 
 
 def _letters(text: str) -> str:

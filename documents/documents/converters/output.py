@@ -23,7 +23,7 @@ _BLOCK_MARK = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _NO_TITLE = re.compile(
-    r"untitled.*|document\d*|microsoft word\b.*|powerpoint[ -]presentation"
+    r"untitled.*|\((?:anonymous|unspecified|untitled)\)|document\d*|microsoft word\b.*|powerpoint[ -]presentation"
     r"|\S+\.[a-z]\w{1,4}|.*\.(?:docx?|dvi|exe|html?|indd|odt|pdf|pptx?|ps|psd|rtf|tex|xlsx?)",
     re.IGNORECASE,
 )

@@ -179,8 +179,7 @@ def _find_hidden(
     suspects: list[int] = []
     is_dot = False
     for number, (piece, shape) in enumerate(found):
-        has_words = any(map(str.isalnum, piece.text))  # a full stop is a dot in any size
-        is_dot = max(piece.size, piece.box[3] - piece.box[1]) < MIN_LETTER and (has_words or is_dot)
+        is_dot = _is_dot(piece, after_dot=is_dot)
         if is_dot or not _overlap(piece.box, page.get_bbox()):
             yield number
         elif _is_suspect(piece, shape, areas, order.get(addressof(shape.contents), math.inf)):
@@ -194,15 +193,22 @@ def _find_hidden(
     without: Any = page.render(scale, may_draw_forms=False, draw_annots=False).to_pil().convert("RGB")
     difference: Any = ImageChops.difference(drawn.to_pil().convert("RGB"), without)
     converter = drawn.get_posconv(page)
+    pictures = [box for _, box, colour in areas if not colour]
     for number in suspects:
         piece, shape = found[number]
         (u0, v0), (u1, v1) = converter.to_bitmap(*piece.box[:2]), converter.to_bitmap(*piece.box[2:])
         place = (min(u0, u1), min(v0, v1), max(u0, u1) + 1, max(v0, v1) + 1)
-        if not _is_unpainted(shape) and _contrast(difference, place) >= MIN_DIFFERENCE:
-            continue
-        is_in_picture = any(contains(box, piece.box) for _, box, colour in areas if not colour)
-        if not is_in_picture or _contrast(without, place, around=round(piece.size * scale)) < MIN_DIFFERENCE:
+        is_drawn = not _is_unpainted(shape) and _contrast(difference, place) >= MIN_DIFFERENCE
+        if not is_drawn and not (
+            any(contains(picture, piece.box) for picture in pictures)
+            and _contrast(without, place, around=round(piece.size * scale)) >= MIN_DIFFERENCE
+        ):
             yield number
+
+
+def _is_dot(piece: Piece, *, after_dot: bool) -> bool:
+    height = piece.box[3] - piece.box[1]  # that of a full stop is small in any size
+    return max(piece.size, height) < MIN_LETTER and (after_dot or any(map(str.isalnum, piece.text)))
 
 
 def _is_suspect(piece: Piece, shape: Any, areas: Sequence[_Area], order: float) -> bool:
