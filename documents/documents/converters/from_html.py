@@ -16,6 +16,7 @@ from markdownify import ATX, MarkdownConverter
 
 from documents import entries
 from documents.converters.icons import write_icons
+from documents.converters.mathml import write_math
 from documents.converters.output import compose, fence, hidden_caveat, literal, one_line
 from documents.converters.tables import table
 from documents.converters.visibility import find_unseen
@@ -24,7 +25,7 @@ from documents.values import Converted
 
 _PARSER = "html.parser"  # Python's own: it loads nothing, and knows no entities but HTML's
 _NO_TEXT = (
-    "script, style, noscript, template, svg, math, iframe, object, embed, canvas, audio, video, dialog, input,"
+    "script, style, noscript, template, svg, iframe, object, embed, canvas, audio, video, dialog, input,"
     "select, textarea, nav, [role=navigation], [role=search], [role=banner], [role=contentinfo]"
 )
 # Listings beside their line numbers, a table of two cells: 231 on ten built sites (Sphinx, Jekyll).
@@ -71,6 +72,7 @@ def drop_unseen(page: Tag) -> list[str]:
         part.get_text(" ", strip=True)
         for part in parts
         if not any(furniture.match(tag) for tag in (part, *part.parents) if isinstance(tag, Tag))
+        and not (isinstance(part, Tag) and part.find("math"))  # which stands beside its picture
     ]
     for part in parts:
         part.extract()
@@ -118,6 +120,7 @@ def _canonical_address(page: BeautifulSoup) -> str:
 
 
 def _drop_furniture(page: BeautifulSoup) -> None:
+    write_math(page)
     write_icons(page)
     for tag in page.select(_NO_TEXT):
         tag.extract()

@@ -17,6 +17,7 @@ from bs4.element import PageElement
 
 from documents.converters.from_html import markdown, parse
 from documents.converters.icons import icon_word, is_icon, write_icons
+from documents.converters.mathml import to_latex, write_math
 from documents.converters.visibility import find_unseen
 from documents.markup.code import HiddenCode
 from documents.markup.tags import Edit, apply_edits, line_start, parse_parameters, visible_title, visible_words
@@ -31,10 +32,10 @@ _INLINE_NAMES = """
     select slot small source span strike sub summary sup table tbody td textarea tfoot th thead time title tr track tt u
     var wbr br hr img dd dt code pre b strong i em
 """
-_UNSEEN = frozenset({"script", "style", "svg", "noscript", "iframe", "object", "canvas", "head", "math"})
+_UNSEEN = frozenset({"script", "style", "svg", "noscript", "iframe", "object", "canvas", "head"})
 _BLOCKS = frozenset(_BLOCK_NAMES.split())
 _INLINE = frozenset(_INLINE_NAMES.split())
-_KNOWN = _UNSEEN | _BLOCKS | _INLINE
+_KNOWN = frozenset({"math"}) | _UNSEEN | _BLOCKS | _INLINE
 """The elements of HTML. Another name in angle brackets is a component, or text (``<your name>``)."""
 
 _TAG = re.compile(
@@ -47,7 +48,7 @@ _COMMENTS = (("<!--", "-->"), ("<!DOCTYPE", ">"), ("<?", "?>"))
 _MAX_LIST_DEPTH = 8
 
 _MARKS = {"b": "**", "strong": "**", "i": "*", "em": "*"}
-_WHOLE = ("table", "pre", "code", "h1", "h2", "h3", "h4", "h5", "h6", *_UNSEEN)
+_WHOLE = ("table", "math", "pre", "code", "h1", "h2", "h3", "h4", "h5", "h6", *_UNSEEN)
 
 
 @dataclass(slots=True)
@@ -184,6 +185,9 @@ def _write_element(state: _Writer, name: str, tag: re.Match[str], inner: str) ->
     """Return an element with its content as Markdown."""
     if name in _UNSEEN:
         return ""
+    if name == "math":
+        formula = to_latex(parse(tag[0] + inner))
+        return state.hidden.mark(f"${formula}$") if formula else ""
     if name == "table":
         return _write_table(f"<table>{inner}</table>", state.hidden)
     words = html.unescape(_TAG.sub(lambda found: "\n" if found["name"].lower() == "br" else "", inner))
@@ -318,6 +322,7 @@ def _write_table(source: str, hidden: HiddenCode) -> str:
     try:
         for inner in [found for found in top.find_all("table") if found.find_parent("table") is top]:
             inner.replace_with(inner.get_text(" ", strip=True))  # a cell cannot hold a table
+        write_math(top)
         write_icons(top)
         for image in top.find_all("img"):
             image.replace_with(str(image.get("alt") or ""))

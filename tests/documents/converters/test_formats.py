@@ -554,9 +554,22 @@ def test_attributes_that_grow_without_end_are_not_followed() -> None:
             "<p><a title=Home><i class='fa fa-check'></i></a></p><ul><li><i class='fa fa-check'></i> Free</li></ul>",
             "| Plan | A | B | C | D |\n| --- | --- | --- | --- | --- |\n| Sync | yes | no | Not | yes |\n\n- Free\n",
         ),
+        (
+            "<p>So <m:math><m:mfrac><m:mi>α</m:mi><m:mrow><m:mn>1</m:mn><m:mn>2</m:mn></m:mrow></m:mfrac></m:math>, "
+            "<math><msubsup><mo>∑</mo><mrow><mi>i</mi><mo>=</mo><mn>1</mn></mrow><mi>n</mi></msubsup><mfenced open='{' "
+            "close='}'><mover><mi>v</mi><mo>→</mo></mover><msup><mi>x</mi><mn>2</mn></msup></mfenced>"
+            "<msqrt><mi>y</mi></msqrt><mtext>if 5%</mtext></math> and <span><math><semantics><mi>z</mi>"
+            "<annotation encoding=application/x-tex>\\zeta</annotation></semantics></math></span>"
+            "<b aria-hidden=true>z</b>"
+            "<math><mtable><mtr><mtd><mi>a</mi></mtd><mtd><mi>b</mi></mtd></mtr><mtr><mtd><mi>c</mi></mtd></mtr></mtable>"
+            "<mroot><mi>x</mi><mn>3</mn></mroot></math><math alttext=q></math></p>",
+            "So $\\frac{α}{12}$, $∑_{i = 1}^{n} \\{ \\vec{v} , x^{2} \\} \\sqrt{ y } \\text{if 5\\%}$ and $\\zeta$"
+            "$\\begin{matrix} a & b \\\\ c \\end{matrix} \\sqrt[3]{x}$$q$\n",
+        ),
     ],
     ids=["a head that never ends", "no empty headings and marks within words", "a template but for code",
-         "headings keep their ids and cells that span are in each row", "icons instead of words are read"],
+         "headings keep their ids and cells that span are in each row", "icons instead of words are read",
+         "formulas are LaTeX"],
 )  # fmt: skip
 def test_html(page: str, shown: str) -> None:
     assert text_of(".html", page) == shown
