@@ -170,7 +170,8 @@ class PageContext:
                 self.taken[file.parent] = None
                 self.included.append(text.replace("\r\n", "\n"))
                 return self.included[-1]
-        self.missing[references[0]] = None
+        if PurePosixPath(references[0]).name != self.file.name:  # a page that includes itself lacks nothing
+            self.missing[references[0]] = None
         return None
 
     def read_beginning(self, reference: str) -> str:

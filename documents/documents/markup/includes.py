@@ -95,7 +95,7 @@ def _included_text(match: re.Match[str], context: PageContext, depth: int) -> st
     found = context.read_include(match["file"]) if depth else None
     part = None if found is None else _select_part(_drop_front_matter(found, match["file"]), match.re, groups)
     if part is None:
-        context.missing.update({match["file"]: None} if depth else {})
+        context.missing.update({} if found is None else {match["file"] + groups["part"]: None})  # else it is noted
         return REMOVED
     context.included[-1] = part = _MARKER.sub("", part).strip("\n")
     if groups.get("code") or "code" in groups.get("rest", ""):
