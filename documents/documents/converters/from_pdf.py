@@ -90,7 +90,7 @@ def _write_pages(reader: PdfReader) -> bytes:
 def _read_page(document: PdfDocument, number: int, reader: PdfReader) -> PageText | None:
     """Return a page's text; None for a damaged page, which costs no other page."""
     with suppress(Exception):
-        page = read_page(document[number])
+        page = read_page(document[number], has_layers="/OCProperties" in reader.root_object)
         if not page.pieces:  # PDFium says nothing of damage
             reader.pages[number].extract_text(visitor_text=lambda *_: None)
         return page

@@ -63,18 +63,22 @@ class PageText:
     has_picture: bool
 
 
-def read_page(page: PdfPage) -> PageText:
-    """Return a page's text."""
-    found = list(_read_pieces(page))
+def read_page(page: PdfPage, *, has_layers: bool) -> PageText:
+    """Return a page's text. ``has_layers``: some of what is drawn may be switched off."""
     order: dict[int, int] = {}
     areas: list[_Area] = []
     segments = 0
     for number, (shape, box) in enumerate(_read_shapes(page)):
+        for mark in range(pdfium.FPDFPageObj_CountMarks(shape)):  # what is read in place of the letters drawn
+            pdfium.FPDFPageObjMark_RemoveParam(shape, pdfium.FPDFPageObj_GetMark(shape, mark), b"ActualText")
         order[addressof(shape.contents)] = number
         kind = pdfium.FPDFPageObj_GetType(shape)
         segments += max(pdfium.FPDFPath_CountSegments(shape), 0)
         if kind != pdfium.FPDF_PAGEOBJ_TEXT and min(box[2] - box[0], box[3] - box[1]) >= _MIN_AREA:
             areas.append((number, box, _colour(shape) if kind == pdfium.FPDF_PAGEOBJ_PATH else ()))
+    if has_layers:
+        areas.append((len(order), page.get_bbox(), _WHITE))
+    found = list(_read_pieces(page))
     hidden = set(_find_hidden(page, found, areas if len(areas) <= MAX_AREAS else [], order))
     _, foot, _, top = _turned(page.get_bbox(), page.get_rotation())
     return PageText(

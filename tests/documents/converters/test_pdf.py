@@ -112,6 +112,15 @@ def test_hidden_text_does_not_come_in_by_the_cell_of_a_table() -> None:
     assert read(draw) == (table, ("left out as hidden: 2 words",))
 
 
+def test_words_in_place_of_those_that_are_drawn_are_not_read() -> None:
+    def draw(canvas: Canvas) -> None:
+        canvas.addLiteral("/Span << /ActualText (It is free of charge.) >> BDC")
+        canvas.drawString(60, 500, "It costs 40 EUR.")
+        canvas.addLiteral("EMC")
+
+    assert read(draw) == ("It costs 40 EUR.\n", ())
+
+
 WORDS = "Some words"
 
 
