@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections import Counter
 from itertools import islice
 
-from documents.converters.output import compose
+from documents.converters.from_html import drop_unseen, markdown, parse
+from documents.converters.output import compose, hidden_caveat
 from documents.converters.tables import Budget, sheet_markdown
 from documents.errors import Unconvertible
 from documents.values import Converted, Decode
@@ -16,6 +18,13 @@ MAX_BYTES = 100 * 1024 * 1024
 MAX_CELL_CHARS = 1_000_000
 
 _DELIMITERS = ",;\t|"
+_HTML = re.compile(
+    r"</?(?:a|b|blockquote|br|code|div|em|h[1-6]|i|img|li|ol|p|pre|span|strong|table|td|th|tr|u|ul)(?:\s[^<>]*)?/?>"
+    r"|&(?:\w{2,8}|#x?[0-9A-Fa-f]{1,6});",
+    re.IGNORECASE,
+)
+_HEADING_MARKS = re.compile(r"^#{1,6} ", re.MULTILINE)
+_ENDS = ".,:;!?"
 _SAMPLE_ROWS = 100
 _SAMPLE_CHARS = 1 << 20
 
@@ -33,7 +42,20 @@ def convert(data: bytes, decode: Decode) -> Converted:
     text = text.replace("\0", "")
     csv.field_size_limit(MAX_CELL_CHARS)
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text))
-    return Converted(compose(sheet_markdown(list(Budget().limit(rows)))), (caveat,) if caveat else ())
+    hidden: list[str] = []
+    shown = [
+        [_without_html(cell, hidden) if _HTML.search(cell) else cell for cell in row] for row in Budget().limit(rows)
+    ]
+    return Converted(compose(sheet_markdown(shown)), (*filter(None, [caveat]), *hidden_caveat(hidden)))
+
+
+def _without_html(cell: str, hidden: list[str]) -> str:
+    """Return what a browser shows of a cell, in one line; ``hidden`` gets the rest."""
+    page = parse(cell)
+    hidden += drop_unseen(page)
+    lines = (line.strip("| ") for line in _HEADING_MARKS.sub("", markdown(page)).splitlines())
+    shown = (line.replace(" | ", ", ") for line in lines if line.strip("-| "))
+    return " ".join(line if line[-1] in _ENDS else f"{line};" for line in shown).removesuffix(";")
 
 
 def _delimiter(text: str) -> str:

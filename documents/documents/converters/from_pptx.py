@@ -12,7 +12,7 @@ from pptx.enum.shapes import PP_PLACEHOLDER
 from pptx.oxml import parse_xml
 
 from documents.converters.office import EQUATION, Equations, check_office
-from documents.converters.output import compose, literal, one_line
+from documents.converters.output import compose, hidden_caveat, literal, one_line
 from documents.converters.tables import letter, table
 from documents.errors import Unconvertible
 from documents.values import Converted
@@ -25,6 +25,14 @@ _HEADERS_AND_FOOTERS = (PP_PLACEHOLDER.SLIDE_NUMBER, PP_PLACEHOLDER.DATE, PP_PLA
 _BODIES = (PP_PLACEHOLDER.BODY, PP_PLACEHOLDER.OBJECT)
 _MAX_SHAPE_DEPTH = 20
 _P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
+_A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+_WHITE = "a:solidFill[a:srgbClr[@val='FFFFFF' or @val='ffffff'] or a:schemeClr[@val='bg1' or @val='lt1'][not(*)]]"
+_FILLED = f"[a:gradFill or a:blipFill or a:pattFill or a:solidFill and not({_WHITE})]"
+_GROUNDS = (
+    f".//p:pic | .//*[self::p:spPr or self::p:bgPr or self::a:tcPr]{_FILLED} | .//a:tableStyleId"
+    " | .//p:style/a:fillRef[@idx > 0] | .//p:bgRef[not(a:schemeClr[@val='bg1'])] | .//p:clrMap[@bg1 != 'lt1']"
+)
+"""What may be behind white letters: pictures, filled shapes and cells, coloured slides."""
 _SHAPES = frozenset(f"{_P}{name}" for name in ("sp", "pic", "graphicFrame", "grpSp", "cxnSp"))
 _MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 _MATH = "{http://schemas.microsoft.com/office/drawing/2010/main}m"
@@ -38,16 +46,37 @@ def convert(data: bytes) -> Converted:
         Unconvertible: the file is encrypted, an old .ppt, damaged, too large, has a DTD, or holds no text.
     """
     title = check_office(data, suffix=".pptx", max_xml_bytes=MAX_XML_BYTES)
-    slides = list(enumerate(Presentation(io.BytesIO(data)).slides, 1))
+    deck = Presentation(io.BytesIO(data))
+    slides = list(enumerate(deck.slides, 1))
     equations = Equations()
     for _, slide in slides:
         _expose_shapes(slide._element, equations)
-    hidden = [str(number) for number, slide in slides if slide._element.get("show") in ("0", "false")]
-    parts = [part for number, slide in slides if str(number) not in hidden and (part := _slide(slide, number))]
+    closed = [str(number) for number, slide in slides if slide._element.get("show") in ("0", "false")]
+    shown = [(number, slide) for number, slide in slides if str(number) not in closed]
+    hidden = [text for _, slide in shown for text in _take_hidden(slide, deck.slide_width or 0, deck.slide_height or 0)]
+    parts = [part for number, slide in shown if (part := _slide(slide, number))]
     if not parts:
         raise Unconvertible("holds no text on its slides, as if they were pictures: put it through OCR first")
-    caveats = (f"has hidden slides, which are left out: {', '.join(hidden)}",) if hidden else ()
-    return Converted(compose("\n\n".join(parts), title=title), (*caveats, *equations.caveats))
+    caveats = (f"has hidden slides, which are left out: {', '.join(closed)}",) if closed else ()
+    text = compose("\n\n".join(parts), title=title)
+    return Converted(text, (*caveats, *hidden_caveat(hidden), *equations.caveats))
+
+
+def _take_hidden(slide: Any, width: int, height: int) -> list[str]:
+    """Take out hidden shapes, those beside the slide and letters that are not seen, and return their texts."""
+    elements = []
+    for shape in slide.shapes:
+        left, top = shape.left or 0, shape.top or 0
+        is_beside = left >= width or top >= height or left + (shape.width or 1) <= 0 or top + (shape.height or 1) <= 0
+        if is_beside or shape._element.xpath("./*/p:cNvPr[@hidden='1' or @hidden='true']"):
+            elements.append(shape._element)
+    layers = [slide, slide.slide_layout, slide.slide_layout.slide_master]
+    is_plain = not any(layer._element.xpath(_GROUNDS) for layer in layers)
+    elements += slide._element.xpath(f".//a:r[a:rPr[@sz <= 100{f' or {_WHITE}' if is_plain else ''}]]")
+    texts = ["".join(element.itertext(f"{_A}t")) for element in elements]
+    for element in elements:
+        element.getparent().remove(element)
+    return texts
 
 
 def _expose_shapes(slide: Any, equations: Equations) -> None:

@@ -6,6 +6,7 @@ import io
 import json
 import re
 from collections.abc import Mapping
+from copy import deepcopy
 from typing import Any
 from zipfile import ZipFile
 
@@ -15,8 +16,9 @@ from openpyxl import Workbook
 from openpyxl.drawing.image import Image
 from openpyxl.styles import Font
 from pptx import Presentation
+from pptx.enum.dml import MSO_THEME_COLOR
 from pptx.oxml import parse_xml
-from pptx.util import Inches
+from pptx.util import Inches, Pt
 
 from documents import Decode, Unconvertible, convert, decode_utf_8
 from documents.converters.number_formats import shown_value
@@ -194,6 +196,20 @@ def test_a_row_of_a_sheet_is_one_line() -> None:
         "| Stadt | Preis | Bemerkung |\n| --- | --- | --- |\n"
         "| Köln | 1,50 | zwei Zeilen \\| Strich |\n| Bonn | 2,00 |  |\n",
         ("is no UTF-8",),
+    )
+
+
+def test_html_in_the_cells_of_a_sheet_is_what_a_browser_shows() -> None:
+    body = '<h2>Steps</h2><p>Open <a href="/s">Security</a> &amp; wait.</p><ol><li>Press<br>Reset</li><li>Go</li></ol>'
+    rows = [
+        ["Title", "Body"],
+        ["a < b", "Use <your name>, R&D"],
+        ["Reset", f"{body}<p style='display:none'>Unseen</p>"],
+    ]
+    assert read(".tsv", "\n".join(map("\t".join, rows))) == (
+        "| Title | Body |\n| --- | --- |\n| a < b | Use <your name>, R&D |\n"
+        "| Reset | Steps; Open Security & wait. 1. Press; Reset; 2. Go |\n",
+        ("left out as hidden: 1 word",),
     )
 
 
@@ -388,6 +404,26 @@ def test_slides_are_sections_with_their_tables_and_notes() -> None:
         "## Cranes\n\n- Works by day\n  - and at night\n\n| Kind | Fee |\n| --- | --- |\n| Tug | 22 |\n\n"
         "Notes:\n\nSay it slowly.\n",
         ("has hidden slides, which are left out: 2",),
+    )
+
+
+def test_what_no_slide_shows_is_left_out_and_counted() -> None:
+    deck = Presentation()
+    slide = deck.slides.add_slide(deck.slide_layouts[6])
+    for words, left in (("Seen", 1), ("Beside it", 11), ("Hidden", 1), ("White words here", 1), ("One point", 1)):
+        slide.shapes.add_textbox(Inches(left), Inches(1), Inches(1), Inches(1)).text_frame.text = words
+    _, _, hidden, white, tiny = slide.shapes
+    hidden._element.nvSpPr.cNvPr.set("hidden", "1")
+    white.text_frame.paragraphs[0].runs[0].font.color.theme_color = MSO_THEME_COLOR.BACKGROUND_1
+    tiny.text_frame.paragraphs[0].runs[0].font.size = Pt(1)
+    dark = deck.slides.add_slide(deck.slide_layouts[6])
+    dark.background.fill.solid()
+    dark.background.fill.fore_color.theme_color = MSO_THEME_COLOR.TEXT_2
+    dark.shapes._spTree.append(deepcopy(white._element))
+
+    assert read(".pptx", saved(deck)) == (
+        "## Slide 1\n\nSeen\n\n## Slide 2\n\nWhite words here\n",
+        ("left out as hidden: 8 words",),
     )
 
 

@@ -141,6 +141,14 @@ def test_the_row_that_begins_with_the_name_is_quoted() -> None:
     assert completed(question, context_of(question, long)).text.endswith("| `max_ships` | How many. |")
 
 
+def test_the_clause_that_begins_with_the_number_is_quoted_first() -> None:
+    clauses = make_hit("# 3. Conduct\n\n3.1 Music ends at 23:00.\n\n3.2 Dogs may come in.", title="Hire", number=1)
+    breach = make_hit("# 2. Payment\n\nIf clause 3.2 is breached, what does clause 2 say?", title="Hire", number=2)
+    question = "What does clause 3.2 say?"
+    quotes = completed(question, context_of(question, breach, clauses)).quotes
+    assert quotes[0].text == "3.1 Music ends at 23:00.\n\n3.2 Dogs may come in."
+
+
 FOUND = "An import permit costs forty dollars. Policies of the county are kept."
 WEIGHTS = {"ohio": 0.5, "macon": 0.4, "rock": 0.4, "eagle": 0.4, "price": 0.1}
 
