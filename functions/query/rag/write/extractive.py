@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _HEADING_LINE = re.compile(r"#{1,6}[ \t]+(.*)")
 _CODE_SPAN = re.compile(r"`+([^`]+)`+")
 _CELL_MARKS = re.compile(r"[`*\s]+|<[^<>]*>|\]\([^()]*\)|\[(?=[`\w])")
+_CLAUSE = re.compile(r"(?:[ \t]*#{1,6}[^\n]*\n\s*)*[#*\s]*(\d+(?:\.\d+)+)(?=[.:)]?[*\s])")
 _ALSO = re.compile(r",\s+(?=-)")
 _NAME = re.compile(r"[\w.-]*\w(?:[\w.\[\]/<>-]*[\w>\]])?")
 """A name of code in its signature: ``--cache=<yes|no>``, ``Task.retry(args=None)``, ``-C <commit>``."""
@@ -50,6 +51,12 @@ def is_named_row(row: str, question: str) -> bool:
     """Return whether the table's ``row`` begins with a name in the ``question`` that is no ordinary word."""
     cell = _CELL_MARKS.sub("", row.strip().removeprefix("|").partition("|")[0])
     return len(cell) > 1 and not _is_word(cell) and _names_word(cell, question)
+
+
+def is_named_clause(text: str, question: str) -> bool:
+    """Return whether ``text``, below headings, begins with the number of a clause in the ``question`` (``3.2``)."""
+    number = _CLAUSE.match(text)
+    return number is not None and _names_word(number[1], question)
 
 
 def entry_heading(text: str) -> tuple[int, str]:
@@ -127,9 +134,12 @@ def _name_bonus(passages: Sequence[Passage], units: Units, question: str) -> NDA
     """Return the bonus of each unit whose entry or row the ``question`` names, shape (n,)."""
     named = [is_named_entry(passage.text, question, is_best=not n) for n, passage in enumerate(passages)]
     bonus = np.where(np.array(named)[units.passage], NAMED + OPENING * ~units.goes_on, 0).astype(np.float32)
-    for row in np.flatnonzero((units.table[:, KIND] == UnitKind.ROW) & (bonus == 0)):
-        text = passages[units.passage[row]].text
-        bonus[row] = OPENING * is_named_row(text[units.table[row, START] : units.table[row, END]], question)
+    for unit in np.flatnonzero(bonus == 0):
+        place = units.passage[unit]
+        is_first = not unit or units.passage[unit - 1] != place
+        text = passages[place].text[0 if is_first else units.table[unit, START] : units.table[unit, END]]
+        is_named = is_named_row if units.table[unit, KIND] == UnitKind.ROW else is_named_clause
+        bonus[unit] = OPENING * is_named(text, question)
     return bonus
 
 
