@@ -93,9 +93,11 @@ def _included_text(match: re.Match[str], context: PageContext, depth: int) -> st
     if groups.get("escaped"):
         return match[0].replace(groups["escaped"], "", 1)
     found = context.read_include(match["file"]) if depth else None
-    part = None if found is None else _select_part(_drop_front_matter(found, match["file"]), match.re, groups)
+    if found is None:
+        return REMOVED
+    part = _select_part(_drop_front_matter(found, match["file"]), match.re, groups)
     if part is None:
-        context.missing.update({} if found is None else {match["file"] + groups["part"]: None})  # else it is noted
+        context.missing[f"{match['file']}:{groups['part'].removeprefix(':')}"] = None
         return REMOVED
     context.included[-1] = part = _MARKER.sub("", part).strip("\n")
     if groups.get("code") or "code" in groups.get("rest", ""):
