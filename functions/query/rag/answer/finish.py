@@ -117,6 +117,7 @@ class AnswerFinisher:
                 quotes[chunk] = t.plain_text(marked) if quote.marked else text
         if not tree:
             return self._refuse()
+        tree += [t.Paragraph((t.Text(completion.closing),))] if completion.closing else []
         checked = CheckedAnswer(tuple(tree), tuple(claims))
         return replace(self._render(checked, context, cited=len(quotes), quotes=quotes), is_quoted=True)
 

@@ -54,7 +54,7 @@ class Completion:
     - ``model``: the model's name by the server; ``requested_model``: the name in the request
     - ``calls``: requests to a model, 0 for the extractive engine; ``retries``: calls after the first
     - ``degraded``: quotes replace the configured model's text; ``denied`` (0 or 1): only the operator can mend that
-    - ``quotes``: the extractive engine's quotes in their order; ``note``: its words before them
+    - ``quotes``: the extractive engine's quotes in order; ``note`` and ``closing``: its words before and after them
     - ``revised``: ``text`` differs from the streamed pieces, which had reasoning or a loop in them
     """
 
@@ -69,6 +69,7 @@ class Completion:
     denied: int = 0
     quotes: tuple[Quote, ...] = ()
     note: str = ""
+    closing: str = ""
     revised: bool = False
 
     @property

@@ -199,7 +199,8 @@ _MARKUP = re.compile(r"<[^<>]*>|!\[[^\[\]]*\]\([^()]*\)|\{[%{].*?[%}]\}")
 class ExtractiveWriter:
     """Quotes one or two sections of the context, some 500 characters; ``""`` if there is nothing to quote.
 
-    The answer first names the words of the question that no document has, or says that the context is doubtful.
+    The answer first names the words of the question that no document has, or says that the context is doubtful. At its
+    end it names the other version of a file.
     """
 
     def __call__(self, question: Question, context: Context, **how: Unpack[Writing]) -> Completion:
@@ -212,12 +213,14 @@ class ExtractiveWriter:
             named = f"The documents do not mention {' or '.join(absent)}. What comes closest:" if absent else ""
             note = named or (DOUBT if context.doubtful else "")
         quoted = quoted or quote_beginning(context.passages, outdated)
-        note = note or _versions_note(context.passages, {quote.passage for quote in quoted}, outdated)
-        text = "\n\n".join(filter(None, (note, *(quote.text for quote in quoted)))) if quoted else ""
-        return Completion(text=text, model=MODEL, finish_reason="stop", calls=0, quotes=quoted, note=note)
+        closing = _name_versions(context.passages, {quote.passage for quote in quoted}, outdated)
+        text = "\n\n".join(filter(None, (note, *(quote.text for quote in quoted), closing))) if quoted else ""
+        return Completion(
+            text=text, model=MODEL, finish_reason="stop", calls=0, quotes=quoted, note=note, closing=closing
+        )
 
 
-def _versions_note(passages: Sequence[Passage], quoted: set[int], outdated: Mapping[int, Sequence[int]]) -> str:
+def _name_versions(passages: Sequence[Passage], quoted: set[int], outdated: Mapping[int, Sequence[int]]) -> str:
     """Return a sentence with the files whose names differ from those of ``quoted`` places by version or date alone."""
     pairs = [
         (passages[place].hit.chunk, passages[other].hit.chunk)
@@ -226,7 +229,7 @@ def _versions_note(passages: Sequence[Passage], quoted: set[int], outdated: Mapp
     ]
     named = [(one.path, other.path) for one, other in pairs if are_versions(one, other)]
     files, others = (" and ".join(sorted(set(paths))) for paths in zip(*named, strict=True)) if named else ("", "")
-    return f"From {files}; another version is {others}:" if named else ""
+    return f"From {files}; another version is {others}." if named else ""
 
 
 def quote_beginning(passages: Sequence[Passage], without: Container[int] = ()) -> tuple[Quote, ...]:

@@ -53,20 +53,15 @@ def test_what_answers_with_its_citation_and_that_no_model_wrote_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("names", "dated", "older", "said"),
+    ("names", "dated", "older", "closing"),
     [
-        (
-            ("tea v1.md", "tea v2.md"),
-            (0, 0),
-            "tea v1.md",
-            "From tea v2.md; another version is tea v1.md:\n\nTea is served",
-        ),
-        (("tea 2024.md", "tea 2025.md"), (20240000, 20250000), "", "From tea 2025.md; another version is tea 2024.md:"),
-        (("tea.md", "drinks.md"), (20240000, 20250000), "", "Tea is served at five"),
+        (("tea v1.md", "tea v2.md"), (0, 0), "tea v1.md", "From tea v2.md; another version is tea v1.md."),
+        (("tea 2024.md", "tea 2025.md"), (20240000, 20250000), "", "From tea 2025.md; another version is tea 2024.md."),
+        (("tea.md", "drinks.md"), (20240000, 20250000), "", ""),
     ],
 )
 def test_the_newer_of_two_versions_is_quoted_and_the_older_named(
-    names: tuple[str, str], dated: tuple[int, int], older: str, said: str
+    names: tuple[str, str], dated: tuple[int, int], older: str, closing: str
 ) -> None:
     extra = {"older_versions": older} if older else {}
     old, new = (
@@ -77,7 +72,7 @@ def test_the_newer_of_two_versions_is_quoted_and_the_older_named(
     hits = [replace(one, vector=np.array([1.0, 0.0], dtype=np.float32)) for one in (old, new)]
     question = "When is tea served?"
     completion = completed(question, context_of(question, *hits))
-    assert completion.text.startswith(said)
+    assert (completion.text, completion.closing) == (f"Tea is served at five.\n\n{closing}".strip(), closing)
     assert [quote.text for quote in completion.quotes] == ["Tea is served at five."]
 
 
