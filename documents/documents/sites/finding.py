@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -57,7 +58,7 @@ _TOP_SIGNS = (
 
 def _find_top(root: Path) -> Path:
     """Return the folder of the repository or site that ``root`` belongs to, which is never the user's whole home."""
-    home = Path.home()
+    home = Path(os.path.expanduser("~")).resolve()  # noqa: PTH111 - Path.home() fails where there is none
     folders = [folder for folder in (root, *root.parents[:MAX_FOLDERS_UP]) if not home.is_relative_to(folder)]
     tops = (folder for names in _TOP_SIGNS for folder in folders if any((folder / name).exists() for name in names))
     return next(tops, root)
