@@ -54,18 +54,28 @@ def test_backgrounds_of_the_page_and_of_blocks_are_no_tables() -> None:
     assert read(lambda canvas: draw(canvas, YARD), lambda canvas: draw(canvas, BOOK)) == (f"{YARD}\n\n{BOOK}\n", ())
 
 
-def test_cells_that_are_drawn_one_by_one_are_rows_and_a_bullet_is_no_cell() -> None:
+@pytest.mark.parametrize("by_column", [False, True])
+def test_cells_that_are_drawn_one_by_one_are_rows(by_column: bool) -> None:
+    rows = [["Service", "Small", "Large"], ["Inspection", "45.00", "80.00"], ["Sharpening", "18.00", "32.00"]]
+
     def draw(canvas: Canvas) -> None:
-        draw_rows(
-            canvas, [["Service", "Where", "Price"], ["Inspection", "here", "80.00"], ["Storage", "in the", "32.00"]]
-        )
-        canvas.drawString(210, 655, "dry hall")
+        cells = [(x, y) for y in range(3) for x in range(3)]
+        for x, y in sorted(cells) if by_column else cells:
+            canvas.drawString(60 + 150 * x, 700 - 15 * y, rows[y][x])
+        canvas.drawString(60, 640, "Prices are net.")
+
+    table = "| Service | Small | Large |\n| --- | --- | --- |\n"
+    table += "| Inspection | 45.00 | 80.00 |\n| Sharpening | 18.00 | 32.00 |\n"
+    assert read(draw)[0] == f"{table}\nPrices are net.\n"
+
+
+def test_a_second_line_is_of_its_cell_and_a_bullet_is_no_cell() -> None:
+    def draw(canvas: Canvas) -> None:
+        draw_rows(canvas, [["Service", "Where"], ["Inspection", "here"], ["Storage", "in the"], ["", "dry hall"]])
         draw_rows(canvas, [["•", "First"], ["•", "Second"], ["•", "Third"]], top=600)
 
-    assert read(draw)[0] == (
-        "| Service | Where | Price |\n| --- | --- | --- |\n| Inspection | here | 80.00 |\n"
-        "| Storage | in the dry hall | 32.00 |\n\n- First\n\n- Second\n\n- Third\n"
-    )
+    table = "| Service | Where |\n| --- | --- |\n| Inspection | here |\n| Storage | in the dry hall |\n"
+    assert read(draw)[0] == f"{table}\n- First\n\n- Second\n\n- Third\n"
 
 
 def test_columns_drawn_across_are_read_down_above_and_below_a_line_over_both() -> None:
