@@ -133,12 +133,13 @@ def _expand_tag(name: str, rest: str, context: PageContext, texts: dict[str, str
     if name in _ADDRESS:
         return rest.split(maxsplit=1)[0] if rest else ""
     if name in ("include", "include_relative", "include-markdown", "render"):
-        named = {key: _put_out(value, texts) or value for key, value in parse_parameters(rest)[0].items()}
+        named, _ = parse_parameters(rest)
         file = unquote(rest.split(maxsplit=1)[0]) if rest else ""
         if file.endswith((".md", ".markdown")) and (taken := context.read_include(file)):
             taken = taken.partition(named["start"])[2] if named.get("start") else taken  # of MkDocs' plugin
             return taken.partition(named["end"])[0] if named.get("end") else taken
-        return visible_words({key: value for key, value in named.items() if "{{" not in value})
+        words = visible_words({key: value for key, value in named.items() if "{{" not in value and value not in texts})
+        return "\n\n".join(filter(None, (words, *(_put_out(value, texts) for value in named.values()))))
     return ""
 
 

@@ -70,6 +70,7 @@ def test_hugo(text: str, shown: str) -> None:
         ("{% capture a %}No.{% endcapture %}Yes.{% capture b %}B{% endcapture %} {{ b }} {{ b }}", "Yes. B B"),
         ('{% assign n = "a name" %}{% assign m = "a,b" | split: "," %}Of {{ n }} {{ m }}.', "Of a name."),
         ("{% capture t %}Mind *it*.{% endcapture %}{% include note.html content=t %}", "Mind *it*."),
+        ("{% capture t %}\n# A\n\nb\n{% endcapture %}{% include x.html body=t %}", "# A\n\nb"),
     ],
 )
 def test_jekyll(text: str, shown: str) -> None:
