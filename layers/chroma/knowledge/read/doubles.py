@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -45,18 +46,22 @@ def find_doubles(entries: Mapping[int, LoadedDocument], read: Callable[[int], st
         for name in _names(entry):
             sharing[name].append(number)
     compared = {number for numbers in sharing.values() if len(numbers) > 1 for number in numbers}
-    alike: dict[str, list[int]] = defaultdict(list)
-    for number in sorted(compared, key=lambda number: _rank(entries[number])):
-        alike[_words(read(number), entries[number].fields.title)].append(number)
+    kept: dict[bytes, list[int]] = defaultdict(list)
     doubles: dict[int, list[int]] = defaultdict(list)
-    for words, numbers in alike.items():
-        kept: list[int] = []
-        for number in numbers if words else ():
-            better = (one for one in kept if _is_double(entries[one], entries[number], words.count(" ") + 1))
-            if (best := next(better, None)) is None:
-                kept.append(number)
-            else:
-                doubles[best].append(number)
+    for number in sorted(compared, key=lambda number: _rank(entries[number])):
+        words, title = _words(read(number)), _words(entries[number].fields.title)
+        texts = (
+            words,
+            f"{title} {words}",
+            words.removeprefix(f"{title} "),
+        )  # not every format has its title in the text
+        keys = {hashlib.sha256(text.encode(errors="replace")).digest() for text in texts} if words else set()
+        better = (one for key in keys for one in kept[key] if _is_double(entries[one], entries[number], words))
+        if (best := min(better, default=None)) is not None:
+            doubles[best].append(number)
+            continue
+        for key in keys:
+            kept[key].append(number)
     return doubles
 
 
@@ -68,11 +73,10 @@ def _names(entry: LoadedDocument) -> set[str]:
     return {_words(entry.fields.title) + _TITLE, *([stem] if stem not in INDEX_NAMES else [])}
 
 
-def _words(text: str, title: str = "") -> str:
-    """Return the words of ``text``, without case, punctuation and the ``title`` at the beginning."""
+def _words(text: str) -> str:
+    """Return the words of ``text``, without case and punctuation."""
     plain = _MARKS.sub("", text if text.isascii() else normalize("NFKC", text))
-    words = " ".join(_WORD.findall(plain.casefold()))
-    return words.removeprefix(_words(title)).strip() if title else words
+    return " ".join(_WORD.findall(plain.casefold()))
 
 
 def _rank(entry: LoadedDocument) -> tuple[int, int, list[int], int, str]:
@@ -84,12 +88,12 @@ def _rank(entry: LoadedDocument) -> tuple[int, int, list[int], int, str]:
     return structure, -dated, version, path.count("/"), path
 
 
-def _is_double(one: LoadedDocument, other: LoadedDocument, words: int) -> bool:
+def _is_double(one: LoadedDocument, other: LoadedDocument, words: str) -> bool:
     shared = _names(one) & _names(other)
     is_copy = suffix(one.found.path) == suffix(other.found.path)
     if not shared or (is_copy and one.fields.url and other.fields.url):
         return False
-    if words < COPY_WORDS and (is_copy or all(name.endswith(_TITLE) for name in shared)):
+    if words.count(" ") < COPY_WORDS and (is_copy or all(name.endswith(_TITLE) for name in shared)):
         return False
     stated = ((getattr(one.fields, name), getattr(other.fields, name)) for name in _STATED)
     return not any(mine != theirs for mine, theirs in stated if mine and theirs)

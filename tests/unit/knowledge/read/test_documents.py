@@ -72,7 +72,12 @@ def test_a_text_in_several_formats_is_one_document_with_their_paths(tmp_path: Pa
     )
     plain = "A permit costs 35 euros, see the office. Ask for it."
     readers = {name: lambda data, _: ConvertedText(data.decode()) for name in (".docx", ".pdf", ".html")}
-    files = {"rules.docx": f"# Parking rules\n\n{plain}", "rules.md": text, "sent/rules.pdf": plain, "rules.txt": plain}
+    files = {
+        "rules.docx": f"# Parking rules\n\n{plain}",
+        "rules.md": text,
+        "sent/rules.pdf": plain,
+        "rules.txt": f"Parking rules\n\n{plain}",
+    }
     other = {"rules.html": f"{plain} Or not.", "index.md": "# Other\n\nWords.", "sub/index.md": "# Sub\n\nWords."}
     write(tmp_path, files | other)
 
