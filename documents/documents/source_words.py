@@ -9,55 +9,69 @@ from __future__ import annotations
 import json
 import posixpath
 import re
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from html import unescape
 from io import BytesIO
 from zipfile import ZipFile
 
-from bs4 import BeautifulSoup, Tag, UnicodeDammit
+from bs4 import BeautifulSoup, Tag, UnicodeDammit, XMLParsedAsHTMLWarning
 from lxml import etree
 
 FRONT_MATTER = re.compile(r"\A\ufeff?(---|\+\+\+)[ \t]*\r?\n(.*?)^(?:\1|\.\.\.)[ \t]*$", re.DOTALL | re.MULTILINE)
+
+
+def _between(start: str, end: str) -> str:
+    """Return the pattern of a text from ``start`` to ``end``, which stops at another ``start``: in linear time."""
+    return f"{start}(?:(?!{start}).)*?{end}"
+
+
+_COMMENT = _between(r"\{%-?[ ]*comment\b", r"endcomment[ ]*-?%\}")
+_TEMPLATE = "|".join([_COMMENT, _between(r"\{%", r"%\}"), _between(r"\{\{", r"\}\}"), _between(r"\{[!*]", r"[!*]\}")])
 _CODE = re.compile(
-    r"<%.*?%>|\{/\*.*?\*/\}|^export const \w+ = \(\n.*?^\)$|^\{[^{}\"\n]*\}$|^[ \t]*:+[\w-]+\n[ \t]*---\n.*?^[ \t]*---$"
-    r"|^import\s[^;'\"`]{0,2000}?\sfrom\s+['\"][^'\"\n]*['\"];?$"
-    r"|<[A-Z]\w*(?:\s+\w+=\"[^\"\n]*\")+\s*/>"
+    f"{_between('<%', '%>')}|{_between(r'\{/\*', r'\*/\}')}|{_between(r'^export const \w+ = \(\n', r'^\)$')}"
+    r"|^\{[^{}\"\n]*\}$|^[ \t]*:+[\w-]+\n[ \t]*---\n.*?^[ \t]*---$"
+    r"|^import\s[^;'\"`]{0,2000}?\sfrom\s+['\"][^'\"\n]*['\"];?$|<[A-Z]\w*(?:\s+\w+=\"[^\"\n]*\")+\s*/>"
     r"|:(?:material|octicons|fontawesome|simple)-[\w-]+:|\{:?[ \t]+(?:\w+=\"[^\"\n]*\"[ \t]*)+\}"
-    r"|:+[\w-]+\{[^{}]*\}|^[ \t>]*(?:`{3,}|~{3,})[^`\n]*$",
+    r"|(?<!:):+[\w-]+\{[^{}]*\}|^[ \t>]*(?:`{3,}|~{3,})[^`\n]*$",
     re.DOTALL | re.MULTILINE,
 )
 """Ruby in templates; MDX's comments, imports, values and components without inner text; icons and attributes of
 MkDocs; the parameters of Nuxt's components and code blocks."""
 _WIKI = re.compile(
-    r"!\[\[[^\]\n]*\]\]|\[\[[^|\]\n]*\|[^\]\n]*\]\]|%%.*?%%|\{[a-z-]+\}(?=`)|^\([\w-]+\)=$", re.MULTILINE | re.DOTALL
+    r"!\[\[[^\[\]\n]*\]\]|\[\[[^|\[\]\n]*\|[^\[\]\n]*\]\]|%%.*?%%|\{[a-z-]+\}(?=`)|^\([\w-]+\)=$",
+    re.MULTILINE | re.DOTALL,
 )
 """Embedded notes, links with a text beside the target, comments, and MyST's roles and labels."""
 _UNSEEN = re.compile(
-    r"<!--.*?-->|\{%-?[ ]*comment\b.*?endcomment[ ]*-?%\}|<(script|style|svg)\b.*?</\1>|\{\{.*?\}\}|\{%.*?%\}"
+    f"{_between('<!--', '-->')}|{_between('<script', '</script>')}|{_between('<style', '</style>')}"
+    f"|{_between('<svg', '</svg>')}|{_TEMPLATE}"
     r"|\{[:.#][^{}\n]*\}|</?[A-Za-z][^<>]*>|\]\([^()\s]*(?:\s+\"[^\"]*\")?\)|^---\n.*?^---$|^\[[^\]]+\]:[^\n]*$"
-    r"|^\s*(?::::*|/{3,}|!!!|\?\?\?|#[a-z])[^\n]*$|^(?:import|export)\b[^\n]*$|\{[!*].*?[!*]\}",
+    r"|^[ \t]*(?::::*|/{3,}|!!!|\?\?\?|#[a-z])[^\n]*$|^(?:import|export)\b[^\n]*$",
     re.DOTALL | re.MULTILINE,
 )
 """Tags, templates and addresses in Markdown, as far as patterns can recognise them."""
-_LIQUID = re.compile(r"\{%-?[ ]*comment\b.*?endcomment[ ]*-?%\}|\{%.*?%\}|\{\{.*?\}\}|\{[!*] .*? [!*]\}", re.DOTALL)
+_LIQUID = re.compile(_TEMPLATE, re.DOTALL)
 _FENCED = re.compile(r"^[ \t>]*(`{3,}|~{3,})(?![ \t]*\{)[^`\n]*\n(.*?)^[ \t>]*\1[`~]*[ \t]*$", re.DOTALL | re.MULTILINE)
 _UNSEEN_BLOCK = re.compile(
-    r"^([ \t]*[`:]{3,})\{(?:toctree|raw|image|autosummary|contents)\}.*?^\1[ \t]*$|^:[a-z-]+:(?: [^\n]*)?$"
-    r"|^export (?:default |async )*function\b(?:[^`]|`[^`]*`)*?^\}.*?$|^\{/\*.*?\*/\}",
+    r"^([ \t]*[`:]{3,})\{(?:toctree|raw|image|autosummary|contents)\}(?:(?!^[ \t]*[`:]{3,}\{).)*?^\1[ \t]*$"
+    rf"|^:[a-z-]+:(?: [^\n]*)?$|{_between(r'^export (?:default |async )*function\b', r'^\}[^\n]*$')}"
+    rf"|^{_between(r'\{/\*', r'\*/\}')}",
     re.DOTALL | re.MULTILINE,
 )
 """Directives of MyST and their options, functions and comments of MDX, which may hold fences."""
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 _RST_MARK = re.compile(
     r"^([ \t]*)\.\. (?:toctree|raw|contents|index|autosummary|image)::.*\n(?:(?:\1[ \t]+.*)?\n)*"
-    r"|:(?:any|doc|ref):`[^`<>]*`"
-    r"|^[ \t]*(?:\.\.[ \t]+[\w:.-]+::|:[\w -]+:(?!`)|\.\. _.*:.*$|\.\. )|:[\w:.+-]+:(?=`)|<[^<>`]*>(?=`)",
+    r"|:(?:any|doc|ref):`[^`<>]*`|^[ \t]*(?:\.\.[ \t]+[\w:.-]+::|:[\w -]+:(?!`)|\.\. _.*:.*$|\.\. )"
+    r"|:[\w:.+-]{1,80}:(?=`)|<[^<>`]*>(?=`)",
     re.MULTILINE,
 )
 _LISTING = re.compile(r"^(-{4,}|\.{4,})\n(.*?)^\1$", re.DOTALL | re.MULTILINE)
 _ADOC_COMMENT = re.compile(r"^(/{4,})\n.*?^\1$", re.DOTALL | re.MULTILINE)
 _ADOC_MARK = re.compile(
-    r"^:[\w-]+!?:.*$|^//.*$|^\[[^\]\n]*\]$|^(?:include|ifdef|ifndef|endif|image)::.*$|[\w+.-]+::?[^\s\[\]]*(?=\[)|\{[\w-]+\}|\[\[.*?\]\]",
+    r"^:[\w-]+!?:.*$|^//.*$|^\[[^\]\n]*\]$|^(?:include|ifdef|ifndef|endif|image)::.*$"
+    r"|(?<![\w+.-])[\w+.-]+::?[^\s\[\]]{0,200}(?=\[)|\{[\w-]+\}|\[\[[^\[\n]*?\]\]",
     re.MULTILINE,
 )
 _BLOCK_TAGS = (
@@ -73,6 +87,13 @@ def plain_text(data: bytes, suffix: str) -> str | None:
     """Return the plain text of a file; None if its format has no reader here."""
     reader = _READERS.get(suffix)
     return reader(data) if reader else None
+
+
+def parse_page(html: str | bytes) -> BeautifulSoup:
+    """Parse a page by lxml."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", XMLParsedAsHTMLWarning)
+        return BeautifulSoup(html, "lxml")
 
 
 def main_part(page: BeautifulSoup) -> Tag:
@@ -92,14 +113,8 @@ def block_text(part: Tag) -> str:
     return part.get_text()
 
 
-def without_front_matter(text: str) -> str:
-    """Return a page's source without its front matter."""
-    return FRONT_MATTER.sub("", text, count=1)
-
-
-def visible_markdown(markdown: str) -> str:
-    """Return Markdown without tags, templates, components and addresses."""
-    return _strip(_UNSEEN_BLOCK.sub("", markdown), _FENCED, _CODE, _WIKI, _UNSEEN)
+def _markdown(text: str) -> str:
+    return _strip(_UNSEEN_BLOCK.sub("", text), _FENCED, _CODE, _WIKI, _UNSEEN)
 
 
 def _strip(text: str, code: re.Pattern[str], *marks: re.Pattern[str]) -> str:
@@ -123,13 +138,13 @@ def _html(data: bytes) -> str:
         text = data.decode("utf-8-sig")
     except ValueError:
         text = UnicodeDammit(data, is_html=True).unicode_markup or ""
-    text = _CODE.sub(" ", _LIQUID.sub(" ", without_front_matter(text.replace("\r\n", "\n"))))
-    return block_text(main_part(BeautifulSoup(text, "lxml")))
+    text = _CODE.sub(" ", _LIQUID.sub(" ", FRONT_MATTER.sub("", text.replace("\r\n", "\n"))))
+    return block_text(main_part(parse_page(text)))
 
 
 def _notebook(data: bytes) -> str:
     cells = [(cell["cell_type"], "".join(cell["source"])) for cell in json.loads(data).get("cells", ())]
-    return "\n".join(text if kind == "code" else visible_markdown(text) for kind, text in cells if kind != "raw")
+    return "\n".join(text if kind == "code" else _markdown(text) for kind, text in cells if kind != "raw")
 
 
 def _parts(data: bytes, pattern: str) -> Iterator[etree._Element]:
@@ -185,7 +200,7 @@ def _epub(data: bytes) -> str:
 
 
 _READERS: Mapping[str, Callable[[bytes], str]] = {
-    **dict.fromkeys((".md", ".mdx", ".markdown"), lambda data: visible_markdown(without_front_matter(_decode(data)))),
+    **dict.fromkeys((".md", ".mdx", ".markdown"), lambda data: _markdown(FRONT_MATTER.sub("", _decode(data)))),
     **dict.fromkeys((".html", ".htm", ".xhtml"), _html),
     **dict.fromkeys(
         (".adoc", ".asciidoc", ".asc"), lambda data: _strip(_ADOC_COMMENT.sub("", _decode(data)), _LISTING, _ADOC_MARK)

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from functools import partial
 from io import BytesIO
 
-from bs4 import BeautifulSoup
 from lxml import etree
 
-from documents.source_words import FRONT_MATTER, block_text, main_part, plain_text
+from documents.source_words import FRONT_MATTER, block_text, main_part, parse_page, plain_text
 from knowledge.read.losses import split_words
 
 _TITLE = re.compile(r"^title[ \t]*[:=][ \t]*(?![|>])(.+?)[ \t]*$", re.MULTILINE)
@@ -49,7 +48,7 @@ def count_words(text: str) -> Counter[str]:
 
 def read_page(html: str | bytes) -> ReferenceText:
     """Read the main part of a page; the titles are its ``<title>`` and its first ``<h1>``."""
-    page = BeautifulSoup(html, "lxml")
+    page = parse_page(html)
     main = main_part(page)
     headings = [page.title, main.find("h1") or page.find("h1")]
     titles = (" ".join(heading.get_text().split()) for heading in headings if heading)
