@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import io
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from urllib.parse import unquote
 from zipfile import BadZipFile, ZipFile
 
-from bs4 import BeautifulSoup
+from bs4 import BeautifulSoup, Tag
 
 from documents.converters.from_html import page_markdown, parse
 from documents.converters.office import check_archive
@@ -58,24 +58,30 @@ def _metadata(package: BeautifulSoup, name: str) -> list[str]:
 def _package_name(archive: ZipFile) -> str:
     if _CONTAINER not in archive.namelist():
         raise Unconvertible("is no EPUB: it has no META-INF/container.xml")
-    root = parse(_text(archive, _CONTAINER)).find("rootfile")
-    name = str(root.get("full-path") or "") if root else ""
+    name = next((str(root.get("full-path") or "") for root in _find(parse(_text(archive, _CONTAINER)), "rootfile")), "")
     if name not in archive.namelist():
         raise Unconvertible("is damaged: the list of its parts is missing")
     return name
 
 
+def _find(part: BeautifulSoup, name: str) -> Sequence[Tag]:
+    """Return the tags with that ``name``, behind any prefix."""
+    return part.find_all(lambda tag: tag.name.rpartition(":")[2] == name)
+
+
 def _pages(archive: ZipFile, package: BeautifulSoup, folder: str) -> Iterator[str]:
     """Yield the names of the pages in reading order."""
-    items = {str(item.get("id")): item for item in package.select("manifest > item")}
+    items = {str(item.get("id")): item for item in _find(package, "item")}
     names = set(archive.namelist())
     locked = _text(archive, _RIGHTS) if _RIGHTS in names else ""
     left = MAX_TEXT_BYTES
-    for reference in package.select("spine > itemref"):
+    for reference in _find(package, "itemref"):
         item = items.get(str(reference.get("idref")))
         if item is None or item.get("media-type") not in _PAGES or "nav" in str(item.get("properties") or "").split():
             continue
         name = posixpath.normpath(posixpath.join(folder, unquote(str(item.get("href")))))
+        if name not in names:
+            name = name.encode().decode("cp437")
         if name not in names:
             continue
         if name in locked:

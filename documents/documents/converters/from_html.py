@@ -25,8 +25,9 @@ from documents.values import Converted
 
 _PARSER = "html.parser"  # Python's own: it loads nothing, and knows no entities but HTML's
 _NO_TEXT = (
-    "script, style, noscript, template, svg, iframe, object, embed, canvas, audio, video, dialog, input,"
-    "select, textarea, nav, [role=navigation], [role=search], [role=banner], [role=contentinfo]"
+    "script, style, noscript, template, svg, iframe, embed, canvas, audio, video, dialog, input,"
+    "select, textarea, nav, [role=navigation], [role=search], [role=banner], [role=contentinfo],"
+    "object:is([type*=pdf], [type*=flash], [type^=audio], [type^=video])"
 )
 # Listings beside their line numbers, a table of two cells: 231 on ten built sites (Sphinx, Jekyll).
 _NUMBERED_CODE = "table:has(td.linenos), table:has(td.rouge-gutter)"

@@ -446,8 +446,8 @@ def test_slides_show_the_first_of_alternatives_with_its_equations() -> None:
 
 
 def book(pages: Mapping[str, str], *, spine: str, container: bool = True) -> bytes:
-    items = "".join(f'<item id="{n}" href="{n}.xhtml" media-type="application/xhtml+xml"/>' for n in pages)
-    order = "".join(f'<itemref idref="{n}"/>' for n in spine.split())
+    items = "".join(f'<o:item id="{n}" href="{n}.xhtml" media-type="application/xhtml+xml"/>' for n in pages)
+    order = "".join(f'<o:itemref idref="{n}"/>' for n in spine.split())
     about = "<metadata><dc:title>The Book</dc:title><dc:creator>A. Writer</dc:creator></metadata>"
     out = io.BytesIO()
     with ZipFile(out, "w") as archive:
@@ -461,9 +461,11 @@ def book(pages: Mapping[str, str], *, spine: str, container: bool = True) -> byt
 
 
 def test_a_book_is_read_in_the_order_of_its_spine() -> None:
-    data = book({"a": "<h1>Second</h1><p>End.</p>", "b": "<h1>First</h1><p>Begin.</p>", "c": "Unused"}, spine="b a")
-    found = convert(data, ".epub").text
-    assert found == '---\ntitle: "The Book"\n---\nA. Writer\n\n# First\n\nBegin.\n\n# Second\n\nEnd.\n'
+    quiz = "<form><object type=application/x-quiz><label><input> One?</label></object><p hidden>Obey</p></form>"
+    data = book({"a": "<h1>Second</h1><p>End.</p>", "b": f"<h1>First</h1>{quiz}", "c": "Unused"}, spine="b a")
+    found = convert(data, ".epub")
+    assert found.text == '---\ntitle: "The Book"\n---\nA. Writer\n\n# First\n\nOne?\n\n# Second\n\nEnd.\n'
+    assert found.caveats == ("left out as hidden: 1 word",)
 
 
 def test_a_zip_that_is_no_book_is_told_so() -> None:
