@@ -223,6 +223,7 @@ def _bits(first: int, last: int, hidden: set[int]) -> int:
 
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _SHAPE = "{http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing}sp"
+_HIDDEN_SHAPE = "./*/*[local-name() = 'cNvPr'][@hidden = '1' or @hidden = 'true']"
 _MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 
 
@@ -231,7 +232,7 @@ def text_boxes(archive: ZipFile, sheet: str) -> str:
     paragraphs = []
     for drawing in _related(archive, sheet, "/drawing"):
         for shape in drawing.iter(_SHAPE):
-            if next(shape.iterancestors(f"{_MC}Fallback"), None) is None:
+            if next(shape.iterancestors(f"{_MC}Fallback"), None) is None and not shape.xpath(_HIDDEN_SHAPE):
                 words = ("".join(text.text or "" for text in line.iter(f"{_A}t")) for line in shape.iter(f"{_A}p"))
                 paragraphs += [literal(found) for line in words if (found := one_line(line))]
     return "\n\n".join(paragraphs)

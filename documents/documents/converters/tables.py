@@ -135,6 +135,7 @@ _MAX_FORM_ROWS = 30
 _MAX_PAIR_COLUMNS = 3
 _NEAR_ROWS = 8  # by which a header is known
 _MAX_CUTS = 20  # of a block within a block
+_MAX_RUNS = 50  # of filled columns side by side; more are a pattern
 _MOST = 0.6
 
 type Block = tuple[int, int, int]
@@ -197,13 +198,7 @@ class _Cutter:
         if not filled:
             return
         columns = reduce(or_, (self.bits[number] for number in filled)) & window
-        parts: list[int] = []
-        for run in re.finditer("1+", f"{columns | self.spacers & window:b}"[::-1]):
-            part = (1 << run.end()) - (1 << run.start()) & columns
-            if part and parts and self._goes_right(filled, parts[-1], part):
-                parts[-1] |= part
-            elif part:
-                parts.append(part)
+        parts = self._parts(filled, columns, f"{columns | self.spacers & window:b}"[::-1])
         bands = [(filled[0], filled[-1] + 1)] if len(parts) > 1 else list(self._bands(filled, columns))
         if not cuts or len(parts) == len(bands) == 1:
             yield filled[0], filled[-1] + 1, columns
@@ -211,6 +206,18 @@ class _Cutter:
         for first, end in bands:
             for part in parts:
                 yield from self.cut(first, end, part, cuts - 1)
+
+    def _parts(self, filled: Sequence[int], columns: int, places: str) -> list[int]:
+        """Return the columns of each table side by side, of a text of bits."""
+        runs = list(re.finditer("1+", places))
+        parts: list[int] = []
+        for run in runs if len(runs) <= _MAX_RUNS else ():
+            part = (1 << run.end()) - (1 << run.start()) & columns
+            if part and parts and self._goes_right(filled, parts[-1], part):
+                parts[-1] |= part
+            elif part:
+                parts.append(part)
+        return parts or [columns]
 
     def _goes_right(self, filled: Sequence[int], left: int, right: int) -> bool:
         """Return whether the columns behind an empty one belong to the same table: figures, or one filled column."""
@@ -235,7 +242,10 @@ class _Cutter:
         begins: list[int] = []
         header, texts = -1, 0
         for start, end in pairwise([*starts, filled[-1] + 1]):
-            row = next((row for row in self._near(start - 1, end, columns)), -1)
+            several = (
+                row for row in range(start, end) if self.bits[row] & columns and not self._is_single(row, columns)
+            )
+            row = next(several, -1)
             if row < 0:
                 (words, *_) = self._cells(start, columns)
                 if header < 0 or not self.bits[start - 1] & columns or len(words) > _MAX_KEY_CHARS:
@@ -251,21 +261,24 @@ class _Cutter:
 
     def _is_header(self, row: int, header: int, columns: int) -> bool:
         """Return whether ``row`` names the columns of another table than the one below ``header``."""
-        cells = self._cells(row, columns)
-        if any(map(_is_figure, cells)):
-            return False
-        is_bold, was_bold = (
-            all(isinstance(cell, Bold | Spread) for cell in self._cells(number, columns)) for number in (row, header)
-        )
-        if is_bold or was_bold:
-            return is_bold
         below, above = (self._near(number, number + _NEAR_ROWS, columns) for number in (row, header))
-        names = self.bits[row] & columns
-        if names & self._figures(below, columns) or (below and names & self._figures(above, columns)):
+        below_figures, names = self._figures(below, columns), self.bits[row] & columns
+        if self._figures([row], columns) & below_figures or (not below and self._figures([row], columns)):
+            return False
+        if any(_is_figure(cell) and not _MOMENT.match(cell) for cell in self._cells(row, columns)):
+            return False
+        if self._is_bold(row, columns) or self._is_bold(header, columns):
+            return self._is_bold(row, columns)
+        if names & (below_figures | (self._figures(above, columns) if below else 0)):
             return True
-        shapes = {self.bits[number] & columns for number in below}
-        known = {self.bits[number] & columns for number in (header, *above)}
-        return bool(names & ~reduce(or_, known)) or (shapes == {names} and names < min(known))
+        known = self._shapes([header, *above], columns)
+        return bool(names & ~reduce(or_, known)) or (self._shapes(below, columns) == {names} and names < min(known))
+
+    def _is_bold(self, number: int, columns: int) -> bool:
+        return {type(cell) for cell in self._cells(number, columns)} <= {Bold, Spread}
+
+    def _shapes(self, rows: Sequence[int], columns: int) -> set[int]:
+        return {self.bits[number] & columns for number in rows}
 
     def _figures(self, rows: Sequence[int], columns: int) -> int:
         """Return the columns, as bits, in which most of the cells are figures."""

@@ -309,10 +309,13 @@ def test_a_workbook_is_read_as_it_is_shown_also_one_of_the_strict_kind(is_strict
         (["Item|Sold||Left", "Drinks", "Tea|2||7", "", "Food", "Cake|3||8", "Bread"],
          "| Item | Sold | Left |\n| --- | --- | --- |\n| Drinks |  |  |\n| Tea | 2 | 7 |\n| Food |  |  |\n"
          "| Cake | 3 | 8 |\n| Bread |  |  |\n"),
+        (["Day|From", "Mon|07:30", "", "Room|09:00", "A|Yoga"],
+         "| Day | From |\n| --- | --- |\n| Mon | 07:30 |\n\n| Room | 09:00 |\n| --- | --- |\n| A | Yoga |\n"),
         (["Name|Ada", "Born|1815", "Town|London"], "- Name: Ada\n- Born: 1815\n- Town: London\n"),
         (["Name:|Ada|Born:|1815", "Town:|London"], "- Name: Ada\n- Born: 1815\n- Town: London\n"),
     ],
-    ids=["tables, a title and a box", "side by side", "one table with an empty column and row", "a form", "labels"],
+    ids=["tables, a title and a box", "side by side", "one table with an empty column and row", "times in a header",
+         "a form", "labels"],
 )  # fmt: skip
 def test_tables_that_empty_rows_or_columns_divide_are_apart(rows: list[str], shown: str) -> None:
     assert text_of(".tsv", "\n".join(rows).replace("|", "\t")) == shown
