@@ -464,7 +464,7 @@ def book(pages: Mapping[str, str], *, spine: str, container: bool = True) -> byt
 
 
 def test_a_book_is_read_in_the_order_of_its_spine() -> None:
-    quiz = "<form><object type=application/x-quiz><label><input> One?</label></object><p hidden>Obey</p></form>"
+    quiz = "<form><p hidden>Obey</p><object type=application/x-quiz><label>One?<input></label></object></form>"
     data = book({"a": "<h1>Second</h1><p>End.</p>", "b": f"<h1>First</h1>{quiz}", "c": "Unused"}, spine="b a")
     found = convert(data, ".epub")
     assert found.text == '---\ntitle: "The Book"\n---\nA. Writer\n\n# First\n\nOne?\n\n# Second\n\nEnd.\n'
