@@ -50,11 +50,7 @@ def find_doubles(entries: Mapping[int, LoadedDocument], read: Callable[[int], st
     doubles: dict[int, list[int]] = defaultdict(list)
     for number in sorted(compared, key=lambda number: _rank(entries[number])):
         words, title = _words(read(number)), _words(entries[number].fields.title)
-        texts = (
-            words,
-            f"{title} {words}",
-            words.removeprefix(f"{title} "),
-        )  # not every format has its title in the text
+        texts = (words, f"{title} {words}", words.removeprefix(f"{title} "))  # not every text begins with its title
         keys = {hashlib.sha256(text.encode(errors="replace")).digest() for text in texts} if words else set()
         better = (one for key in keys for one in kept[key] if _is_double(entries[one], entries[number], words))
         if (best := min(better, default=None)) is not None:
