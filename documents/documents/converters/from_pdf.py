@@ -99,7 +99,8 @@ def _read_page(document: PdfDocument, number: int, reader: PdfReader) -> PageTex
 
 def _page_lines(page: PageText, number: int, tables: Sequence[_PdfTable]) -> Iterator[Line]:
     """Yield a page's lines in the order of reading, with each table where its first cell was."""
-    whole = [table for table in _drop_parts(tables, page.pieces) if _is_whole(table, page.pieces)]
+    kept = _drop_parts(tables, page.pieces) if tables else ()
+    whole = [table for table in kept if _is_whole(table, page.pieces)]
     letters = [_letters("".join(cell for row in table.rows for cell in row)) for table in whole]
     margin = _MARGIN * (page.top - page.foot)
     placed: set[int] = set()
@@ -130,12 +131,16 @@ def _is_whole(table: _PdfTable, pieces: Sequence[Piece]) -> bool:
 
 
 def _drop_parts(tables: Sequence[_PdfTable], pieces: Sequence[Piece]) -> Iterator[_PdfTable]:
-    """Yield ``tables`` without those that are some rows, such as those of one colour, of a table without lines."""
-    runs = part_tables(read_lines(pieces, 0)) if tables else ()
-    larger = [(lines[-1].height, lines[0].height, len(rows)) for lines, rows in runs if rows]
+    """Yield ``tables`` without those that have lines around some of their rows or columns only."""
+    lines = read_lines(pieces, 0)
+    runs = [(run[-1].height, run[0].height, len(rows)) for run, rows in part_tables(lines) if rows]
     for table in tables:
-        _, bottom, _, top = table.box
-        if not any(len(table.rows) < count and top > last and bottom < first for last, first, count in larger):
+        left, bottom, right, top = table.box
+        own = [line.cells for line in lines if bottom < line.height < top]
+        cells = [[left < (x0 + x1) / 2 < right for x0, x1, _ in line] for line in own]
+        wider = sum(any(line) and not all(line) for line in cells)
+        most = max((count for last, first, count in runs if top > last and bottom < first), default=0)
+        if len(table.rows) >= most and 2 * wider <= sum(map(any, cells)):
             yield table
 
 

@@ -148,7 +148,7 @@ _USUAL_LENGTH_RANK = 0.9  # share of the lines that are no longer than the usual
 _LOWEST_LEVEL = 6
 
 _BULLET = re.compile(r"[•◦‣▪▫●○■□\uf0b7]\s*(?=\S)")
-_ITEM = re.compile(r"(?:\d{1,2}[.)]|[a-z]\)|[-–*])\s")
+_ITEM = re.compile(r"(?:\(?\d{1,2}[.)]|\(?[a-z]\)|[-–*])\s")
 _LEADER = re.compile(r"(?:\s?\.){4,}\s*\w*$")  # "Introduction ......... 1", in a table of contents
 _SENTENCE_END = re.compile(r"[.!?:;。！？][\"'”’»)\]]*$")
 _HYPHENATED = re.compile(r"(\w*[^\W\d_])([-\u00ad\u2010])$")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import statistics
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -20,6 +21,8 @@ _MIN_FILL = 0.7  # of a column's width; the cells of a table have less
 _MIN_TABLE_LINES = 3
 _MAX_INDENT = 2.0  # points
 _MAX_LINE_GAP = 3.0  # of the letters' size, in a table
+
+_MARK = re.compile(r"(?:\W+|\(?(?:\d{1,3}|[a-z]|[ivx]+)[.)])\s*", re.IGNORECASE)  # of a list, before its item
 
 
 def read_lines(pieces: Sequence[Piece], page: int) -> list[Line]:
@@ -77,12 +80,13 @@ def _line(group: Sequence[Piece], page: int) -> Line:
     sizes: Counter[float] = Counter()
     for before, piece in pairwise([group[0], *group]):
         gap = max(piece.left - before.right, before.left - piece.right)
-        has_words = any(char.isalnum() for one in cells[-1] for char in one.text)  # a bullet is no cell
-        if has_words and gap > CELL_GAP * max(piece.size, before.size):
+        if gap > CELL_GAP * max(piece.size, before.size):
             cells.append([piece])
         elif before is not piece:
             cells[-1].append(piece)
         sizes[round(2 * piece.size) / 2] += len(piece.text.strip())
+    if len(cells) == 2 and _MARK.fullmatch("".join(piece.text for piece in cells[0])):
+        cells = [cells[0] + cells[1]]
     main = max(group, key=lambda one: one.size)
     # Text that runs up the margin, such as arXiv's stamp, is no heading, however large.
     size = 0.0 if main.turn else sizes.most_common(1)[0][0]

@@ -69,13 +69,14 @@ def test_cells_that_are_drawn_one_by_one_are_rows(by_column: bool) -> None:
     assert read(draw)[0] == f"{table}\nPrices are net.\n"
 
 
-def test_a_second_line_is_of_its_cell_and_a_bullet_is_no_cell() -> None:
+def test_a_second_line_is_of_its_cell_and_the_mark_of_a_list_is_no_cell() -> None:
     def draw(canvas: Canvas) -> None:
         draw_rows(canvas, [["Service", "Where"], ["Inspection", "here"], ["Storage", "in the"], ["", "dry hall"]])
-        draw_rows(canvas, [["•", "First"], ["•", "Second"], ["•", "Third"]], top=600)
+        draw_rows(canvas, [["•", "First"], ["•", "Second"]], top=600)
+        draw_rows(canvas, [["a)", "Third."], ["b)", "Fourth."], ["c)", "Fifth."]], top=540)
 
     table = "| Service | Where |\n| --- | --- |\n| Inspection | here |\n| Storage | in the dry hall |\n"
-    assert read(draw)[0] == f"{table}\n- First\n\n- Second\n\n- Third\n"
+    assert read(draw)[0] == f"{table}\n- First\n\n- Second\n\na) Third.\n\nb) Fourth.\n\nc) Fifth.\n"
 
 
 def test_columns_drawn_across_are_read_down_above_and_below_a_line_over_both() -> None:
