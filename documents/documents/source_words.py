@@ -54,8 +54,8 @@ _UNSEEN = re.compile(
 _LIQUID = re.compile(_TEMPLATE, re.DOTALL)
 _FENCED = re.compile(r"^[ \t>]*(`{3,}|~{3,})(?![ \t]*\{)[^`\n]*\n(.*?)^[ \t>]*\1[`~]*[ \t]*$", re.DOTALL | re.MULTILINE)
 _UNSEEN_BLOCK = re.compile(
-    r"^([ \t]*[`:]{3,})\{(?:toctree|raw|image|autosummary|contents)\}(?:(?!^[ \t]*[`:]{3,}\{).)*?^\1[ \t]*$"
-    rf"|^:[a-z-]+:(?: [^\n]*)?$|{_between(r'^export (?:default |async )*function\b', r'^\}[^\n]*$')}"
+    r"^([ \t]*[`:]{3,})\{(?:toctree|raw|image|autosummary|contents)\}(?:(?!^\1\{).)*?^\1[ \t]*$"
+    r"|^:[a-z-]+:(?: [^\n]*)?$|^export (?:default |async )*function\b(?:(?!^export )[^`]|`[^`]*`){0,5000}?^\}[^\n]*$"
     rf"|^{_between(r'\{/\*', r'\*/\}')}",
     re.DOTALL | re.MULTILINE,
 )
@@ -68,7 +68,7 @@ _RST_MARK = re.compile(
     re.MULTILINE,
 )
 _LISTING = re.compile(r"^(-{4,}|\.{4,})\n(.*?)^\1$", re.DOTALL | re.MULTILINE)
-_ADOC_COMMENT = re.compile(r"^(/{4,})\n.*?^\1$", re.DOTALL | re.MULTILINE)
+_ADOC_COMMENT = re.compile(r"^(/{4,}|\+{4,})\n.*?^\1$", re.DOTALL | re.MULTILINE)
 _ADOC_MARK = re.compile(
     r"^:[\w-]+!?:.*$|^//.*$|^\[[^\]\n]*\]$|^(?:include|ifdef|ifndef|endif|image)::.*$"
     r"|(?<![\w+.-])[\w+.-]+::?[^\s\[\]]{0,200}(?=\[)|\{[\w-]+\}|\[\[[^\[\n]*?\]\]",
