@@ -70,7 +70,9 @@ def test_what_is_hidden_or_written_by_the_run_itself_does_not_count(tmp_path: Pa
 def test_readers_go_to_other_processes_take_any_encoding_and_raise_what_an_ingest_names() -> None:
     again = pickle.loads(pickle.dumps(dict(readers())))
     assert again[".csv"]("Name,City\nAda,Köln\n".encode("cp1252"), None) == ConvertedText(
-        "---\n---\n| Name | City |\n| --- | --- |\n| Ada | Köln |\n", ("is not UTF-8: read as Windows-1252",)
+        "---\n---\n| Name | City |\n| --- | --- |\n| Ada | Köln |\n",
+        ("is not UTF-8: read as Windows-1252",),
+        "Name,City\nAda,Köln\n",
     )
     with pytest.raises(EmptyFile, match="holds no text"):
         readers()[".html"](b"<p></p>", None)
