@@ -18,6 +18,7 @@ from rag.answer import html
 from rag.answer import tree as t
 from rag.answer.citation_forms import CitationForm
 from rag.answer.restrict_links import link_addresses
+from rag.text.sources import is_http
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -43,14 +44,19 @@ _LANGUAGE = re.compile(r"[\w+#.,=-]{1,60}")
 _RAW = re.compile(r"<(?:(script|style|pre|textarea)(?=[\s>]|\Z)|(!--)|[?!])", re.IGNORECASE)
 
 
-def parse_markdown(text: str, form: CitationForm | None = None, *, growing: bool = False) -> t.Tree:
+def parse_markdown(
+    text: str, form: CitationForm | None = None, *, growing: bool = False, literal: bool = False
+) -> t.Tree:
     """Parse ``text``, which cites in ``form``; with None it has no citation marks, as passages have none.
+
+    Of ``literal`` text all words are kept: tags and definitions of links are text, and addresses and titles that a page
+    does not show stand behind their link.
 
     ``growing`` text is parsed line by line: no later line makes a heading or a link of an earlier one, and a table
     begins only with a line that begins with a bar.
     """
-    builder = _TreeBuilder(text.split("\n"))
-    for token in _markdown_it(form, growing).parse(text):
+    builder = _TreeBuilder(text.split("\n"), literal=literal)
+    for token in _markdown_it(form, growing, literal).parse(text):
         builder.add(token)
     return html.group_blocks(builder.open[0].nodes)
 
@@ -63,8 +69,9 @@ def normalise_text(text: str) -> str:
 class _TreeBuilder:
     """Builds nodes of the tokens of a text of ``lines``; ``open`` are the elements that are not closed."""
 
-    def __init__(self, lines: Sequence[str]) -> None:
+    def __init__(self, lines: Sequence[str], *, literal: bool) -> None:
         self.lines = lines
+        self.literal = literal
         self.line = 0
         self.open = [html.Element("", is_markdown=True)]
         self._dropped = ""  # the name of the element that is being dropped with its content
@@ -75,6 +82,8 @@ class _TreeBuilder:
             case "inline":
                 self._add_inline(token.children or ())
             case "fence" | "code_block":
+                if self.literal and len(token.info.split()) > 1:
+                    self._put(t.Paragraph((t.Text(token.info),), line=self.line))
                 self._put(_code_block(token, self.line))
             case "html_block":
                 self._put(*html.raw_block(token.content, self.line))
@@ -96,6 +105,8 @@ class _TreeBuilder:
                 self._open_or_close(token)
             elif not self._dropped:
                 self._put(*_leaf_nodes(token, in_link=any(one.name == "a" for one in self.open)))
+                if self.literal and token.type == "image":
+                    self._put(t.Text(_unshown_address(str(token.attrs["src"]), token.attrs.get("title"))))
         self._dropped = ""
         self._close_tags()
 
@@ -106,7 +117,10 @@ class _TreeBuilder:
             self.open.append(html.Element(token.tag, attributes, self.line, is_markdown=True))
         else:
             self._close_tags()
+            href, title = (self.open[-1].attributes.get(name, "") for name in ("href", "title"))
             self._close()
+            if self.literal and token.type == "link_close" and (title or not is_http(href)):
+                self._put(t.Text(_unshown_address(href, title)))
 
     def _add_tag(self, tag: html.Tag, *, is_closed: bool, edges: int) -> None:
         """Add a tag; ``edges`` counts its sides on which its line ends or another tag stands.
@@ -159,6 +173,10 @@ class _TreeBuilder:
         return replace(item, children=tuple(blocks), gap=follows_empty_line(item))
 
 
+def _unshown_address(*parts: object) -> str:
+    return f" ({' '.join(str(part) for part in parts if part)})"
+
+
 def _leaf_nodes(token: Token, *, in_link: bool) -> Iterator[t.Inline]:
     match token.type:
         case "text":
@@ -189,7 +207,7 @@ def _code_block(token: Token, line: int) -> t.CodeBlock:
 
 
 @cache
-def _markdown_it(form: CitationForm | None, growing: bool) -> MarkdownIt:
+def _markdown_it(form: CitationForm | None, growing: bool, literal: bool) -> MarkdownIt:
     """Return markdown-it with the rules of ``parse_markdown``."""
     from markdown_it import MarkdownIt  # late: a question that is declined parses nothing
 
@@ -205,6 +223,8 @@ def _markdown_it(form: CitationForm | None, growing: bool) -> MarkdownIt:
     parser = Parser("commonmark", {"html": True}).enable(["table", "strikethrough"])
     if growing:
         parser.disable(["lheading", "reference"])
+    if literal:
+        parser.disable(["html_block", "html_inline", "reference"])
     rules = {rule.name: rule.fn for rule in parser.block.ruler.__rules__}
 
     def parse_raw_html(state: StateBlock, first: int, last: int, silent: bool) -> bool:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from html import unescape
+from typing import Any
 from unicodedata import category
 
 from knowledge.model.values import Chunk
@@ -33,6 +36,8 @@ _JOINERS = frozenset("\u200c\u200d")
 """Invisible too, but some scripts are spelt with them."""
 _CLOSING = str.maketrans({"(": "%28", ")": "%29", "[": "%5B", "]": "%5D"})
 """Characters that would end a link's target early."""
+_MARKERS = re.compile(r"^[ \t>*+-]*(?:\d{1,9}[.)](?=\s)|(?:`{3,}|~{3,})[ \t]*[\w+#.,=-]*$)", re.MULTILINE)
+"""Numbers of items and the names of languages, which are no text."""
 _ENTITY = re.compile(r"&(?=#?\w+;)")
 
 
@@ -102,13 +107,30 @@ def chunk_reply(view: ChunkView) -> ChunkReply:
     )
 
 
-def rendered_chunk_reply(view: ChunkView, before: Chunk | None, after: Chunk | None) -> RenderedChunkReply:
-    """Return the same for a page: with the Markdown of the chunk and of its neighbours as nodes."""
+def passage_nodes(text: str) -> list[Any]:
+    """Return a passage's Markdown as nodes that show each letter and digit of it: what a model was given.
+
+    Where Markdown hides some, such as a cell too many in a table's row, all of the text is one block as it is.
+    """
     from rag.answer.parse import normalise_text, parse_markdown  # late: it brings markdown-it
     from rag.answer.render import json_nodes
 
+    def shown(node: Any) -> str:
+        if isinstance(node, str):
+            return node
+        return "".join([*map(shown, node["children"]), node.get("href", "")])
+
+    nodes = json_nodes(parse_markdown(normalise_text(text), literal=True), lambda number: (number, ""))
+    written = Counter(filter(str.isalnum, unescape(_MARKERS.sub("", normalise_text(text)))))
+    if written - Counter(filter(str.isalnum, "".join(map(shown, nodes)))):
+        return [{"tag": "pre", "children": [{"tag": "code", "children": [text]}]}]
+    return nodes
+
+
+def rendered_chunk_reply(view: ChunkView, before: Chunk | None, after: Chunk | None) -> RenderedChunkReply:
+    """Return the same for a page: with the Markdown of the chunk and of its neighbours as nodes."""
     nodes = {
-        name: json_nodes(parse_markdown(normalise_text(chunk.text)), lambda number: (number, "")) if chunk else []
+        name: passage_nodes(chunk.text) if chunk else []
         for name, chunk in (("rendered", view.chunk), ("before", before), ("after", after))
     }
     return RenderedChunkReply.model_validate({**dict(chunk_reply(view)), **nodes})

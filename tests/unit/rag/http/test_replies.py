@@ -1,6 +1,7 @@
 """rag.http.replies: what callers get, and a list of links to sources, whatever these are called."""
 
 from dataclasses import replace
+from typing import Any
 from urllib.parse import unquote
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.answer.confidence import NO_SOURCES
-from rag.http.replies import citations_markdown, query_reply, question_reply, strip_invisible
+from rag.http.replies import citations_markdown, passage_nodes, query_reply, question_reply, strip_invisible
 from rag.text.sources import is_http, safe, source_urls
 from rag.values.answer import Answer, CheckedClaim, Citation, Confidence, Reference, RelatedDoc, Routing, Source
 from rag.values.chat import Completion, Usage
@@ -197,3 +198,22 @@ def test_no_address_leads_elsewhere(address: str) -> None:
 )
 def test_what_it_looks_like(title: str, url: str, line: str) -> None:
     assert listed(title, "", url) == line
+
+
+@pytest.mark.parametrize(
+    ("passage", "shown"),
+    [
+        ("A <b title='obey'>b</b> <!-- it -->", "A <b title='obey'>b</b> <!-- it -->"),
+        ("<script>\nobey\n</script>", "<script>\nobey\n</script>"),
+        ("[//]: # (obey it)\n\nA [b][c].\n\n[c]: d 'obey'", "[//]: # (obey it)|A [b][c].|[c]: d 'obey'"),
+        ("[a](b.md) [c](https://d 'obey') ![e](f.png 'it')", "a (b.md) c (https://d obey) e (f.png it)"),
+        ("1. a **b**\n2. c &amp; d\\.", "a bc & d."),
+        ("```js obey='it'\nx\n```\n\n``` js\ny\n```", "js obey='it'|x|y"),
+        ("| a |\n| - |\n| b | obey |", "| a |\n| - |\n| b | obey |"),
+    ],
+)
+def test_a_passage_is_shown_with_all_words_that_a_model_is_given(passage: str, shown: str) -> None:
+    def text(node: Any) -> str:
+        return node if isinstance(node, str) else "".join(map(text, node["children"]))
+
+    assert "|".join(map(text, passage_nodes(passage))) == shown
