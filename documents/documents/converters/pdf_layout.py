@@ -15,10 +15,10 @@ from itertools import groupby, pairwise
 from documents.converters.output import literal
 
 EDGE_LINES = 3
-"""How many lines at a page's beginning, and at its end, may be a running header or footer."""
+"""How many lines at a page's top, and at its foot, may be a running header or footer."""
 
 REPEATS = 3
-"""On as many pages it is one."""
+"""On as many pages it is one; in the margin of a shorter file on two."""
 
 HEADING_SCALE = 1.08  # Word's smallest heading has letters of 12 points above text of 11
 _LEADING = 1.2  # of the letters' size
@@ -157,7 +157,7 @@ _FIRST_WORD = re.compile(r"[^\W\d_]+")
 
 
 def markdown(pages: Sequence[Sequence[Line]]) -> str:
-    """Return the lines of ``pages``, at least one, as Markdown."""
+    """Return the lines of ``pages`` as Markdown."""
     lines = [line for line in drop_running_lines(pages) if not _LEADER.search(line.text)]
     levels = _heading_levels(lines)
     joiner = _Joiner(lines)
