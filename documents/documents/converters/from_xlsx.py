@@ -132,7 +132,7 @@ class _Reader:
             self.budget.count_places(len(cells) + len(values))
             row = [self._cell_text(cell) for cell in cells]
             self.hidden += row if number in hidden_rows else [row[c - 1] for c in hidden_columns if c <= len(row)]
-            _spread(row, number, merged, values)
+            _spread(row, number, merged, values, hidden_columns)
             if number not in hidden_rows:
                 yield [cell for column, cell in enumerate(row, 1) if column not in hidden_columns]
 
@@ -171,7 +171,9 @@ def _rgb(color: Any) -> str:
     return str(color.rgb)[-6:]
 
 
-def _spread(row: list[str], number: int, merged: list[_Area], values: dict[_Area, str]) -> None:
+def _spread(
+    row: list[str], number: int, merged: list[_Area], values: dict[_Area, str], hidden_columns: set[int]
+) -> None:
     """Put the values of merged ranges into a row; ``values`` has those that go on below."""
     while merged and merged[-1][1] <= number:
         area = merged.pop()
@@ -182,7 +184,9 @@ def _spread(row: list[str], number: int, merged: list[_Area], values: dict[_Area
         del values[area]
     for (left, _, right, _), value in values.items():
         row += [""] * (min(right, _MAX_SPAN) - len(row))
-        row[left - 1 : right] = [value, *[Spread(value)] * (len(row[left - 1 : right]) - 1)]
+        first = next((column for column in range(left, right) if column not in hidden_columns), left)
+        for column in range(left, min(right, len(row)) + 1):
+            row[column - 1] = value if column == first else Spread(value)
 
 
 def _columns(xml: bytes) -> tuple[set[int], int]:
@@ -223,7 +227,6 @@ def _bits(first: int, last: int, hidden: set[int]) -> int:
 
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _SHAPE = "{http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing}sp"
-_HIDDEN_SHAPE = "./*/*[local-name() = 'cNvPr'][@hidden = '1' or @hidden = 'true']"
 _MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 
 
@@ -232,7 +235,7 @@ def text_boxes(archive: ZipFile, sheet: str) -> str:
     paragraphs = []
     for drawing in _related(archive, sheet, "/drawing"):
         for shape in drawing.iter(_SHAPE):
-            if next(shape.iterancestors(f"{_MC}Fallback"), None) is None and not shape.xpath(_HIDDEN_SHAPE):
+            if next(shape.iterancestors(f"{_MC}Fallback"), None) is None:
                 words = ("".join(text.text or "" for text in line.iter(f"{_A}t")) for line in shape.iter(f"{_A}p"))
                 paragraphs += [literal(found) for line in words if (found := one_line(line))]
     return "\n\n".join(paragraphs)
