@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from documents.converters.from_html import markdown, parse
-from documents.converters.output import compose, fence
+from documents.converters.from_html import drop_unseen, markdown, parse
+from documents.converters.output import compose, fence, hidden_caveat
 from documents.errors import Unconvertible
 from documents.values import Converted
 
@@ -43,13 +43,9 @@ def convert(data: bytes) -> Converted:
         raise Unconvertible("is no notebook: it has no list of cells")
     meta = book.get("metadata") or {}
     language = (meta.get("language_info") or {}).get("name") or (meta.get("kernelspec") or {}).get("language")
-    return Converted(
-        compose(
-            "\n\n".join(
-                part for cell in cells for part in _parts(cell, str(language or "python").casefold()) if part.strip()
-            )
-        )
-    )
+    hidden: list[str] = []
+    parts = [part for cell in cells for part in _parts(cell, str(language or "python").casefold(), hidden)]
+    return Converted(compose("\n\n".join(part for part in parts if part.strip())), hidden_caveat(hidden))
 
 
 def _cells(book: Any) -> list[Mapping[str, Any]] | None:
@@ -62,7 +58,7 @@ def _cells(book: Any) -> list[Mapping[str, Any]] | None:
     return [cell for group in groups for cell in group or [] if isinstance(cell, dict)]
 
 
-def _parts(cell: Mapping[str, Any], language: str) -> Iterator[str]:
+def _parts(cell: Mapping[str, Any], language: str, hidden: list[str]) -> Iterator[str]:
     kind, source = cell.get("cell_type"), _text(cell.get("source", cell.get("input")))
     if kind == "markdown":
         yield _DATA_IMAGE.sub(lambda match: match[1] or "", source)
@@ -71,10 +67,10 @@ def _parts(cell: Mapping[str, Any], language: str) -> Iterator[str]:
     elif kind == "code":
         yield fence(source, language)
         for output in cell.get("outputs") or []:
-            yield _output(output)
+            yield _output(output, hidden)
 
 
-def _output(output: Mapping[str, Any]) -> str:
+def _output(output: Mapping[str, Any], hidden: list[str]) -> str:
     kind = output.get("output_type")
     if kind == "stream":
         return "" if output.get("name", output.get("stream")) == "stderr" else _printed(_text(output.get("text")))
@@ -83,7 +79,9 @@ def _output(output: Mapping[str, Any]) -> str:
     shown = output.get("data") or output  # nbformat 3 has no "data"
     html = _text(shown.get("text/html", shown.get("html")))
     if "<table" in html:
-        tables = [markdown(parse(str(table))) for table in parse(html).select("table")]
+        page = parse(html)
+        hidden += drop_unseen(page)
+        tables = [markdown(parse(str(table))) for table in page.select("table")]
         return _short("\n\n".join(table.strip("\n") for table in tables))
     if written := _text(shown.get("text/markdown")):
         return _DATA_IMAGE.sub(lambda match: match[1] or "", _short(written))
