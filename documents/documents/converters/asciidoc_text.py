@@ -149,10 +149,13 @@ class _Includer:
         offset = given.get("leveloffset", "").lstrip("+")
         more = "=" * int(offset) if offset.isdecimal() and len(offset) == 1 else ""
         is_document = not given.keys() & {"tag", "tags", "lines"} and self._is_document(name, lines)
-        self._context.included[-1] = "\n".join(lines) * (not is_document)
+        included = self._context.included
+        included[-1], at = "\n".join(lines), len(included) - 1
         for line in self.run(lines, (*within, name)):
             if not is_document or _ATTRIBUTE.match(line):
                 yield more + line if more and _HEADING.match(line) else line
+        if is_document:
+            del included[at:]
 
     def _is_document(self, name: str, lines: Sequence[str]) -> bool:
         """Return whether a file is a document beside this one, as Pro Git's chapters are: it is not included twice.
