@@ -154,8 +154,7 @@ class _Includer:
         for line in self.run(lines, (*within, name)):
             if not is_document or _ATTRIBUTE.match(line):
                 yield more + line if more and _HEADING.match(line) else line
-        if is_document:
-            del included[at:]
+        included[at:] = included[at:] * (not is_document)
 
     def _is_document(self, name: str, lines: Sequence[str]) -> bool:
         """Return whether a file is a document beside this one, as Pro Git's chapters are: it is not included twice.

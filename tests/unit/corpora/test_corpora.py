@@ -1,11 +1,13 @@
 """What `make corpora` counts: the words and titles that others read, what is left over, and pages of a built site."""
 
+from io import BytesIO
 from pathlib import Path
 
 import pytest
 from corpora.measure import Corpus, find_leftovers, find_page, is_same_title, keep_source_words, list_pages, measure
 from corpora.reference import read_file, read_page
 from made_files import write_files
+from openpyxl import Workbook
 
 
 @pytest.mark.parametrize(
@@ -17,6 +19,8 @@ from made_files import write_files
         (".adoc", "= Fees\n:no: no\n\nPay xref:no.adoc[here].\n", ("Fees",), "fees pay here"),
         (".html", "<title>Fees</title><nav>no</nav><main><h1>All fees</h1><p>Pay</p>here</main>", ("Fees", "All fees"),
          "all fees pay here"),
+        (".md", "```html\n<!-- pay -->\n```\n{% comment %}no{% endcomment %}{% capture x %}here{% endcapture %}", (),
+         "pay here"),
         (".ipynb", '{"cells": [{"cell_type": "markdown", "source": ["# Fees"]}, {"cell_type": "raw", "source": "no"}]}',
          ("Fees",), "fees"),
         (".csv", "fee;pay\n", (), "fee pay"),
@@ -58,8 +62,20 @@ def test_titles_are_compared_without_marks() -> None:
 def test_what_is_not_read_is_counted_as_lost(tmp_path: Path) -> None:
     included = "Pay:\n\n{!> ../a.py !}\n\n{!> ../b.py !}\n"
     binary = b"Pay us" + bytes(range(32)) * 9
-    files = {"a.md": included, "b.md": binary, "c.doc": "x", "d.png": "x", "mkdocs.yml": "{}"}
+    files: dict[str, str | bytes] = {"a.md": included, "b.md": binary, "c.doc": "x", "d.png": "x", "mkdocs.yml": "{}"}
     figures = measure(Corpus(name="x", folder=write_files(tmp_path, files)))
     assert figures.unread == {".doc": 1, "included files": 2}
     assert len(figures.failed) == 1
     assert {path: dict(words) for path, words in figures.lost.items()} == {"b.md": {"pay": 1, "us": 1}}
+
+
+def test_a_sheet_is_read_by_the_texts_of_its_visible_cells() -> None:
+    book, saved = Workbook(), BytesIO()
+    for row in (["Zone", "Fee", 4109], ["Zone", "low"]):
+        book["Sheet"].append(row)
+    book.create_sheet("no").append(["hidden"])
+    book["no"].sheet_state = "hidden"
+    book.save(saved)
+    source = read_file(saved.getvalue(), ".xlsx")
+    assert source is not None
+    assert dict(source.words) == {"zone": 2, "fee": 1, "low": 1}
