@@ -224,22 +224,24 @@ def _find_remedy(kind: str, file: Path, *, is_in_site: bool) -> str:
     if kind in REMEDIES:
         is_other = (is_in_site and media in MEDIA) or (kind == KEY and _is_prose(file))
         return "" if is_other else REMEDIES[kind]
-    is_text = not is_in_site and media not in {*MEDIA, "application"} and _is_prose(file)
+    is_text = kind.startswith(".") and not is_in_site and media not in {*MEDIA, "application"} and _is_prose(file)
     return f"--as {kind[1:]}=txt reads {{}} as text" if is_text else ""
 
 
 def _is_prose(file: Path) -> bool:
     """Return whether a file of an unknown kind is a text, and no code or data."""
-    from pygments.lexers import find_lexer_class_for_filename  # type: ignore[import-untyped]
-
-    if not file.is_file() or file.suffix in NO_PROSE or find_lexer_class_for_filename(file.name) is not None:
+    if not file.is_file() or file.suffix in NO_PROSE:
         return False
     try:
         with file.open("rb") as opened:
             text = decode(opened.read(PROBE_BYTES))[0].lstrip()
     except (OSError, ValueError):
         return False
-    return bool(text) and text[0] not in "{[<"
+    if not text or text[0] in "{[<":
+        return False
+    from pygments.lexers import find_lexer_class_for_filename  # type: ignore[import-untyped]  # takes .3 s
+
+    return find_lexer_class_for_filename(file.name) is None
 
 
 def emptied_paths(reading: ReadResult, index_place: str) -> Mapping[str, Failure]:
