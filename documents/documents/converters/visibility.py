@@ -50,7 +50,7 @@ _PROPERTY = re.compile(
 )
 _PICTURES = ("img", "picture", "svg", "video", "canvas", "math")
 _CONTROLS = "a, button, label, summary, input, [role=tab], [aria-controls], [onclick], [data-toggle], [data-bs-toggle]"
-_OPENERS = "button, label, summary, [role=button], [role=tab], [aria-expanded], [onclick], a[href^='#']"
+_OPENERS = "button, label, summary, [role=button], [role=tab], [aria-expanded], [onclick], a[href='#']"
 _POINTER = re.compile(r"aria-controls|href|for|onclick|data-.*")
 
 
@@ -102,8 +102,7 @@ def _background(tag: Tag, style: _Style, around: _Color | None, *, is_known: boo
         colors = (_color(word, None, least=0.5) for word in _COLOR.findall(paint))
         found = next((color for color in colors if color is not None), None)
         return around if found == () else found
-    lies_over = style.get("position") == "absolute" and tag.parent and tag.parent.find(_PICTURES)
-    return around if is_known and not lies_over else None
+    return around if is_known else None
 
 
 class _Visibility:
@@ -121,6 +120,7 @@ class _Visibility:
             for word in re.findall(r"""["'`]#?([\w.:-]+)["'`]""", script.get_text()):
                 self._controls[word].append(script)
         self._shown: dict[int, bool] = {}
+        self._pictured: dict[int, bool] = {}
 
     def divide(self, tag: Tag, look: _Look) -> tuple[list[PageElement], bool]:
         """Return the unseen parts within ``tag``, and whether any other part is seen."""
@@ -143,12 +143,21 @@ class _Visibility:
             style = style | {"visibility": ""} if style.get("visibility") != "visible" else style
         elif style.get("visibility", "visible") == "visible":
             return [tag], False
-        is_known = not (self._is_styled_elsewhere and (tag.has_attr("class") or tag.has_attr("id")))
+        is_known = self._knows_background(tag, style)
         if style or not is_known or tag.has_attr("bgcolor") or tag.has_attr("color"):
             look = look.inherit(tag, style, is_known=is_known)
         parts, is_seen = self.divide(tag, look)
         is_seen = is_seen or (tag.name in _PICTURES and look.is_visible)
         return (parts if is_seen or not parts else [tag]), is_seen
+
+    def _knows_background(self, tag: Tag, style: _Style) -> bool:
+        """Return whether no other style sheet, and no picture below, can change what is behind ``tag``."""
+        if style.get("position") == "absolute" and tag.parent is not None:
+            if id(tag.parent) not in self._pictured:
+                self._pictured[id(tag.parent)] = tag.parent.find(_PICTURES) is not None
+            if self._pictured[id(tag.parent)]:
+                return False
+        return not (self._is_styled_elsewhere and (tag.has_attr("class") or tag.has_attr("id")))
 
     def _style(self, tag: Tag) -> _Style:
         style = self._styles.get(id(tag), {}) | _declarations(str(tag.get("style") or ""))
