@@ -404,8 +404,9 @@ def test_damage_of_any_kind_raises_no_other_error_than_a_readers(data: st.DataOb
 
 
 def test_a_suffix_that_nothing_reads_is_told_what_is_read(tmp_path: Path) -> None:
-    assert failure_of(tmp_path, "table.ods", b"PK\x03\x04\0\0") == (
-        "is no text and has the suffix '.ods'; accepted are .adoc, .asciidoc, .csv, .docx, .epub, .htm, .html, .ipynb, "
+    assert failure_of(tmp_path, "table.ods", b"PK\x03\x04\0\0") == "is a .ods file, which is not read: save it as .xlsx"
+    assert failure_of(tmp_path, "table.xyz", b"PK\x03\x04\0\0") == (
+        "is no text and has the suffix '.xyz'; accepted are .adoc, .asciidoc, .csv, .docx, .epub, .htm, .html, .ipynb, "
         ".jsonl, .markdown, .md, .mdx, .pdf, .pptx, .rst, .tsv, .txt, .xhtml, .xlsm, .xlsx"
     )
 
