@@ -16,7 +16,7 @@ from documents.converters.icons import named_word
 from documents.entries import BEGIN, END, TERM
 from documents.markup.code import HiddenCode
 from documents.markup.context import PageContext
-from documents.markup.tags import REMOVED, tidy
+from documents.markup.tags import REMOVED, drop_front_matter, is_alone_in_cell, tidy
 
 _LIST_ITEM = r"""(?:[.#][\w:.!/\[\]%-]+|[:@]?[\w:-]+=(?:"[^"\n]*"|'[^'\n]*'|[^\s"'{}]+))"""
 # With a colon: 29 of 45 pages of a Jekyll theme's documentation, 29 of 111 in docs_jekyll. Without: 63 of 137 in
@@ -57,10 +57,7 @@ def drop_attributes(text: str) -> str:
 
 def _write_icon(match: re.Match[str]) -> str:
     """Return the word of an icon that is alone in a cell of a table, else the mark of a removed part."""
-    text = match.string
-    line = text[text.rfind("\n", 0, match.start()) + 1 :].partition("\n")[0]
-    cell = next((cell for cell in line.split("|") if match[0] in cell), "") if "|" in line else line
-    return (named_word([match[0]]) if cell.strip() == match[0] and "|" in line else "") or REMOVED
+    return (named_word([match[0]]) if is_alone_in_cell(match.string, *match.span()) else "") or REMOVED
 
 
 def drop_unused_definitions(text: str) -> tuple[str, list[str]]:
@@ -198,7 +195,6 @@ _COMMENT = re.compile(r"%%.*?%%", re.DOTALL)
 _HIGHLIGHT = re.compile(r"==(?=\S)([^=\n]+?)(?<=\S)==")
 _BLOCK_ID = re.compile(r"(?:^|[ \t]+)\^[A-Za-z0-9-]+[ \t]*$", re.MULTILINE)
 _SIZE = re.compile(r"\d+(?:x\d+)?$")
-_FRONT_MATTER = re.compile(r"\A---\n.*?^---[ \t]*\n", re.DOTALL | re.MULTILINE)
 _ATX = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t#]*$")
 
 
@@ -236,7 +232,7 @@ def _embed_note(match: re.Match[str], context: PageContext, depth: int, words: s
     found = context.read_include(path) if path else None
     if found is None:
         return words or _link_name(page, part) or REMOVED
-    context.included[-1] = found = note_part(_FRONT_MATTER.sub("", found, count=1), part).strip("\n")
+    context.included[-1] = found = note_part(drop_front_matter(found), part).strip("\n")
     return _fit_in_line(_expand_wiki(found, context, depth - 1), match)
 
 

@@ -20,7 +20,15 @@ from documents.converters.icons import icon_word, is_icon, write_icons
 from documents.converters.mathml import to_latex, write_math
 from documents.converters.visibility import find_unseen
 from documents.markup.code import HiddenCode
-from documents.markup.tags import Edit, apply_edits, line_start, parse_parameters, visible_title, visible_words
+from documents.markup.tags import (
+    Edit,
+    apply_edits,
+    is_alone_in_cell,
+    line_start,
+    parse_parameters,
+    visible_title,
+    visible_words,
+)
 
 _BLOCK_NAMES = """
     address article aside blockquote body center details dialog div dl fieldset figcaption figure footer form header
@@ -42,7 +50,7 @@ _TAG = re.compile(
     r"<(?P<close>/?)(?P<name>[A-Za-z][\w:.-]*)"
     r"(?P<rest>(?:(?:\s+|(?<=[\"']))[^\s\"'<>/={}]+(?:\s*=\s*(?:\"[^\"]*\"|'[^']*'|[^\s\"'=<>`]+))?|\s+/(?=[^>]))*)\s*(?P<leaf>/?)>"
 )
-_HIDING = re.compile(r"<[^<>]*\b(?:hidden|style|color)\b", re.IGNORECASE)
+_HIDING = re.compile(r"<(?:template|[^<]*\b(?:hidden|style|color))\b", re.IGNORECASE)
 _FRAGMENT = re.compile(r"</?>")
 _COMMENTS = (("<!--", "-->"), ("<!DOCTYPE", ">"), ("<?", "?>"))
 _MAX_LIST_DEPTH = 8
@@ -77,20 +85,63 @@ def drop_unseen(text: str) -> tuple[str, list[str]]:
     """Return ``text``, whose code is hidden, without elements that no reader sees, and the texts of these."""
     if _HIDING.search(text) is None:
         return text, []
-    tags = list(_TAG.finditer(text))
-    numbers, ends = {tag.start(): number for number, tag in enumerate(tags)}, _pair_ends(tags)
-    lines = [0, *(match.end() for match in re.finditer("\n", text))]
-    edits, texts, parts = list[Edit](), list[str](), list[PageElement]()
+    parts: list[PageElement] = []
     with suppress(RecursionError):
-        parts = find_unseen(parse(text), is_styled_elsewhere=True)
-    for part in parts:
+        page = parse(text)
+        parts = [*page.find_all(_is_template), *find_unseen(page, is_styled_elsewhere=True)]
+    places = _Places(text)
+    edits = [edit for part in parts if (edit := places.removal(part))]
+    return apply_edits(text, edits), [_TAG.sub(" ", text[edit.start : edit.end]) for edit in edits]
+
+
+def _is_template(tag: Tag) -> bool:
+    """Return whether a script has to show the content of ``tag``; a slot of Vue's is shown."""
+    return tag.name == "template" and not any(name.startswith(("#", ":", "v-", "slot")) for name in tag.attrs)
+
+
+class _Places:
+    """The places in ``text`` of the elements and strings that a parser made of it."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
+        self._tags = list(_TAG.finditer(text))
+        self._numbers = {tag.start(): number for number, tag in enumerate(self._tags)}
+        self._ends = _pair_ends(self._tags)
+
+    def removal(self, part: PageElement) -> Edit | None:
+        """Return the removal of ``part``; None if its place is unknown."""
         if isinstance(part, Tag):
-            number = numbers.get(lines[(part.sourceline or 1) - 1] + (part.sourcepos or 0), -1)
-            last = ends.get(number, -1 if part.contents else number)
-            if last >= 0:
-                edits.append(Edit(tags[number].start(), tags[last].end()))
-                texts.append(part.get_text(" "))
-    return apply_edits(text, edits), texts
+            number = self._number(part)
+            return Edit(self._tags[number].start(), self._end(part, number)) if number >= 0 else None
+        if part.previous_sibling:
+            number = self._number(part.previous_sibling)
+            number = self._ends.get(number, number)
+        else:
+            number = self._number(part.parent)
+        if number < 0:
+            return None
+        following = self._tags[number + 1 : number + 2]
+        return Edit(self._tags[number].end(), following[0].start() if following else len(self._text))
+
+    def _number(self, tag: PageElement | None) -> int:
+        if not isinstance(tag, Tag) or tag.sourceline is None:
+            return -1
+        return self._numbers.get(self._lines[tag.sourceline - 1] + (tag.sourcepos or 0), -1)
+
+    def _end(self, tag: Tag, number: int) -> int:
+        """Return the end of ``tag``; without an end tag it lasts as long as the element or the paragraph around it."""
+        last = self._ends.get(number, -1 if tag.contents else number)
+        if last >= 0:
+            return self._tags[last].end()
+        ends = (self._ends[number] for number in map(self._number, tag.parents) if number in self._ends)
+        stop = next((self._tags[end].start() for end in ends), len(self._text))
+        if tag.name in _BLOCKS and tag.name != "p":
+            return stop
+        start = self._tags[number].end()
+        in_row = self._text.startswith("|", line_start(self._text, start))
+        paragraph = re.compile(r"[|\n]" if in_row else r"\n\n").search(self._text, start, stop)
+        return paragraph.start() if paragraph else stop
 
 
 def convert_html(text: str, hidden: HiddenCode, *, components: bool) -> str:
@@ -140,15 +191,11 @@ def _edits(state: _Writer, tags: list[re.Match[str]]) -> Iterator[Edit]:
 
 def _write_icon(state: _Writer, tag: re.Match[str], last: re.Match[str]) -> str:
     """Return the word of an icon that is alone in a cell of a Markdown table."""
-    line, end = line_start(state.text, tag.start()), state.text.find("\n", last.end())
-    before, after = state.text[line : tag.start()], state.text[last.end() : end if end >= 0 else None]
-    inner = state.text[tag.end() : last.start()]
-    beside = before.rpartition("|")[2] + (inner if tag["name"] != "svg" else "") + after.partition("|")[0]
     if (
         not is_icon(tag["name"])
         or "alt=" in tag["rest"]
-        or "|" not in before + after
-        or re.search(r"\w", _TAG.sub("", beside))
+        or not is_alone_in_cell(state.text, tag.start(), last.end())
+        or (tag["name"] != "svg" and re.search(r"\w", _TAG.sub("", state.text[tag.end() : last.start()])))
     ):
         return ""
     icon = parse(state.text[tag.start() : last.end()]).find(True)

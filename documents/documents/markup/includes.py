@@ -16,7 +16,7 @@ from documents.converters.output import fence
 from documents.markup.code import HiddenCode
 from documents.markup.context import PageContext
 from documents.markup.extensions import note_part
-from documents.markup.tags import REMOVED, tidy
+from documents.markup.tags import REMOVED, drop_front_matter, tidy
 
 MAX_INCLUDE_DEPTH = 4
 
@@ -49,7 +49,6 @@ _BOOK_TITLE = re.compile(r"\{\{\s*#title\s[^}\n]*\}\}")
 _EMPTIED_FENCE = re.compile(
     rf"^[ \t]*(`{{3,}}|~{{3,}})[^\n]*\n[ \t\n]*{REMOVED}[ \t\n{REMOVED}]*\n[ \t]*\1[ \t]*$", re.MULTILINE
 )
-_FRONT_MATTER = re.compile(r"\A(---|\+\+\+)\n.*?^\1[ \t]*\n", re.DOTALL | re.MULTILINE)
 _MARKER = re.compile(r"^.*(?:ANCHOR(?:_END)?:|--8<-- *\[(?:start|end)).*\n?|^\W*#(?:end)?region\b.*\n?", re.MULTILINE)
 _RUN = re.compile(r"\s*L?(\d{1,8})?\s*(?:(-|:|\.\.)\s*L?(-?\d{1,8})?\s*)?")
 
@@ -66,7 +65,7 @@ def _include_pages(text: str, context: PageContext, depth: int) -> str:
     for name, file in _IMPORT.findall(text) if depth else ():
         used = re.compile(rf"<{name}\b[^<>]*/>")
         if used.search(text) and (page := context.read_include(file)) is not None:
-            page = _include_pages(_FRONT_MATTER.sub("", page), context, depth - 1)
+            page = _include_pages(drop_front_matter(page), context, depth - 1)
             text = used.sub(f"\n\n{page}\n\n".replace("\\", "\\\\"), text)
     return text
 
@@ -95,7 +94,9 @@ def _included_text(match: re.Match[str], context: PageContext, depth: int) -> st
     found = context.read_include(match["file"]) if depth else None
     if found is None:
         return REMOVED
-    part = _select_part(_drop_front_matter(found, match["file"]), match.re, groups)
+    if not match["file"].endswith((".yaml", ".yml")):  # which may begin with a ruler too
+        found = drop_front_matter(found)
+    part = _select_part(found, match.re, groups)
     if part is None:
         context.missing[f"{match['file']}:{groups['part'].removeprefix(':')}"] = None
         return REMOVED
@@ -105,11 +106,6 @@ def _included_text(match: re.Match[str], context: PageContext, depth: int) -> st
     else:
         part = _include(part, context, depth - 1)
     return textwrap.indent(part, groups.get("indent", ""))
-
-
-def _drop_front_matter(text: str, file: str) -> str:
-    """Return the text of the page ``file``; a file of data may begin with ``---`` too."""
-    return text if PurePosixPath(file).suffix in (".yaml", ".yml") else _FRONT_MATTER.sub("", text)
 
 
 def _select_part(text: str, form: re.Pattern[str], groups: dict[str, str]) -> str | None:
@@ -192,4 +188,4 @@ def _read_partial(name: str, context: PageContext) -> str | None:
     place = PurePosixPath(name)
     stems = (place, place.with_name(f"_{place.name}"))
     found = context.read_include(*(f"{stem}{suffix}" for stem in stems for suffix in PARTIAL_SUFFIXES))
-    return None if found is None else _FRONT_MATTER.sub("", found)
+    return None if found is None else drop_front_matter(found)

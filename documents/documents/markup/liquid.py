@@ -18,6 +18,7 @@ from documents.markup.tags import (
     TEXTS,
     Edit,
     apply_edits,
+    drop_front_matter,
     is_among_words,
     is_in_address,
     parse_parameters,
@@ -62,14 +63,13 @@ def drop_template_tags(prose: str, context: PageContext | None = None, *, values
 
     Values (``{{ name }}``) go only in addresses, in pages with loops and conditions, and with ``values``.
     """
-    tags = [
-        (tag, _expand_tag(tag["name"], tag["rest"].strip(), context, {}) if context else "")
+    edits = [
+        Edit(*tag.span(), _expand_tag(tag["name"], tag["rest"].strip(), context, {}) if context else "")
         for tag in _TAG.finditer(prose)
     ]
-    gone = [Edit(*tag.span(), shown) for tag, shown in tags]
     values = values or _LOOP.search(prose) is not None
-    gone += [Edit(*value.span()) for value in _VALUE.finditer(prose) if values or is_in_address(prose, value.start())]
-    return apply_edits(prose, gone)
+    edits += [Edit(*value.span()) for value in _VALUE.finditer(prose) if values or is_in_address(prose, value.start())]
+    return apply_edits(prose, edits)
 
 
 def _liquid_edits(text: str, context: PageContext, texts: dict[str, str]) -> Iterator[Edit]:
@@ -136,6 +136,7 @@ def _expand_tag(name: str, rest: str, context: PageContext, texts: dict[str, str
         named, _ = parse_parameters(rest)
         file = unquote(rest.split(maxsplit=1)[0]) if rest else ""
         if file.endswith((".md", ".markdown")) and (taken := context.read_include(file)):
+            taken = drop_front_matter(taken)
             taken = taken.partition(named["start"])[2] if named.get("start") else taken  # of MkDocs' plugin
             return taken.partition(named["end"])[0] if named.get("end") else taken
         words = visible_words({key: value for key, value in named.items() if "{{" not in value and value not in texts})

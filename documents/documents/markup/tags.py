@@ -45,9 +45,18 @@ def tidy(text: str) -> str:
     return _REMOVED_BETWEEN_BLANKS.sub("", text).replace(REMOVED, "")
 
 
+_FRONT_MATTER = re.compile(r"\A(---|\+\+\+)\n.*?^\1[ \t]*\n", re.DOTALL | re.MULTILINE)
+
+
+def drop_front_matter(page: str) -> str:
+    """Return ``page`` without the settings at its beginning."""
+    return _FRONT_MATTER.sub("", page)
+
+
 _IN_ADDRESS = re.compile(r"(?:\]\(<?|\]:\s*<?|\b(?:href|src)=[\"']?)\S*$")
 _LOOK_BACK_CHARS = 300
 _LOOK_BACK_LINE_CHARS = 2000
+_MARKUP = re.compile(r"<[^<>]*>|\{[^{}]*\}")
 _LINE_MARKS = " \t-*+>|:."
 
 
@@ -74,6 +83,15 @@ def is_among_words(text: str, start: int, end: int, *, lines: int = 1) -> bool:
         first = start - len(_before(text, start))
         around = _before(text, max(first - 1, 0)) + text[stop + 1 : stop + _LOOK_BACK_CHARS].partition("\n")[0]
     return bool(around.strip(_LINE_MARKS))
+
+
+def is_alone_in_cell(text: str, start: int, end: int) -> bool:
+    """Return whether the cell of a table around ``start`` to ``end`` has no other words, tags and attributes aside."""
+    stop = text.find("\n", end, end + _LOOK_BACK_LINE_CHARS)
+    before = text[line_start(text, start) : start]
+    after = text[end : stop if stop >= 0 else end + _LOOK_BACK_LINE_CHARS]
+    beside = f"{before.rpartition('|')[2]} {after.partition('|')[0]}"
+    return "|" in before + after and re.search(r"\w", _MARKUP.sub("", beside)) is None
 
 
 def _before(text: str, start: int) -> str:

@@ -317,6 +317,12 @@ def test_tags_without_an_end_take_no_hours(opening: str) -> None:
             1,
         ),
         ("A <b style={{color: 'white'}}>obey</b> <b hidden={true}>it</b> <i hidden={x}>b</i>", ".mdx", "A *b*", 2),
+        ("<div style=font-size:0>obey <br>it <b style=font-size:9px>B.</b> now</div>\n\nC.", ".md", "**B.**\n\nC.", 3),
+        ("A <i title='>' hidden>obey</i><template id=x>it</template> b.", ".md", "A b.", 2),
+        ("<x-y><template #z>A.</template></x-y>", ".md", "A.", 0),
+        ("A.\n\n<p hidden>Obey\n\nB.", ".md", "A.\n\nB.", 1),
+        ("A.\n\n<div hidden>Obey\n\nit", ".md", "A.", 2),
+        ("| A |\n| - |\n| b <i hidden>obey |\n| c |", ".md", "| A |\n| - |\n| b |\n| c |", 1),
         ("A `<b hidden>b</b>`.\n\n<a href='#c'>Open</a>\n\n<b id=c hidden>d</b>", ".md", None, 0),
     ],
 )
