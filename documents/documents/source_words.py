@@ -26,40 +26,46 @@ def _between(start: str, end: str) -> str:
     return f"{start}(?:(?!{start}).)*?{end}"
 
 
-_COMMENT = _between(r"\{%-?[ ]*comment\b", r"endcomment[ ]*-?%\}")
-_TEMPLATE = "|".join([_COMMENT, _between(r"\{%", r"%\}"), _between(r"\{\{", r"\}\}"), _between(r"\{[!*]", r"[!*]\}")])
-_CODE = re.compile(
-    f"{_between('<%', '%>')}|{_between(r'\{/\*', r'\*/\}')}|{_between(r'^export const \w+ = \(\n', r'^\)$')}"
-    r"|^\{[^{}\"\n]*\}$|^[ \t]*:+[\w-]+\n[ \t]*---\n.*?^[ \t]*---$"
-    r"|^import\s[^;'\"`]{0,2000}?\sfrom\s+['\"][^'\"\n]*['\"];?$|<[A-Z]\w*(?:\s+\w+=\"[^\"\n]*\")+\s*/>"
-    r"|:(?:material|octicons|fontawesome|simple)-[\w-]+:|\{:?[ \t]+(?:\w+=\"[^\"\n]*\"[ \t]*)+\}"
-    r"|(?<!:):+[\w-]+\{[^{}]*\}|^[ \t>]*(?:`{3,}|~{3,})[^`\n]*$",
-    re.DOTALL | re.MULTILINE,
+def _any_of(*patterns: str) -> re.Pattern[str]:
+    return re.compile("|".join(patterns), re.DOTALL | re.MULTILINE)
+
+
+# Each pattern below leaves words out of pages of public documentation that their readers do not see.
+_TEMPLATE = _any_of(
+    _between(r"\{%-?[ ]*comment\b", r"endcomment[ ]*-?%\}"),
+    _between(r"\{%", r"%\}"),
+    _between(r"\{\{", r"\}\}"),
+    _between(r"\{[!*]", r"[!*]\}"),
 )
-"""Ruby in templates; MDX's comments, imports, values and components without inner text; icons and attributes of
-MkDocs; the parameters of Nuxt's components and code blocks."""
-_WIKI = re.compile(
-    r"!\[\[[^\[\]\n]*\]\]|\[\[[^|\[\]\n]*\|[^\[\]\n]*\]\]|%%.*?%%|\{[a-z-]+\}(?=`)|^\([\w-]+\)=$",
-    re.MULTILINE | re.DOTALL,
+_UNSEEN_BLOCK = _any_of(
+    r"^([ \t]*[`:]{3,})\{(?:toctree|raw|image|autosummary|contents)\}(?:(?!^\1\{).)*?^\1[ \t]*$",  # MyST's
+    r"^:[a-z-]+:(?: [^\n]*)?$",  # the options of MyST's directives
+    r"^export (?:default |async )*function\b(?:(?!^export )[^`]|`[^`]*`){0,5000}?^\}[^\n]*$",
+    _between(r"\{/\*", r"\*/\}"),  # MDX's comments
 )
-"""Embedded notes, links with a text beside the target, comments, and MyST's roles and labels."""
-_UNSEEN = re.compile(
-    f"{_between('<!--', '-->')}|{_between('<script', '</script>')}|{_between('<style', '</style>')}"
-    f"|{_between('<svg', '</svg>')}|{_TEMPLATE}"
-    r"|\{[:.#][^{}\n]*\}|</?[A-Za-z][^<>]*>|\]\([^()\s]*(?:\s+\"[^\"]*\")?\)|^---\n.*?^---$|^\[[^\]]+\]:[^\n]*$"
-    r"|^[ \t]*(?::::*|/{3,}|!!!|\?\?\?|#[a-z])[^\n]*$|^(?:import|export)\b[^\n]*$",
-    re.DOTALL | re.MULTILINE,
+"""Blocks of Markdown that may hold fences."""
+_FENCED = _any_of(r"^[ \t>]*(`{3,}|~{3,})(?![ \t]*\{)[^`\n]*\n(.*?)^[ \t>]*\1[`~]*[ \t]*$")
+_UNSEEN_CODE = _any_of(
+    _between("<%", "%>"),  # Ruby
+    r"^import\s[^;'\"`]{0,2000}?\sfrom\s+['\"][^'\"\n]*['\"];?$",  # MDX: imports and components
+    r"<[A-Z]\w*(?:\s+\w+=\"[^\"\n]*\")+\s*/>",
+    r"^[ \t]*:+[\w-]+\n[ \t]*---\n.*?^[ \t]*---$",  # Nuxt: the parameters of components
+    r"(?<!:):+[\w-]+\{[^{}]*\}",
+    r":(?:material|octicons|fontawesome|simple)-[\w-]+:",  # MkDocs: icons and attributes
+    r"\{:?[ \t]+(?:\w+=\"[^\"\n]*\"[ \t]*)+\}",
 )
-"""Tags, templates and addresses in Markdown, as far as patterns can recognise them."""
-_LIQUID = re.compile(_TEMPLATE, re.DOTALL)
-_FENCED = re.compile(r"^[ \t>]*(`{3,}|~{3,})(?![ \t]*\{)[^`\n]*\n(.*?)^[ \t>]*\1[`~]*[ \t]*$", re.DOTALL | re.MULTILINE)
-_UNSEEN_BLOCK = re.compile(
-    r"^([ \t]*[`:]{3,})\{(?:toctree|raw|image|autosummary|contents)\}(?:(?!^\1\{).)*?^\1[ \t]*$"
-    r"|^:[a-z-]+:(?: [^\n]*)?$|^export (?:default |async )*function\b(?:(?!^export )[^`]|`[^`]*`){0,5000}?^\}[^\n]*$"
-    rf"|^{_between(r'\{/\*', r'\*/\}')}",
-    re.DOTALL | re.MULTILINE,
+_UNSEEN = _any_of(
+    r"^[ \t>]*(?:`{3,}|~{3,})[^`\n]*$",
+    r"!\[\[[^\[\]\n]*\]\]|\[\[[^|\[\]\n]*\|[^\[\]\n]*\]\]|%%.*?%%",  # Obsidian: embeds, links, comments
+    r"\{[a-z-]+\}(?=`)",  # MyST: roles
+    _between("<!--", "-->"),
+    _between("<script", "</script>"),
+    _between("<style", "</style>"),
+    _TEMPLATE.pattern,
+    r"\{[:.#][^{}\n]*\}|</?[A-Za-z][^<>]*>",  # attributes and tags
+    r"\]\([^()\s]*(?:\s+\"[^\"]*\")?\)|^\[[^\]]+\]:[^\n]*$",  # addresses
+    r"^---\n.*?^---$|^[ \t]*(?::::*|/{3,}|!!!|\?\?\?|#[a-z])[^\n]*$|^(?:import|export)\b[^\n]*$",
 )
-"""Directives of MyST and their options, functions and comments of MDX, which may hold fences."""
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 _RST_MARK = re.compile(
     r"^([ \t]*)\.\. (?:toctree|raw|contents|index|autosummary|image)::.*\n(?:(?:\1[ \t]+.*)?\n)*"
@@ -67,10 +73,8 @@ _RST_MARK = re.compile(
     r"|:[\w:.+-]{1,80}:(?=`)|<[^<>`]*>(?=`)",
     re.MULTILINE,
 )
-_LISTING = re.compile(r"^(-{4,}|\.{4,})\n(.*?)^\1$", re.DOTALL | re.MULTILINE)
-_ADOC_COMMENT = re.compile(r"^(/{4,}|\+{4,})\n.*?^\1$", re.DOTALL | re.MULTILINE)
 _ADOC_MARK = re.compile(
-    r"^:[\w-]+!?:.*$|^//.*$|^\[[^\]\n]*\]$|^(?:include|ifdef|ifndef|endif|image)::.*$"
+    r"^(/{4,}|\+{4,})\n(?s:.*?)^\1$|^:[\w-]+!?:.*$|^//.*$|^\[[^\]\n]*\]$|^(?:include|ifdef|ifndef|endif|image)::.*$"
     r"|(?<![\w+.-])[\w+.-]+::?[^\s\[\]]{0,200}(?=\[)|\{[\w-]+\}|\[\[[^\[\n]*?\]\]",
     re.MULTILINE,
 )
@@ -114,18 +118,10 @@ def block_text(part: Tag) -> str:
 
 
 def _markdown(text: str) -> str:
-    return _strip(_UNSEEN_BLOCK.sub("", text), _FENCED, _CODE, _WIKI, _UNSEEN)
-
-
-def _strip(text: str, code: re.Pattern[str], *marks: re.Pattern[str]) -> str:
-    """Return ``text`` without ``marks``; in blocks of ``code`` (groups: fence, content) only templates are left out."""
-    parts = code.split(text)
-    for at in range(0, len(parts), 3):
-        for mark in marks:
-            parts[at] = mark.sub(" ", parts[at])
-        parts[at] = unescape(parts[at])
-    parts[2::3] = [_LIQUID.sub(" ", content) for content in parts[2::3]]
-    return "\n".join(part for at, part in enumerate(parts) if at % 3 != 1)
+    """Read Markdown; in blocks of code only templates are left out."""
+    parts = _FENCED.split(_UNSEEN_BLOCK.sub("", text))
+    prose = (unescape(_UNSEEN.sub(" ", _UNSEEN_CODE.sub(" ", part))) for part in parts[::3])
+    return "\n".join([*prose, *(_TEMPLATE.sub(" ", code) for code in parts[2::3])])
 
 
 def _decode(data: bytes) -> str:
@@ -138,7 +134,7 @@ def _html(data: bytes) -> str:
         text = data.decode("utf-8-sig")
     except ValueError:
         text = UnicodeDammit(data, is_html=True).unicode_markup or ""
-    text = _CODE.sub(" ", _LIQUID.sub(" ", FRONT_MATTER.sub("", text.replace("\r\n", "\n"))))
+    text = _UNSEEN_CODE.sub(" ", _TEMPLATE.sub(" ", FRONT_MATTER.sub("", text.replace("\r\n", "\n"))))
     return block_text(main_part(parse_page(text)))
 
 
@@ -202,9 +198,7 @@ def _epub(data: bytes) -> str:
 _READERS: Mapping[str, Callable[[bytes], str]] = {
     **dict.fromkeys((".md", ".mdx", ".markdown"), lambda data: _markdown(FRONT_MATTER.sub("", _decode(data)))),
     **dict.fromkeys((".html", ".htm", ".xhtml"), _html),
-    **dict.fromkeys(
-        (".adoc", ".asciidoc", ".asc"), lambda data: _strip(_ADOC_COMMENT.sub("", _decode(data)), _LISTING, _ADOC_MARK)
-    ),
+    **dict.fromkeys((".adoc", ".asciidoc", ".asc"), lambda data: unescape(_ADOC_MARK.sub(" ", _decode(data)))),
     **dict.fromkeys((".csv", ".tsv"), lambda data: _TAG.sub(" ", _decode(data))),
     **dict.fromkeys((".xlsx", ".xlsm"), _sheets),
     ".rst": lambda data: _RST_MARK.sub(" ", _decode(data)),
