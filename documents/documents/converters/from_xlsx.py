@@ -6,7 +6,7 @@ import io
 import posixpath
 import re
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 from zipfile import ZipFile
@@ -38,7 +38,6 @@ _UNSAVED = re.compile(
     rb"<(?:\w+:)?c\b([^>]*)>\s*<(?:\w+:)?f\b(?:[^>]*/>|[^>]*>[^<]*</(?:\w+:)?f>)\s*"
     rb"(<(?:\w+:)?v\s*/>|<(?:\w+:)?v>\s*</(?:\w+:)?v>)?\s*</(?:\w+:)?c>"
 )
-_SPACER_CHARS = 5  # a narrower empty column divides no tables
 _UNSEEN_SIZE = 1  # points of letters and of a row's height, characters of a column's width
 
 type _Area = tuple[int, int, int, int]
@@ -101,21 +100,15 @@ class _Reader:
         for cell, value in _UNSAVED.findall(xml):
             if not (value and b't="str"' in cell):  # that one is an empty text
                 self.unsaved.append(f"{one_line(sheet.title)}!{dict(_ATTRIBUTE.findall(cell.decode())).get('r', '')}")
-        tables = [*_related(self.archive, sheet._worksheet_path, "/table")]
-        filtered = _areas(table.get("ref", "") for table in tables if table.find(".//{*}filterColumn") is not None)
-        filtered += _areas(found.decode() for found in _FILTER.findall(xml))
         hidden_rows = {
             int(row.get("r", number)) for number, row in enumerate(_attributes(_ROW, xml), 1) if _is_unseen(row, "ht")
         }
-        for _, top, _, bottom in filtered:  # its button is beside it
-            hidden_rows.difference_update(range(top + 1, bottom + 1))
-        hidden_columns, spacers = _columns(xml)
-        blocks = [
-            (_place(top, hidden_rows), _place(bottom + 1, hidden_rows), _bits(left, right, hidden_columns))
-            for left, top, right, bottom in _areas(table.get("ref", "") for table in tables)
-        ]
-        rows = list(self.budget.limit(self._rows(sheet, xml, hidden_rows, hidden_columns)))
-        cells = sheet_markdown(rows, blocks, spacers)
+        tables = [etree.tostring(table) for table in _related(self.archive, sheet._worksheet_path, "/table")]
+        for _, top, _, bottom in _areas(_FILTER, *tables, xml):
+            hidden_rows.difference_update(range(top + 1, bottom + 1))  # the filter's button is beside them
+        hidden_columns = _hidden_columns(xml)
+        rows = self.budget.limit(self._rows(sheet, xml, hidden_rows, hidden_columns))
+        cells = sheet_markdown(list(rows))
         return "\n\n".join(filter(None, (cells, text_boxes(self.archive, sheet._worksheet_path))))
 
     def _rows(self, sheet: Any, xml: bytes, hidden_rows: set[int], hidden_columns: set[int]) -> Iterator[list[str]]:
@@ -124,9 +117,7 @@ class _Reader:
         openpyxl reports merged ranges only for a sheet that is wholly in memory, at 50 times its size.
         """
         sheet.reset_dimensions()  # the size in the file may be wrong
-        merged = sorted(
-            _areas(found.decode() for found in _MERGED.findall(xml)[:_MAX_MERGED]), key=lambda area: -area[1]
-        )
+        merged = sorted(_areas(_MERGED, xml)[:_MAX_MERGED], key=lambda area: -area[1])
         values: dict[_Area, str] = {}
         for number, cells in enumerate(sheet.iter_rows(), 1):
             self.budget.count_places(len(cells) + len(values))
@@ -189,17 +180,12 @@ def _spread(
             row[column - 1] = value if column == first else Spread(value)
 
 
-def _columns(xml: bytes) -> tuple[set[int], int]:
-    """Return the numbers of hidden columns, and narrow ones as bits of the columns that are left."""
+def _hidden_columns(xml: bytes) -> set[int]:
     hidden: set[int] = set()
-    narrow = 0
     for column in _attributes(_COLUMN, xml):
-        first, last = int(column["min"]), min(int(column["max"]), _MAX_COLUMNS)
         if _is_unseen(column, "width"):
-            hidden.update(range(first, last + 1))
-        elif float(column.get("width", _SPACER_CHARS)) < _SPACER_CHARS:
-            narrow |= _bits(first, last, hidden)
-    return hidden, narrow
+            hidden.update(range(int(column["min"]), min(int(column["max"]), _MAX_COLUMNS) + 1))
+    return hidden
 
 
 def _attributes(tag: re.Pattern[bytes], xml: bytes) -> Iterator[dict[str, str]]:
@@ -212,17 +198,9 @@ def _is_unseen(line: dict[str, str], size: str) -> bool:
     return is_hidden and line.get("outlineLevel", "0") == "0"
 
 
-def _areas(references: Iterable[str]) -> list[_Area]:
-    found: list[Any] = [range_boundaries(reference) for reference in references if reference]
+def _areas(reference: re.Pattern[bytes], *parts: bytes) -> list[_Area]:
+    found: list[Any] = [range_boundaries(ref.decode()) for part in parts for ref in reference.findall(part)]
     return [area for area in found if None not in area]
-
-
-def _place(number: int, hidden: set[int]) -> int:
-    return number - 1 - sum(other < number for other in hidden)
-
-
-def _bits(first: int, last: int, hidden: set[int]) -> int:
-    return (1 << _place(last + 1, hidden)) - (1 << _place(first, hidden))
 
 
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"

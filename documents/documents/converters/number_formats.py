@@ -10,7 +10,6 @@ import datetime as dt
 import operator
 import re
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
-from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -25,7 +24,9 @@ _COMPARE = {
     "<>": operator.ne,
 }
 _PLACES = re.compile(r"[0#?](?:.*[0#?])?")
-_TIME = re.compile(r"am/pm|a/p|\[?(h+|m+|s+)\]?|\.0+", re.IGNORECASE)
+_THOUSANDS = re.compile(r"(?<=[0#?]),+(?![0#?,])")
+_GENERAL = re.compile(r"general|@|[0#?].*(?:/|e[+-]).*[\d#?]", re.IGNORECASE)
+"""Also fractions and powers of ten, which none of 13 real workbooks has: they are shown as decimals."""
 _SHIFT = 0xF0000  # moves literal text to a private plane, where no character is a sign of a format
 _SIGNS = {"-", "(", chr(ord("-") + _SHIFT), chr(ord("(") + _SHIFT)}
 _MAX_CODE_CHARS = 255  # Excel's limit
@@ -61,16 +62,14 @@ def _sections(code: str) -> list[str]:
 
 def _number(value: float, sections: list[str]) -> str:
     section = _choose_section(value, sections)
-    if "general" in section.lower() or "@" in section:
-        text = str(abs(value)) if isinstance(value, int) else f"{abs(value):.{_PRECISION}g}"
-        shown = re.sub("general|@", lambda _: text, section, flags=re.IGNORECASE)
-    elif places := _PLACES.search(section):
-        head, tail = section[: places.start()], section[places.end() :]
-        thousands = len(tail) - len(tail.lstrip(","))
-        number = Decimal(f"{abs(value):.{_PRECISION}g}").scaleb(2 * section.count("%") - 3 * thousands)
-        shown = head + _in_places(number, places[0]) + tail[thousands:]
+    text = str(abs(value)) if isinstance(value, int) else f"{abs(value):.{_PRECISION}g}"
+    thousands = sum(map(len, _THOUSANDS.findall(section)))
+    places = _PLACES.search(_THOUSANDS.sub("", section))
+    if _GENERAL.search(section) or not places:
+        shown = _GENERAL.sub(lambda _: text, section)
     else:
-        shown = section
+        number = Decimal(text).scaleb(2 * section.count("%") - 3 * thousands)
+        shown = places.string[: places.start()] + _in_places(number, places[0]) + places.string[places.end() :]
     return f"-{shown}" if value < 0 and not _SIGNS & set(section) and re.search("[1-9]", shown) else shown
 
 
@@ -82,17 +81,14 @@ def _choose_section(value: float, sections: list[str]) -> str:
                 return _CONDITION.sub("", section)
         return "General"
     numbers = [section for section in sections[:3] if "@" not in section] or sections[:1]
-    return numbers[1 if value < 0 and len(numbers) > 1 else 2 if value == 0 and len(numbers) > 2 else 0]
+    if value < 0 and len(numbers) > 1:
+        return numbers[1]
+    return numbers[2] if value == 0 and len(numbers) > 2 else numbers[0]
 
 
 def _in_places(number: Decimal, pattern: str) -> str:
     """Return ``number`` in the places ``0``, ``#`` and ``?`` of ``pattern``."""
-    if "/" in pattern:
-        return _fraction(number, pattern)
-    pattern, _, power = re.sub("e([+-])", r"E\1", pattern).partition("E")
     whole, _, decimals = pattern.partition(".")
-    exponent = number.adjusted() if power and number else 0
-    number = number.scaleb(-exponent - 3 * (len(whole) - len(whole := whole.rstrip(","))))
     number = number.quantize(Decimal(1).scaleb(-sum(map(decimals.count, "0#?"))), ROUND_HALF_UP)
     digits, _, rest = f"{number:f}".partition(".")
     while rest.endswith("0") and decimals[len(rest) - 1 : len(rest)] in ("#", "?"):
@@ -109,26 +105,7 @@ def _in_places(number: Decimal, pattern: str) -> str:
             digits = digits[:-1]
         else:
             shown = char + shown
-    shown += "." * bool(rest) + rest
-    return (
-        f"{shown}E{'-' if exponent < 0 else power[:1].replace('-', '')}{abs(exponent):0{len(power) - 1}}"
-        if power
-        else shown
-    )
-
-
-def _fraction(number: Decimal, pattern: str) -> str:
-    above, _, below = pattern.partition("/")
-    below = below.strip()
-    whole = int(number) if " " in above.strip() else 0
-    part = Fraction(number) - whole
-    if below.isdecimal() and below.strip("0"):
-        numerator, denominator = round(part * int(below)), int(below)
-    else:
-        numerator, denominator = part.limit_denominator(10 ** len(below) - 1).as_integer_ratio()
-    if numerator == denominator and " " in above.strip():
-        whole, numerator = whole + 1, 0
-    return " ".join(filter(None, (str(whole or ""), f"{numerator}/{denominator}" if numerator else ""))) or "0"
+    return shown + "." * bool(rest) + rest
 
 
 def _date(value: Any, code: str) -> str:

@@ -6,9 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from itertools import pairwise, zip_longest
-from operator import or_
+from itertools import chain, pairwise, zip_longest
 
 from documents.converters.output import literal, one_line
 from documents.errors import Unconvertible
@@ -88,7 +86,8 @@ def _groups(names: Row, rows: Sequence[Row], keys: int) -> Iterator[list[int]]:
     usual = [_usual_chars([[row[index]] for row in rows]) for index in range(len(names))]
 
     def is_wide(columns: list[int]) -> bool:
-        header, line = (sum(lengths[index] for index in columns) for lengths in (list(map(len, names)), usual))
+        header = sum(len(names[index]) for index in columns)
+        line = sum(usual[index] for index in columns)
         return len(columns) > MAX_TABLE_COLUMNS or header > MAX_HEADER_CHARS or line > MAX_TABLE_LINE_CHARS
 
     group: list[int] = []
@@ -128,18 +127,18 @@ MAX_PLACES = 20_000_000
 
 _NUMERIC = re.compile(r"(?:[A-Z]{3} ?)?[-+(]?[$€£¥]?\s?\d[\d.,'\s]*\s?(?:[%$€£¥]|[A-Z]{3})?\)?")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}[/.]\d{1,2}[/.]\d{2,4}|\d{1,2}:\d\d")
+_DASHES = ("-", "–", "—")  # for nothing, among figures
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _MAX_HEADER_ROW = 10  # a header further down is none
 _MAX_HEADER_ROWS = 3
 _MAX_FORM_ROWS = 30
-_MAX_PAIR_COLUMNS = 3
+_MAX_FORM_COLUMNS = 3
 _NEAR_ROWS = 8  # by which a header is known
 _MAX_CUTS = 20  # of a block within a block
 _MAX_RUNS = 50  # of filled columns side by side; more are a pattern
-_MOST = 0.6
+_ALIKE = 0.6  # of the rows of two tables side by side that are one
 
-type Block = tuple[int, int, int]
-"""First row, last row + 1, and the columns as bits, from 0."""
+type Grid = Sequence[Sequence[str]]
 
 
 class Figure(str):
@@ -160,163 +159,135 @@ class Spread(str):
     __slots__ = ()
 
 
-def sheet_markdown(rows: Sequence[Row], tables: Sequence[Block] = (), spacers: int = 0) -> str:
+def sheet_markdown(rows: Grid) -> str:
     """Return the sheet as Markdown, ``""`` if it is empty. Rows may differ in length.
 
-    Tables that empty rows or columns divide are apart. ``tables`` are known ones; ``spacers`` are columns, as bits that
-    divide nothing.
+    Tables that empty rows or columns divide are apart; the title of one of several is a heading of level 3.
     """
-    bits = [int(f"0{''.join('01'[bool(cell.strip())] for cell in reversed(row))}", 2) for row in rows]
-    blocks = list(tables)
-    for top, bottom, columns in tables:
-        bits[top:bottom] = [line & ~columns for line in bits[top:bottom]]
-    blocks += _Cutter(rows, bits, spacers).cut(0, len(rows), -1, _MAX_CUTS)
-    parts = []
-    for top, bottom, columns in sorted(blocks, key=lambda block: (block[0], block[2] & -block[2])):
-        places = _places(columns)
-        grid = [[_clean(row[index]) if index < len(row) else "" for index in places] for row in rows[top:bottom]]
-        if grid := [row for row in grid if any(row)]:
-            parts.append(_block_markdown(grid))
-    return "\n\n".join(filter(None, parts))
+    grid = [[cell and type(cell)(one_line(cell)) for cell in row] for row in rows]
+    tables = [table for _, _, rows in sorted(_cut(grid, 0, 0, _MAX_CUTS)) if (table := _drop_empty(rows))]
+    mark = "### " if len(tables) > 1 else ""
+    return "\n\n".join(_block_markdown(table, mark) for table in tables)
 
 
-def _places(bits: int) -> list[int]:
-    return [place for place, bit in enumerate(f"{bits:b}"[::-1]) if bit == "1"]
+def _drop_empty(rows: Grid) -> list[list[str]]:
+    """Return the rows and columns with text, all rows of one length."""
+    columns = _filled_columns(rows)
+    return [[row[column] if column < len(row) else "" for column in columns] for row in rows if any(row)]
 
 
-@dataclass
-class _Cutter:
-    """A sheet that is cut at empty columns and rows, unless a table goes on behind them."""
-
-    rows: Sequence[Row]
-    bits: Sequence[int]
-    spacers: int
-
-    def cut(self, top: int, bottom: int, window: int, cuts: int) -> Iterator[Block]:
-        """Yield the blocks of some rows and of the columns in ``window``."""
-        filled = [number for number in range(top, bottom) if self.bits[number] & window]
-        if not filled:
-            return
-        columns = reduce(or_, (self.bits[number] for number in filled)) & window
-        parts = self._parts(filled, columns, f"{columns | self.spacers & window:b}"[::-1])
-        bands = [(filled[0], filled[-1] + 1)] if len(parts) > 1 else list(self._bands(filled, columns))
-        if not cuts or len(parts) == len(bands) == 1:
-            yield filled[0], filled[-1] + 1, columns
-            return
-        for first, end in bands:
-            for part in parts:
-                yield from self.cut(first, end, part, cuts - 1)
-
-    def _parts(self, filled: Sequence[int], columns: int, places: str) -> list[int]:
-        """Return the columns of each table side by side, of a text of bits."""
-        runs = list(re.finditer("1+", places))
-        parts: list[int] = []
-        for run in runs if len(runs) <= _MAX_RUNS else ():
-            part = (1 << run.end()) - (1 << run.start()) & columns
-            if part and parts and self._goes_right(filled, parts[-1], part):
-                parts[-1] |= part
-            elif part:
-                parts.append(part)
-        return parts or [columns]
-
-    def _goes_right(self, filled: Sequence[int], left: int, right: int) -> bool:
-        """Return whether the columns behind an empty one belong to the same table: figures, or one filled column."""
-        at_left, at_right = ([number for number in filled if self.bits[number] & part] for part in (left, right))
-        if at_right[-1] < at_left[0] or at_left[-1] < at_right[0]:
-            return False
-        several = sum(not self._is_single(number, left | right) for number in filled)
-        common = {*at_left} & {*at_right}
-        alike = len(common) >= _MOST * several
-        if common and self._figures(at_right, right & -right):
-            names, others = ({*self._cells(min(common), part)} for part in (left, right))
-            return alike and not others <= names
-        return left.bit_count() == 1 or (right.bit_count() == 1 and alike)
-
-    def _bands(self, filled: Sequence[int], columns: int) -> Iterator[tuple[int, int]]:
-        """Yield the first row and the end of each table and of each text between tables."""
-        starts = [
-            number
-            for number, before in zip(filled, [-2, *filled], strict=False)
-            if number - before > 1 or (self._is_single(number, columns) and not self._is_single(before, columns))
-        ]
-        begins: list[int] = []
-        header, texts = -1, 0
-        for start, end in pairwise([*starts, filled[-1] + 1]):
-            several = (
-                row for row in range(start, end) if self.bits[row] & columns and not self._is_single(row, columns)
-            )
-            row = next(several, -1)
-            if row < 0:
-                (words, *_) = self._cells(start, columns)
-                if header < 0 or not self.bits[start - 1] & columns or len(words) > _MAX_KEY_CHARS:
-                    begins.append(start)
-                    texts += header >= 0
-            elif header < 0 or self._is_header(row, header, columns):
-                begins.append(start)
-                header, texts = row, 0
-            else:
-                del begins[len(begins) - texts :]
-                texts = 0
-        return pairwise([*begins, filled[-1] + 1])
-
-    def _is_header(self, row: int, header: int, columns: int) -> bool:
-        """Return whether ``row`` names the columns of another table than the one below ``header``."""
-        below, above = (self._near(number, number + _NEAR_ROWS, columns) for number in (row, header))
-        below_figures, names = self._figures(below, columns), self.bits[row] & columns
-        if self._figures([row], columns) & below_figures or (not below and self._figures([row], columns)):
-            return False
-        if any(_is_figure(cell) and not _MOMENT.match(cell) for cell in self._cells(row, columns)):
-            return False
-        if self._is_bold(row, columns) or self._is_bold(header, columns):
-            return self._is_bold(row, columns)
-        if names & (below_figures | (self._figures(above, columns) if below else 0)):
-            return True
-        known = self._shapes([header, *above], columns)
-        return bool(names & ~reduce(or_, known)) or (self._shapes(below, columns) == {names} and names < min(known))
-
-    def _is_bold(self, number: int, columns: int) -> bool:
-        return {type(cell) for cell in self._cells(number, columns)} <= {Bold, Spread}
-
-    def _shapes(self, rows: Sequence[int], columns: int) -> set[int]:
-        return {self.bits[number] & columns for number in rows}
-
-    def _figures(self, rows: Sequence[int], columns: int) -> int:
-        """Return the columns, as bits, in which most of the cells are figures."""
-        counts: Counter[int] = Counter()
-        for number in rows:
-            for column in _places(self.bits[number] & columns):
-                counts[column] += 1 if _is_figure(self.rows[number][column]) else -1
-        return sum(1 << column for column, count in counts.items() if count > 0)
-
-    def _near(self, number: int, end: int, columns: int) -> list[int]:
-        """Return the next rows with several values, up to one without."""
-        near: list[int] = []
-        for row in range(number + 1, min(end, len(self.rows))):
-            if self.bits[row] & columns and not self._is_single(row, columns):
-                near.append(row)
-            elif near:
-                break
-        return near
-
-    def _cells(self, number: int, columns: int) -> list[str]:
-        return [self.rows[number][place] for place in _places(self.bits[number] & columns)]
-
-    def _is_single(self, number: int, columns: int) -> bool:
-        return number >= 0 and sum(not isinstance(cell, Spread) for cell in self._cells(number, columns)) < 2
+def _filled_columns(rows: Grid) -> list[int]:
+    return sorted({column for row in rows for column, cell in enumerate(row) if cell})
 
 
-def _clean(cell: str) -> str:
-    return type(cell)(one_line(cell))
+def _cut(grid: Grid, top: int, left: int, cuts: int) -> Iterator[tuple[int, int, Grid]]:
+    """Yield tables, each with its first row and column: cut at empty columns and rows behind which another begins."""
+    if not (columns := _filled_columns(grid)):
+        return
+    areas = [(0, len(grid), *span) for span in _parts(grid, columns)]
+    if len(areas) == 1:
+        areas = [(*band, columns[0], columns[-1] + 1) for band in _bands(grid)]
+    for first, end, start, stop in areas:
+        block = [row[start:stop] for row in grid[first:end]]
+        if len(areas) == 1 or not cuts:
+            yield top + first, left + start, block
+        else:
+            yield from _cut(block, top + first, left + start, cuts - 1)
 
 
-def _block_markdown(grid: list[list[str]]) -> str:
-    texts = [[cell for cell in row if cell and not isinstance(cell, Spread)] for row in grid]
-    if all(len(row) < 2 for row in texts):
-        lines = [literal(cell) for row in texts for cell in row]
-        return "\n".join(f"- {line}" for line in lines) if len(lines) > 1 else "".join(lines)
+def _parts(grid: Grid, columns: Sequence[int]) -> list[tuple[int, int]]:
+    """Return the first column and the end of each table side by side."""
+    gaps = [(before + 1, after) for before, after in pairwise(columns) if after - before > 1]
+    spans = list(pairwise([columns[0], *chain.from_iterable(gaps), columns[-1] + 1]))[::2]
+    if not 1 < len(spans) <= _MAX_RUNS:
+        return [(columns[0], columns[-1] + 1)]
+    parts = spans[:1]
+    for start, end in spans[1:]:
+        begin, middle = parts[-1]
+        if _goes_right([row[begin:middle] for row in grid], [row[start:end] for row in grid]):
+            parts[-1] = begin, end
+        else:
+            parts.append((start, end))
+    return parts
+
+
+def _goes_right(left: Grid, right: Grid) -> bool:
+    """Return whether the columns behind an empty one belong to the same table: figures, or one filled column."""
+    pairs = [(one, other) for one, other in zip(left, right, strict=True) if _width([*one, *other]) > 1]
+    common = [pair for pair in pairs if any(pair[0]) and any(pair[1])]
+    if not common or len(common) < _ALIKE * len(pairs):
+        return False
+    return 0 in _figures(right) or any(len(_filled_columns(part)) == 1 for part in (left, right))
+
+
+def _bands(grid: Grid) -> list[tuple[int, int]]:
+    """Return the first row and the end of each table with the texts above it, and of other texts."""
+    widths = [_width(row) for row in grid]
+    starts = [
+        number
+        for number, (before, width) in enumerate(pairwise([0, *widths]))
+        if width and (not before or width == 1 < before)
+    ]
+    begins: list[int] = []
+    texts: list[int] = []
+    header = -1
+    for start, end in pairwise([*starts, len(grid)]):
+        row = next((number for number in range(start, end) if widths[number] > 1), -1)
+        if row < 0:
+            if header < 0 or not widths[start - 1] or len(_join_cells(grid[start])) > _MAX_KEY_CHARS:
+                texts.append(start)
+            continue
+        if header < 0 or _is_header(grid, widths, row, header):
+            begins += texts or [start]
+            header = row
+        texts = []
+    return list(pairwise([*begins, *texts, len(grid)]))
+
+
+def _is_header(grid: Grid, widths: Sequence[int], row: int, header: int) -> bool:
+    """Return whether ``row`` names the columns of another table than the one below ``header``."""
+    above, below = (
+        [grid[near] for near in range(number + 1, min(number + _NEAR_ROWS, len(grid))) if widths[near] > 1]
+        for number in (header, row)
+    )
+    if not below or _has_number(grid[row], below[0]):
+        return False
+    if _is_bold(grid[row]) or _is_bold(grid[header]):
+        return _is_bold(grid[row])
+    names = set(_filled_columns([grid[row]]))
+    return bool(
+        names & (_figures(below) | _figures(above)) or names.difference(_filled_columns([grid[header], *above]))
+    )
+
+
+def _is_bold(row: Row) -> bool:
+    return {type(cell) for cell in row if cell} <= {Bold, Spread}
+
+
+def _figures(rows: Grid) -> set[int]:
+    """Return the columns in which most of the cells are figures."""
+    counts: Counter[int] = Counter()
+    for row in rows:
+        for column, cell in enumerate(row):
+            if cell:
+                counts[column] += 1 if cell in _DASHES or _is_figure(cell) else -1
+    return {column for column, count in counts.items() if count > 0}
+
+
+def _width(row: Row) -> int:
+    """Count the filled cells of a row, a merged one once."""
+    return len([cell for cell in row if cell and type(cell) is not Spread])
+
+
+def _block_markdown(grid: list[list[str]], title_mark: str) -> str:
+    if all(_width(row) < 2 for row in grid):
+        lines = [literal(_join_cells(row)) for row in grid]
+        return "\n".join(f"- {line}" for line in lines) if len(lines) > 1 else lines[0]
     first = _header_row(grid)
     notes = [literal(_join_cells(row)) for row in grid[:first]]
-    grid = _drop_empty_columns(grid[first:])  # the merged cells of a title may reach beyond its table
+    if notes and len(notes[0]) <= _MAX_KEY_CHARS:
+        notes[0] = title_mark + notes[0]
+    grid = _drop_empty(grid[first:])  # the merged cells of a title may reach beyond its table
     if _is_form(grid):
         return "\n\n".join([*notes, "\n".join(_pairs(grid))])
     header, begin = _header(grid)
@@ -329,7 +300,7 @@ def _is_form(grid: Sequence[Row]) -> bool:
     if all(next(filter(None, row)).endswith(":") for row in grid):
         return True
     labels, values = [row[0] for row in grid], [row[1] for row in grid]
-    if len({*filter(None, labels)}) < len(grid) or any(map(_is_figure, labels)) or len(grid[0]) > _MAX_PAIR_COLUMNS:
+    if len({*filter(None, labels)}) < len(grid) or any(map(_is_figure, labels)) or len(grid[0]) > _MAX_FORM_COLUMNS:
         return False
     if len(grid) == 1 or _has_number(grid[0], grid[1]):
         return True
@@ -351,11 +322,6 @@ def _pairs(grid: Sequence[Row]) -> Iterator[str]:
                 pair = []
             pair.append(cell)
         yield f"- {pair[0].rstrip(': ')}: {'; '.join(pair[1:])}".rstrip()
-
-
-def _drop_empty_columns(rows: Sequence[Row]) -> list[list[str]]:
-    filled = [column for column in range(len(rows[0])) if any(row[column] for row in rows)]
-    return [[row[column] for column in filled] for row in rows]
 
 
 @dataclass
@@ -401,12 +367,11 @@ class Budget:
 
 def _header_row(grid: Sequence[Row]) -> int:
     """Return the first row as wide as the table below; a title above it has fewer cells."""
-    widths = sorted(sum(map(bool, row)) for row in grid)
-    usual = widths[len(widths) // 2]
-    for index, row in enumerate(grid[:_MAX_HEADER_ROW]):
-        if len(set(filter(None, row))) > 1 and sum(map(bool, row)) >= max(2, usual // 2 + 1):
-            return index
-    return 0
+    filled = sorted(sum(map(bool, row)) for row in grid)
+    usual = filled[len(filled) // 2]
+    several = [index for index, row in enumerate(grid) if len({*row, ""}) > 2]
+    wide = (index for index in several[:_MAX_HEADER_ROW] if sum(map(bool, grid[index])) >= max(2, usual // 2 + 1))
+    return next(chain(wide, several), 0)
 
 
 def _header(grid: Sequence[Row]) -> tuple[Row, int]:
