@@ -221,18 +221,12 @@ def _goes_right(left: Grid, right: Grid) -> bool:
 
 
 def _bands(grid: Grid) -> list[tuple[int, int]]:
-    """Return the first row and the end of each table with the texts above it, and of other texts."""
+    """Return the first row and the end of each table with the text above it, and of other texts."""
     widths = [_width(row) for row in grid]
-    starts = [
-        number
-        for number, (before, width) in enumerate(pairwise([0, *widths]))
-        if width and (not before or width == 1 < before)
-    ]
     begins: list[int] = []
     texts: list[int] = []
     header = -1
-    for start, end in pairwise([*starts, len(grid)]):
-        row = next((number for number in range(start, end) if widths[number] > 1), -1)
+    for start, row in _stretches(widths):
         if row < 0:
             if header < 0 or not widths[start - 1] or len(_join_cells(grid[start])) > _MAX_KEY_CHARS:
                 texts.append(start)
@@ -242,6 +236,17 @@ def _bands(grid: Grid) -> list[tuple[int, int]]:
             header = row
         texts = []
     return list(pairwise([*begins, *texts, len(grid)]))
+
+
+def _stretches(widths: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield where rows begin that an empty row or a text divides, and the first with several values, else -1."""
+    starts = [
+        number
+        for number, (before, width) in enumerate(pairwise([0, *widths]))
+        if width and (not before or width == 1 < before)
+    ]
+    for start, end in pairwise([*starts, len(widths)]):
+        yield start, next((number for number in range(start, end) if widths[number] > 1), -1)
 
 
 def _is_header(grid: Grid, widths: Sequence[int], row: int, header: int) -> bool:
