@@ -129,9 +129,6 @@ all others at most .835.
 """
 
 
-_NUMBERS = re.compile(r"[\W\d_]+")
-
-
 def near_duplicates(one: Hit, other: Hit) -> bool:
     """Return whether two chunks have the same subject; False if a vector is unknown."""
     if one.vector is None or other.vector is None:
@@ -145,9 +142,7 @@ def newest_editions_first(hits: tuple[Hit, ...], question: Question) -> RefinedH
     ordered: dict[int, Hit] = {}
     for hit in hits:
         editions = [hit, *(one for one in hits if _succeeds(one, hit, wanted))]
-        newest_first = sorted(
-            editions, key=lambda one: (sum(_succeeds(new, one, wanted) for new in editions), -one.chunk.dated)
-        )
+        newest_first = sorted(editions, key=lambda one: sum(_succeeds(new, one, wanted) for new in editions))
         ordered |= {one.chunk.number: ordered.get(one.chunk.number, one) for one in newest_first}
     before = [hit.chunk.number for hit in hits]
     moved_up = [hit.chunk.id for place, hit in enumerate(ordered.values()) if place < before.index(hit.chunk.number)]
@@ -158,10 +153,8 @@ def outdated_passages(passages: Sequence[Passage], question: str) -> Mapping[int
     """Return the places of the ``passages`` with newer editions among them, with the places of these."""
     wanted = content_stems(question)
     hits = [passage.hit for passage in passages]
-    newer = {
-        place: [n for n, one in enumerate(hits) if _succeeds(one, older, wanted)] for place, older in enumerate(hits)
-    }
-    return {place: editions for place, editions in newer.items() if editions}
+    newer = ([place for place, one in enumerate(hits) if _succeeds(one, older, wanted)] for older in hits)
+    return {place: editions for place, editions in enumerate(newer) if editions}
 
 
 def is_outdated(statements: Sequence[CheckedClaim], passages: Sequence[Passage], question: str) -> bool:
@@ -185,9 +178,12 @@ def is_outdated(statements: Sequence[CheckedClaim], passages: Sequence[Passage],
     return any(is_replaced(one, hits[number]) for one in taken for number in one.chunks if number in hits)
 
 
+_NUMBERS = re.compile(r"[\W\d_]+")
+
+
 def are_versions(one: Chunk, other: Chunk) -> bool:
     """Return whether two files differ by a version or by numbers in their names."""
-    names = {_NUMBERS.sub(" ", chunk.path.rpartition("/")[2].rpartition(".")[0]) for chunk in (one, other)}
+    names = {_NUMBERS.sub(" ", PurePosixPath(chunk.path).stem) for chunk in (one, other)}
     return len(names) == 1 or other.path in older_versions(one) or one.path in older_versions(other)
 
 
@@ -198,19 +194,20 @@ def _is_newer(one: Chunk, other: Chunk) -> bool:
 def _succeeds(newer: Hit, older: Hit, wanted: set[str]) -> bool:
     """Return whether ``newer`` is a newer edition of ``older``, and no ``wanted`` name is in the older one only.
 
-    Dates tell it, or versions in the files' names. A year or a version in the question ("in 2023", "v1") is a name, and
-    the edition that has it alone counts as the newer one.
+    Dates tell it, or versions in the files' names. If the question names the year or the version of the older edition
+    alone ("in 2023", "v1"), that edition counts as the newer one.
     """
-    one, other = newer.chunk, older.chunk
-    is_older = _is_newer(other, one)
-    if _is_newer(one, other) == is_older or one.doc_id == other.doc_id or not near_duplicates(newer, older):
+    chunks = one, other = newer.chunk, older.chunk
+    if one.doc_id == other.doc_id or _is_newer(one, other) == _is_newer(other, one):
         return False
-    files = [PurePosixPath(chunk.path).stem if are_versions(one, other) else "" for chunk in (one, other)]
-    marks = [content_stems(f"{chunk.dated // 10_000} {file}") for chunk, file in zip((one, other), files, strict=True)]
-    own, others = (content_stems(f"{chunk.title} {chunk.section}") for chunk in (one, other))
-    if is_older:
-        return bool(wanted & (marks[0] - others - marks[1]))
-    return not wanted & ((others | marks[1]) - own - marks[0])
+    if not near_duplicates(newer, older):
+        return False
+    files = [PurePosixPath(chunk.path).stem if are_versions(one, other) else "" for chunk in chunks]
+    marks = [content_stems(f"{chunk.dated // 10_000} {file}") for chunk, file in zip(chunks, files, strict=True)]
+    names = [content_stems(f"{chunk.title} {chunk.section}") | own for chunk, own in zip(chunks, marks, strict=True)]
+    if _is_newer(one, other):
+        return not wanted & (names[1] - names[0])
+    return bool(wanted & (marks[0] - names[1]))
 
 
 TOP = 3

@@ -222,14 +222,13 @@ class ExtractiveWriter:
 
 def _name_versions(passages: Sequence[Passage], quoted: set[int], outdated: Mapping[int, Sequence[int]]) -> str:
     """Return a sentence with the files whose names differ from those of ``quoted`` places by version or date alone."""
-    pairs = [
-        (passages[place].hit.chunk, passages[other].hit.chunk)
-        for other, newer in outdated.items()
-        for place in quoted.intersection(newer)
-    ]
+    chunks = [passage.hit.chunk for passage in passages]
+    pairs = [(chunks[new], chunks[old]) for old, newer in outdated.items() for new in quoted.intersection(newer)]
     named = [(one.path, other.path) for one, other in pairs if are_versions(one, other)]
-    files, others = (" and ".join(sorted(set(paths))) for paths in zip(*named, strict=True)) if named else ("", "")
-    return f"From {files}; another version is {others}." if named else ""
+    if not named:
+        return ""
+    files, others = (" and ".join(sorted(set(paths))) for paths in zip(*named, strict=True))
+    return f"From {files}; another version is {others}."
 
 
 def quote_beginning(passages: Sequence[Passage], without: Container[int] = ()) -> tuple[Quote, ...]:
