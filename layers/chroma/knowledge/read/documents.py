@@ -20,7 +20,7 @@ from typing import IO, Any
 from knowledge.model.errors import IndexNotWritten, describe_unexpected
 from knowledge.model.values import OLDER_VERSIONS, OTHER_PATHS, Document, Failure
 from knowledge.read.dates import document_date
-from knowledge.read.doubles import find_doubles, find_older_versions
+from knowledge.read.duplicates import find_duplicates, find_older_versions
 from knowledge.read.file_names import strip_format, suffix
 from knowledge.read.loading import (
     AS_TEXT,
@@ -263,7 +263,7 @@ class _Outcomes:
         entries = {number: file for number, file in files.items() if isinstance(file, LoadedDocument)}
         paths = {number: entry.found.path for number, entry in entries.items()}
         places = dict(zip(entries, self._places, strict=True))
-        doubles = find_doubles(entries, lambda number: self._texts.read(places[number]))
+        doubles = find_duplicates(entries, lambda number: self._texts.read(places[number]))
         for double in chain.from_iterable(doubles.values()):
             del files[double], entries[double]
             self._left_out["has the text of another file"] += 1
