@@ -20,7 +20,7 @@ from knowledge.read.decoding import decode, file_bytes
 from knowledge.read.fields import Fields, add_preamble, exclusion_reason, parse_fields
 from knowledge.read.file_names import format_suffix, suffix, title_from_name, title_heading
 from knowledge.read.frontmatter import split_front_matter
-from knowledge.read.invisible import drop_invisible, drop_invisible_fields, invisible_caveat
+from knowledge.read.invisible import drop_invisible, drop_invisible_values, invisible_caveat
 from knowledge.read.losses import WordLoss, find_loss
 from knowledge.read.remedies import REMEDIES
 from knowledge.read.site_files import site_file_reason
@@ -264,7 +264,7 @@ def _record(line: str) -> tuple[Fields, str, int]:
     if not isinstance(text, str):
         raise ValueError("has no 'text'")  # noqa: TRY004 (the file's fault, not the caller's)
     metadata = found.pop("metadata", None)
-    fields = drop_invisible_fields(parse_fields({**(metadata if isinstance(metadata, dict) else {}), **found}))
+    fields = parse_fields(drop_invisible_values({**(metadata if isinstance(metadata, dict) else {}), **found}))
     doc_id = str(doc_id).strip()
     # Public BEIR sets hold records of a title alone; it can be found, and there is nothing else to show.
     text, words = drop_invisible(text)
@@ -283,7 +283,7 @@ def _single(
     """
     with _step("has front matter that cannot be read", "Mend it, or --exclude the file"):
         meta, body, problem = ({}, made.text, "") if plain else split_front_matter(made.text)
-        fields = drop_invisible_fields(parse_fields(meta))
+        fields = parse_fields(drop_invisible_values(meta))
     if loading.today and (reason := exclusion_reason(fields, loading.today)):
         return ExcludedDocument(shown, reason)
     if written and loading.site:

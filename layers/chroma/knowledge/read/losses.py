@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from knowledge.read.invisible import INVISIBLE
+
 WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]{2,}")
 """A word of two letters or more; each character of Chinese and Japanese, which put no blanks between words."""
 
@@ -18,7 +20,6 @@ RUN = 12
 """Words in a run. Cells and columns that stand several times on purpose, beside each row, are mostly shorter."""
 EXCERPT_CHARS = 80
 
-_INVISIBLE = re.compile("[\u00ad\u200b-\u200d\ufeff]")
 _ADDRESS = re.compile(r"\]\([^()\s]*(?:\s+\"[^\"]*\")?\)")  # of a Markdown link
 _BROKEN = re.compile(r"(?<=\w)[\ufffe\u00ad-][ \t]*\n\s*")  # a word over two lines
 _HIDDEN = re.compile(r"left out as hidden: (\d+)")
@@ -43,7 +44,7 @@ class WordLoss(NamedTuple):
 
 def split_words(text: str) -> list[str]:
     """Return the words of ``text`` in order."""
-    return WORD.findall(_INVISIBLE.sub("", _BROKEN.sub("", text)))
+    return WORD.findall(INVISIBLE.sub("", _BROKEN.sub("", text)))
 
 
 def find_loss(plain: str | None, indexed: str, caveats: Iterable[str] = ()) -> WordLoss | None:
