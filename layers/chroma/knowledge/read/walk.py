@@ -52,9 +52,6 @@ _SHOWN_TABLE = re.compile(r"[0-9a-f]{32}\.csv$")
 ANTORA_PARTS = frozenset({"examples", "partials"})
 """Folders of what Antora's pages include, beside ``pages`` in a module: 55 of the 584 texts of Couchbase's server."""
 
-PROGRAM_FILES = frozenset({"robots.txt", "humans.txt", "ads.txt", "app-ads.txt", "security.txt"})
-"""Files at fixed addresses of a site, which programs ask for."""
-
 _OWN_INDEX = re.compile(rb'\{\s*"format": \d+,\s*"version": "[^"]*",\s*"built_at": "[^"]*",\s*"data": "')
 """The beginning of ``manifest.json`` of an index (``knowledge.model.manifest``)."""
 
@@ -327,7 +324,7 @@ class _Walk:
             return "excluded"
         if is_folder:
             return generated_folder_reason(place, beside)
-        if place.name.lower() in PROGRAM_FILES:
+        if place.name.lower() == "robots.txt":
             return "for programs"
         return "part of a table that is beside it" if is_partial_table(place.name, beside) else ""
 
