@@ -6,7 +6,7 @@ import os
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -118,8 +118,13 @@ def ingest(
         watch_files(request.local_paths, job.run, index=work_folder(settings))
     else:
         read, report = job.run()
-        if report["emptied"] or ((strict or not read) and (report["failed"] or report["losses"])):
+        if has_failed(report, strict=strict or not read):
             raise typer.Exit(FAILED)
+
+
+def has_failed(report: Mapping[str, Any], *, strict: bool) -> bool:
+    """Return whether an ingest with this report ends with an error."""
+    return bool(report["emptied"] or (strict and (report["failed"] or report["losses"])))
 
 
 def _restore_options(request: IngestRequest, settings: Settings, context: typer.Context) -> IngestRequest:

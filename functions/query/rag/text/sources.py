@@ -29,12 +29,12 @@ def make_label(title: str, section: str) -> str:
 def dated_label(label: str, chunk: Chunk) -> str:
     """Return ``label`` with the chunk's date as far as it is known: ``[Title > Section] (2026-01-05)``, ``(2026)``.
 
-    The older versions of its document are named too: ``(newer than fees v1.md)``.
+    The older versions of its document are named too: ``(takes precedence over fees v1.md)``.
     """
     year, month, day = chunk.dated // 10_000, chunk.dated // 100 % 100, chunk.dated % 100
     date = "-".join(f"{part:02}" for part in (year, month, day) if part)
     older = ", ".join(safe(path.rpartition("/")[2]) for path in older_versions(chunk))
-    facts = [*([date] if date else []), *([f"newer than {older}"] if older else [])]
+    facts = [*([date] if date else []), *([f"takes precedence over {older}"] if older else [])]
     return f"{label} ({', '.join(facts)})" if facts else label
 
 

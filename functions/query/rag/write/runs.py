@@ -93,10 +93,18 @@ def units_of(passages: Sequence[Passage], without: Container[int] = ()) -> Units
     last = zip(passage[kept].tolist(), table[kept, column.END].tolist(), strict=True)
     announces = np.array([passages[place].text[end - 1] in COLONS for place, end in last])
     goes_on = _follows(kept, passage)
-    shown = np.zeros_like(goes_on)
-    for unit in np.flatnonzero(goes_on & (table[kept, column.KIND] == column.UnitKind.CODE)):
-        shown[unit] = announces[unit - 1] or shown[unit - 1]
+    shown = _announced_code(table[kept], goes_on, announces)
     return Units(table[kept], passage[kept], goes_on, covers[kept], above, announces, shown)
+
+
+def _announced_code(
+    table: NDArray[np.int64], goes_on: NDArray[np.bool_], announces: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Return which units are code, or a further part of code, behind a unit that announces it."""
+    shown = np.zeros_like(goes_on)
+    for at in np.flatnonzero(goes_on & (table[:, column.KIND] == column.UnitKind.CODE)):
+        shown[at] = announces[at - 1] or shown[at - 1]
+    return shown
 
 
 def _follows(kept: NDArray[np.int64], passage: NDArray[np.int64]) -> NDArray[np.bool_]:

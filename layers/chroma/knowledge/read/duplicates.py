@@ -21,7 +21,8 @@ COPY_WORDS = 50
 
 _MARKS = re.compile(r"\]\([^()\s]*\)|^[ \t>]*\d+[.)][ \t]|\u00ad", re.MULTILINE)
 """Targets of links, numbers of lists and soft hyphens, which not every format keeps."""
-_WORD = re.compile(r"[^\W_]+")
+_WORD = re.compile(r"(?<!\S)[-+]\d+|[^\W_]+(?:[+#]+(?!\w))?|[$\u20ac\u00a3\u00a5%]")
+"""A word, with the sign that makes it another one: -5, C++, C#; prices in $ and in \u20ac are different too."""
 
 # "v2", "PolicyV2", "version 2.1", "rev 3", "draft", "final" in a file's name; three numbers (v3.1.0) are a program's.
 _VERSION = re.compile(
@@ -73,18 +74,18 @@ def _names(entry: LoadedDocument) -> set[tuple[str, str]]:
 
 
 def _words(text: str) -> str:
-    """Return the words of ``text``, without case and punctuation."""
+    """Return the words and signs of ``text``, without case and punctuation."""
     plain = _MARKS.sub("", text if text.isascii() else normalize("NFKC", text))
     return " ".join(_WORD.findall(plain.casefold()))
 
 
-def _rank(entry: LoadedDocument) -> tuple[int, int, list[int], int, str]:
+def _rank(entry: LoadedDocument) -> tuple[int, int, list[int], int, str, str]:
     """Return what sorts the best first: by format, date, version, and depth in the folder."""
     path, fields = entry.found.path, entry.fields
     dated = document_date(last_updated=fields.last_updated, extra=fields.extra, path=path, url=fields.url)
     structure = FORMATS.index(suffix(path)) if suffix(path) in FORMATS else len(FORMATS)
     version = [-part for part in _split_version(strip_format(path))[1]]
-    return structure, -dated, version, path.count("/"), path
+    return structure, -dated, version, path.count("/"), strip_format(path), path
 
 
 def _is_duplicate(one: LoadedDocument, other: LoadedDocument, text: str, same_words: str) -> bool:
@@ -95,7 +96,7 @@ def _is_duplicate(one: LoadedDocument, other: LoadedDocument, text: str, same_wo
         return False
     if len(text.split()) < COPY_WORDS and (is_copy or shared == {"title"}):
         return False
-    if is_copy and text.split() != same_words.split():  # prices in $ and in \u20ac have the same words
+    if is_copy and text.split() != same_words.split():  # links may lead to other places
         return False
     stated = ((getattr(one.fields, name), getattr(other.fields, name)) for name in _STATED)
     return not any(mine != theirs for mine, theirs in stated if mine and theirs)
@@ -104,9 +105,10 @@ def _is_duplicate(one: LoadedDocument, other: LoadedDocument, text: str, same_wo
 def find_older_versions(entries: Mapping[int, LoadedDocument], read: Callable[[int], str]) -> Mapping[int, list[int]]:
     """Return the numbers of the older versions of ``entries`` by the number of the newer one.
 
-    Versions have one name in one folder, but for the words that tell the version, and half of their sentences.
+    Versions have one name in one folder, but for the words that tell the version, and half of their sentences. A draft
+    counts as older than any version that is none.
     """
-    named: dict[str, dict[int, tuple[int, int, int]]] = defaultdict(dict)
+    named: dict[str, dict[int, tuple[int, ...]]] = defaultdict(dict)
     for number, entry in entries.items():
         name, version = _split_version(strip_format(entry.found.path))
         if name and suffix(entry.found.path) != CORPUS_SUFFIX:
@@ -121,14 +123,14 @@ def find_older_versions(entries: Mapping[int, LoadedDocument], read: Callable[[i
     return older
 
 
-def _split_version(path: str) -> tuple[str, tuple[int, int, int]]:
-    """Return a path without its version (``""`` if it is no more than that), and the version: numbers and stage."""
+def _split_version(path: str) -> tuple[str, tuple[int, ...]]:
+    """Return a path without its version (``""`` if it is no more than that), and the version: stage and numbers."""
     folder, _, name = path.rpartition("/")
     found = list(_VERSION.finditer(name))
     major, minor = next(((int(match["major"]), int(match["minor"] or 0)) for match in found if match["major"]), (1, 0))
     stages = {match[0].casefold() for match in found}
     words = _words(_VERSION.sub(" ", name))
-    return f"{folder}/{words}" if words else "", (major, minor, ("final" in stages) - ("draft" in stages))
+    return f"{folder}/{words}" if words else "", ("draft" not in stages, major, minor, "final" in stages)
 
 
 def _sentences(text: str) -> set[str]:

@@ -78,7 +78,11 @@ def test_a_text_in_several_formats_is_one_document_with_their_paths(tmp_path: Pa
         "sent/rules.pdf": plain,
         "rules.txt": f"Parking rules\n\n{plain}",
     }
-    other = {"rules.html": f"{plain} Or not.", "index.md": "# Other\n\nWords.", "sub/index.md": "# Sub\n\nWords."}
+    other = {
+        "rules.html": plain.replace("euros", "$").replace("35", "-35"),
+        "index.md": "# Other\n\nWords.",
+        "sub/index.md": "# Sub\n\nWords.",
+    }
     write(tmp_path, files | other)
 
     reading = read([tmp_path], loading=Loading(readers=readers))
@@ -112,6 +116,10 @@ POLICY = "# Parking\n\nA permit costs {fee} euros a month. Ask the office for it
         (("parking rev 9", "parking rev 10"), ["", "parking rev 9.md"]),
         (("parking", "parking (v2)"), ["", "parking.md"]),
         (("parking draft", "parking final", "parking"), ["", "parking draft.md\nparking.md", "parking draft.md"]),
+        (
+            ("parking v2", "parking v3 draft", "parking v1"),
+            ["parking v1.md\nparking v3 draft.md", "", "parking v3 draft.md"],
+        ),
         (("parking v1.2.3", "parking v1.2.4"), ["", ""]),
         (("parking 1", "parking 2"), ["", ""]),
         (("parking v1", "bicycles v2"), ["", ""]),

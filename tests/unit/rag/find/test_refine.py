@@ -218,7 +218,7 @@ def test_of_versions_the_newer_one_counts_or_the_one_that_the_question_names(
 ) -> None:
     assert numbers(refine.newest_editions_first((V1, V2), Question(text=question))) == order
     assert refine.outdated_passages(passages_of(V1, V2), question) == outdated
-    assert dated_label("[Leave]", V2.chunk) == "[Leave] (newer than leave v1.md)"
+    assert dated_label("[Leave]", V2.chunk) == "[Leave] (takes precedence over leave v1.md)"
 
 
 @pytest.mark.parametrize(
