@@ -10,18 +10,19 @@ All arguments and results are plain values that can be sent to another process.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from documents.converters import SUFFIXES
+from documents.converters import convert as convert_data
 from documents.errors import DocumentError, NoText, Unconvertible, Unreadable
+from documents.markup.context import PageContext, look_state, record_looks
 from documents.sites import Site
+from documents.sites.addresses import keeps_suffixes, page_url
+from documents.sites.exclusion import is_excluded
+from documents.sites.finding import find_site, find_title
 from documents.values import Converted, CrawlResult, Decode, FetchFailure, Limits, Page
-
-if TYPE_CHECKING:
-    from documents.markup.context import PageContext
 
 __all__ = [
     "MARKDOWN",
@@ -112,35 +113,9 @@ def convert(
         Unconvertible: it is too large, locked, or its content does not fit its suffix.
         Unreadable: it is damaged, or needs more memory than this machine has.
     """
-    from documents import converters
-
     context = _page_context(file, root, site, {}, alone=alone) if file and root else None
-    made = converters.convert(data, suffix, decode=decode, context=context)
+    made = convert_data(data, suffix, decode=decode, context=context)
     return _add_includes(made, context) if context else made
-
-
-def find_site(folder: Path) -> Site:
-    """Return the site that a configuration in ``folder``, above it or beside it makes of the documents in it.
-
-    Its ``kind`` is ``""`` if it is unknown. No file is executed.
-    """
-    from documents.sites import finding
-
-    return finding.find_site(folder)
-
-
-def find_title(sites: Iterable[Site], pages: Sequence[Path] = ()) -> str:
-    """Return the title of the first of ``sites`` that has one, else that of the first ``pages`` (HTML), or ``""``."""
-    from documents.sites import finding
-
-    return finding.find_title(sites, pages)
-
-
-def is_excluded(site: Site, path: str) -> bool:
-    """Return whether the configuration of ``site`` excludes the file at ``path`` (below ``site.root``)."""
-    from documents.sites import exclusion
-
-    return exclusion.is_excluded(site, path)
 
 
 def clean_page(text: str, *, file: Path, root: Path, site: Site, meta: Mapping[Any, Any] | None = None) -> Converted:
@@ -177,51 +152,10 @@ def _add_includes(made: Converted, context: PageContext) -> Converted:
 def _page_context(
     file: Path, root: Path, site: Site | None, meta: Mapping[Any, Any], *, alone: bool = False
 ) -> PageContext:
-    from documents.markup.context import PageContext
-
     page = {str(key): value for key, value in meta.items()}
     site = site or Site(root="")
     top = Path(site.top) if site.top and root.resolve().is_relative_to(site.top) else root
     return PageContext(file=file, root=root, top=top, kind=site.kind, page=page, site=site.config, alone=alone)
-
-
-def record_looks() -> AbstractContextManager[set[str]]:
-    """Collect the files and folders that ``clean_page`` reads besides the pages, in this block and this thread."""
-    from documents.markup import context
-
-    return context.record_looks()
-
-
-def look_state(look: str) -> str:
-    """Return the state of a file or folder that ``record_looks`` collected: while it is equal, so are the pages."""
-    from documents.markup import context
-
-    kind, _, place = look.partition(":")
-    if kind == "titles":
-        from documents.converters.sphinx_folder import state_of_titles
-
-        return state_of_titles(Path(place))
-    return context.look_state(look)
-
-
-def page_url(
-    site: Site, *, path: str, meta: Mapping[Any, Any] | None = None, base_url: str = "", keep_suffix: bool = False
-) -> str:
-    """Return the address of the page at ``path`` (below ``site.root``, forward slashes); ``""`` if it is unknown.
-
-    ``base_url`` is the address of the site's front page, and goes before the configuration's. With ``keep_suffix``,
-    and below the address of a repository or a file share, the address ends with ``path`` as it is.
-    """
-    from documents.sites import addresses
-
-    return addresses.page_url(site, path=path, meta=meta or {}, base_url=base_url, keep_suffix=keep_suffix)
-
-
-def keeps_suffixes(base_url: str) -> bool:
-    """Whether files below that address have their own names, as in a repository or on a file share."""
-    from documents.sites import addresses
-
-    return addresses.keeps_suffixes(base_url)
 
 
 def fetch_site(

@@ -43,6 +43,10 @@ def look_state(noted_look: str) -> str:
     """Return the current state of a look: equal strings mean unchanged; ``""`` if nothing exists."""
     kind, _, place = noted_look.partition(":")
     path = Path(place)
+    if kind == "titles":
+        from documents.converters.sphinx_folder import state_of_titles
+
+        return state_of_titles(path)
     if kind == "folder":
         return "there" if path.is_dir() else ""
     if kind == "pages":

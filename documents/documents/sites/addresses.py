@@ -35,13 +35,16 @@ _INDEX, _README = frozenset({"index"}), frozenset({"index", "readme"})
 _ANY_INDEX = frozenset({"index", "_index", "readme"})
 
 
-def page_url(site: Site, *, path: str, meta: Mapping[str, Any], base_url: str = "", keep_suffix: bool = False) -> str:
+def page_url(
+    site: Site, *, path: str, meta: Mapping[Any, Any] | None = None, base_url: str = "", keep_suffix: bool = False
+) -> str:
     """Return the absolute address of the page at ``path`` (below ``site.root``, forward slashes).
 
     ``meta`` is its front matter. ``base_url`` is the user's address of the site's front page, and goes before the
     configuration's. Below the address of a repository or a file share, and if ``keep_suffix``, a file's address is its
     path as it is. ``""`` if no such address is known, or if the tool makes no page of the file.
     """
+    meta = meta or {}
     if stated := next(filter(_WEB_URL.match, (get_meta(meta, name) for name in _URL_FIELDS)), ""):
         return stated
     base = (base_url or site.base_url).rstrip("/")

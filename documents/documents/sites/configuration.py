@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
 
-from documents import yaml
 from documents.sites import ANCHORS, Mount, Site
 
 MAX_BYTES = 512 * 1024
@@ -45,6 +44,8 @@ def _parse(text: str, suffix: str) -> object:
     if suffix == ".toml":
         return tomllib.loads(text)
     if suffix in (".yaml", ".yml"):
+        from documents import yaml
+
         return yaml.load(text)
     if suffix == ".json":
         return json.loads(text)

@@ -112,7 +112,7 @@ def _has_toctree(index: Path) -> bool:
         return ".. toctree::" in file.read(64 * 1024)
 
 
-def find_title(sites: Iterable[Site], pages: Sequence[Path]) -> str:
+def find_title(sites: Iterable[Site], pages: Sequence[Path] = ()) -> str:
     """Return the title of the first site with one, else ``og:site_name`` of the first ``pages`` (HTML), or ``""``."""
     configured = (get_text(site.config, *names) for site in sites for names in _TITLE_SETTINGS)
     titles = (*configured, *map(_read_site_name, pages[:_TITLE_PAGES]))
