@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from ctypes import addressof, c_double, c_float, c_uint
+from collections.abc import Iterator, Mapping, Sequence
+from ctypes import addressof, c_double, c_float, c_int, c_uint
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import pypdfium2.raw as pdfium  # type: ignore[import-untyped]
 from PIL import ImageChops
-from pypdfium2 import PdfMatrix, PdfPage, PdfTextPage
+from pypdfium2 import PdfMatrix, PdfObject, PdfPage, PdfTextPage
 
 CELL_GAP = 1.0  # of the letters' size: more, also within one drawing instruction, parts the cells of a row
 MIN_LETTER = 1.0  # points; smaller letters are dots
 MIN_DIFFERENCE = 12  # of 255 levels of a colour; less is not told from the background
 MAX_AREAS = 1000  # more are a drawing
+MAX_RULES = 4000  # more are a map: finding cells in it takes minutes
 _MIN_AREA = 4.0  # points; a narrower one is a line
+_MAX_SHARE = 0.9  # of the page's width and height: more is a background
+_MAX_TILT = 0.5  # points
 _PIXELS = 2.0  # for a point
 _MAX_PIXELS = 3000.0  # of a page's longer side
 _MAX_DEPTH = 8  # of forms within forms
+_DRAWN = (pdfium.FPDF_PAGEOBJ_TEXT, pdfium.FPDF_PAGEOBJ_PATH, pdfium.FPDF_PAGEOBJ_IMAGE, pdfium.FPDF_PAGEOBJ_SHADING)
 _WHITE = (255, 255, 255)
 _LETTERS = {0x00: "", 0x02: "-", 0x0A: "", 0x0D: " ", 0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi"}
 _LETTERS |= {0xFB04: "ffl", 0xFB05: "st", 0xFB06: "st", 0xFFFE: "-", 0xFFFF: ""}
@@ -52,61 +55,93 @@ class Piece:
 class PageText:
     """A page's pieces in the file's order, and the hidden ones.
 
-    ``foot`` and ``top`` are the heights of the upright page's ends. ``segments`` counts the lines and curves drawn.
+    ``box`` and ``rules``, the ends of the level and upright lines drawn, are those on the page turned back by ``turn``.
     """
 
     pieces: Sequence[Piece]
     hidden: Sequence[Piece]
-    foot: float
-    top: float
-    segments: int
+    box: Box
+    rules: Sequence[Box]
+    turn: int
     has_picture: bool
 
 
 def read_page(page: PdfPage, *, has_layers: bool) -> PageText:
     """Return a page's text. ``has_layers``: some of what is drawn may be switched off."""
-    order: dict[int, int] = {}
-    areas: list[_Area] = []
-    segments = 0
-    for number, (shape, box) in enumerate(_read_shapes(page)):
-        for mark in range(pdfium.FPDFPageObj_CountMarks(shape)):  # what is read in place of the letters drawn
-            pdfium.FPDFPageObjMark_RemoveParam(shape, pdfium.FPDFPageObj_GetMark(shape, mark), b"ActualText")
-        order[addressof(shape.contents)] = number
-        kind = pdfium.FPDFPageObj_GetType(shape)
-        segments += max(pdfium.FPDFPath_CountSegments(shape), 0)
-        if kind != pdfium.FPDF_PAGEOBJ_TEXT and min(box[2] - box[0], box[3] - box[1]) >= _MIN_AREA:
-            areas.append((number, box, _colour(shape) if kind == pdfium.FPDF_PAGEOBJ_PATH else ()))
+    order, areas, rules = _read_shapes(page)
     if has_layers:
         areas.append((len(order), page.get_bbox(), _WHITE))
     found = list(_read_pieces(page))
     hidden = set(_find_hidden(page, found, areas if len(areas) <= MAX_AREAS else [], order))
-    _, foot, _, top = _turned(page.get_bbox(), page.get_rotation())
+    turn = page.get_rotation()
     return PageText(
         [piece for number, (piece, _) in enumerate(found) if number not in hidden],
         [found[number][0] for number in sorted(hidden)],
-        foot,
-        top,
-        segments,
+        turned(page.get_bbox(), turn),
+        [turned(rule, turn) for rule in rules],
+        turn,
         not all(colour for _, _, colour in areas),
     )
 
 
-def _read_shapes(page: PdfPage) -> Iterator[tuple[Any, Box]]:
-    """Yield what the page draws, also within forms, each with its box on the page."""
+def _read_shapes(page: PdfPage) -> tuple[dict[int, int], list[_Area], list[Box]]:
+    """Return the order in which the page's shapes are drawn, by their addresses, and its areas and rules."""
+    order: dict[int, int] = {}
+    areas: list[_Area] = []
+    rules: list[Box] = []
+    for shape in page.get_objects(_DRAWN, _MAX_DEPTH):
+        order[addressof(shape.raw.contents)] = len(order)
+        if shape.type == pdfium.FPDF_PAGEOBJ_TEXT:
+            for mark in range(pdfium.FPDFPageObj_CountMarks(shape)):  # what is read in place of the letters drawn
+                pdfium.FPDFPageObjMark_RemoveParam(shape, pdfium.FPDFPageObj_GetMark(shape, mark), b"ActualText")
+            continue
+        matrix, form = PdfMatrix(), shape.container
+        while form:
+            matrix, form = matrix.multiply(form.get_matrix()), form.container
+        box = matrix.on_rect(*shape.get_bounds())
+        is_area = min(box[2] - box[0], box[3] - box[1]) >= _MIN_AREA
+        is_path = shape.type == pdfium.FPDF_PAGEOBJ_PATH
+        if is_path and len(rules) <= MAX_RULES and not (is_area and _is_background(shape, box, areas, page)):
+            rules += _read_rules(shape, shape.get_matrix().multiply(matrix))
+        if is_area:
+            areas.append((len(order), box, _colour(shape) if is_path else ()))
+    return order, areas, rules
 
-    def read(count: int, get: Callable[[int], Any], outer: PdfMatrix, depth: int) -> Iterator[tuple[Any, Box]]:
-        for shape in map(get, range(count)):
-            if pdfium.FPDFPageObj_GetType(shape) == pdfium.FPDF_PAGEOBJ_FORM and depth < _MAX_DEPTH:
-                own = pdfium.FS_MATRIX()
-                pdfium.FPDFPageObj_GetMatrix(shape, own)
-                inner, inside = PdfMatrix.from_raw(own).multiply(outer), partial(pdfium.FPDFFormObj_GetObject, shape)
-                yield from read(pdfium.FPDFFormObj_CountObjects(shape), inside, inner, depth + 1)
-            else:
-                edges = [c_float() for _ in range(4)]
-                pdfium.FPDFPageObj_GetBounds(shape, *edges)
-                yield shape, outer.on_rect(*(edge.value for edge in edges))
 
-    yield from read(pdfium.FPDFPage_CountObjects(page), partial(pdfium.FPDFPage_GetObject, page), PdfMatrix(), 0)
+def _is_background(shape: PdfObject, box: Box, areas: Sequence[_Area], page: PdfPage) -> bool:
+    """Return whether an area is nearly as large as the page, or in the colour of what is below it, which shows no edge.
+
+    The edges of such an area are no lines of a table.
+    """
+    left, bottom, right, top = page.get_bbox()
+    if box[2] - box[0] >= _MAX_SHARE * (right - left) and box[3] - box[1] >= _MAX_SHARE * (top - bottom):
+        return True
+    fill, stroke = c_int(), c_int()
+    pdfium.FPDFPath_GetDrawMode(shape, fill, stroke)
+    below = (colour for _, other, colour in reversed(areas[-MAX_AREAS:]) if _covers(other, box))
+    return not stroke.value and _is_alike(_colour(shape), next(below, _WHITE))
+
+
+def _read_rules(shape: PdfObject, matrix: PdfMatrix) -> Iterator[Box]:
+    """Yield the level and upright lines of a path, also those drawn as curves and those towards round corners."""
+    x, y = c_float(), c_float()
+    points: list[tuple[float, float]] = []
+    for index in range(min(pdfium.FPDFPath_CountSegments(shape), MAX_RULES)):
+        segment = pdfium.FPDFPath_GetPathSegment(shape, index)
+        pdfium.FPDFPathSegment_GetPoint(segment, x, y)
+        kind = pdfium.FPDFPathSegment_GetType(segment)
+        here = matrix.on_point(x.value, y.value)
+        if kind == pdfium.FPDF_SEGMENT_MOVETO:
+            points = []
+        points.append(here)
+        starts = points[-2:-1]
+        if kind == pdfium.FPDF_SEGMENT_BEZIERTO:
+            starts += points[-4:-3]  # a curve has two points between its start and its end
+        if pdfium.FPDFPathSegment_GetClose(segment):
+            starts.append(points[0])
+        for x0, y0 in starts:
+            if min(abs(here[0] - x0), abs(here[1] - y0)) < _MAX_TILT:
+                yield min(here[0], x0), min(here[1], y0), max(here[0], x0), max(here[1], y0)
 
 
 def _read_pieces(page: PdfPage) -> Iterator[tuple[Piece, Any]]:
@@ -136,7 +171,7 @@ def _read_pieces(page: PdfPage) -> Iterator[tuple[Piece, Any]]:
 def _is_wide(text_page: PdfTextPage, before: int, after: int) -> bool:
     """Return whether the gap between two letters of a line parts cells."""
     _, _, size, angle = _origin(text_page, after)
-    begin, end = (_turned(text_page.get_charbox(index), angle) for index in (after, before))
+    begin, end = (turned(text_page.get_charbox(index), angle) for index in (after, before))
     return begin[0] - end[2] > CELL_GAP * size
 
 
@@ -144,8 +179,8 @@ def _piece(text: str, text_page: PdfTextPage, first: int, last: int, rotation: i
     x, y, size, angle = _origin(text_page, first)
     begin, end = text_page.get_charbox(first), text_page.get_charbox(last)
     box = (min(begin[0], end[0]), min(begin[1], end[1]), max(begin[2], end[2]), max(begin[3], end[3]))
-    left, _, right, _ = _turned(box, angle)
-    return Piece(text, left, right, _turned((x, y, x, y), angle)[1], size, round(angle - rotation) % 360, box)
+    left, _, right, _ = turned(box, angle)
+    return Piece(text, left, right, turned((x, y, x, y), angle)[1], size, round(angle - rotation) % 360, box)
 
 
 def _origin(text_page: PdfTextPage, index: int) -> tuple[float, float, float, int]:
@@ -157,7 +192,7 @@ def _origin(text_page: PdfTextPage, index: int) -> tuple[float, float, float, in
     return x.value, y.value, size, round(math.degrees(math.atan2(matrix.b, matrix.a)))
 
 
-def _turned(box: Box, angle: int) -> Box:
+def turned(box: Box, angle: int) -> Box:
     """Return ``box`` on a page turned back by ``angle`` degrees."""
     return PdfMatrix().rotate(angle).on_rect(*box) if angle else box
 
@@ -166,6 +201,10 @@ def contains(box: Box, other: Box) -> bool:
     """Return whether the middle of ``other`` is in ``box``."""
     x, y = (other[0] + other[2]) / 2, (other[1] + other[3]) / 2
     return box[0] <= x <= box[2] and box[1] <= y <= box[3]
+
+
+def _covers(box: Box, other: Box) -> bool:
+    return box[0] <= other[0] and box[1] <= other[1] and other[2] <= box[2] and other[3] <= box[3]
 
 
 def _overlap(box: Box, other: Box) -> bool:
