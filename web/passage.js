@@ -3,7 +3,7 @@
 import { here, passageNamed } from "./address.js";
 import { at, element, link } from "./dom.js";
 import { explain } from "./errors.js";
-import { elements, allowFocus, children } from "./rendered.js";
+import { elements, allowFocus } from "./rendered.js";
 import { read } from "./service.js";
 import { say } from "./strings.js";
 
@@ -93,7 +93,7 @@ function fill({ title, section = "", url = "", text: source = "", rendered = [],
   const sought = quote || marked.map(({ start, end }) => points.slice(start, end).join("")).join(" ");
   at("passage-link").replaceChildren(...(url ? [link(linkAt(url, sought), say("atPlace"))] : []));
   const above = toWords(`${title} ${section || ""}`);
-  const below = rendered.findIndex((node) => !/^h[1-6]$/.test(node.tag) || !above.includes(toWords(plain(node))));
+  const below = rendered.findIndex((node) => !/^h[1-6]$/.test(node.tag) || !above.includes(toWords(elements([node])[0].textContent)));
   const shown = matches.filter(({ weight }) => weight >= LEAST_WEIGHT);
   text.replaceChildren(
     ...around(before),
@@ -105,10 +105,6 @@ function fill({ title, section = "", url = "", text: source = "", rendered = [],
   text.scrollTop = 0;
   const first = text.querySelector("mark.unit") || text.querySelector(".around + *");
   if (first) text.scrollTop = first.offsetTop - text.offsetTop - text.clientHeight / 3;
-}
-
-function plain(node) {
-  return typeof node === "string" ? node : children(node).map(plain).join("");
 }
 
 function around(told) {
