@@ -44,7 +44,6 @@ CACHE_NAME = ".web"
 KEY = ".key"
 """The suffix of Apple's slides, and of private keys, which are text."""
 NO_PROSE = frozenset({"", ".env", ".lock"})
-NAMED_SUFFIXES = 3
 PROBE_BYTES = 1 << 16
 MEDIA = ("image", "audio", "video", "font")
 
@@ -205,15 +204,12 @@ def read_sources(
 def find_passed_over(reading: ReadResult, sites: Mapping[Path, documents.Site]) -> Iterator[PassedOver]:
     """Yield the kinds of skipped files that hold documents, the most frequent first.
 
-    Pictures and unknown kinds in the folder of a site are parts of its pages. Of unknown kinds elsewhere
-    ``NAMED_SUFFIXES`` are named.
+    Pictures and unknown kinds in the folder of a site are parts of its pages.
     """
     folders = [path for path, site in sites.items() if site.kind]
-    unknown = 0
     for kind, example in reading.examples.items():
-        remedy = _find_remedy(kind, example.place, is_in_site=any(map(example.place.is_relative_to, folders)))
-        unknown += bool(remedy) and kind not in REMEDIES
-        if remedy and (kind in REMEDIES or unknown <= NAMED_SUFFIXES):
+        is_in_site = any(map(example.place.is_relative_to, folders))
+        if remedy := _find_remedy(kind, example.place, is_in_site=is_in_site):
             count = reading.skipped[kind]
             yield PassedOver(kind, count, example.path, remedy.format("it" if count == 1 else "them"))
 
