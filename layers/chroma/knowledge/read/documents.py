@@ -258,20 +258,21 @@ class _Outcomes:
             self._files.append(found)
 
     def _merge(self) -> tuple[Sequence[LoadedDocument | FoundFile], Sequence[FileSlice]]:
-        """Return the files and their texts without doubles; the others get the paths of doubles and older versions."""
+        """Return the files and texts without duplicates; the others get their paths, and those of older versions."""
         files = dict(enumerate(self._files))
         entries = {number: file for number, file in files.items() if isinstance(file, LoadedDocument)}
-        paths = {number: entry.found.path for number, entry in entries.items()}
         places = dict(zip(entries, self._places, strict=True))
-        doubles = find_duplicates(entries, lambda number: self._texts.read(places[number]))
-        for double in chain.from_iterable(doubles.values()):
-            del files[double], entries[double]
+        named = {number: one for number, one in entries.items() if suffix(one.found.path) != CORPUS_SUFFIX}
+        paths = {number: one.found.path for number, one in named.items()}
+        duplicates = find_duplicates(named, lambda number: self._texts.read(places[number]))
+        for number in chain.from_iterable(duplicates.values()):
+            del files[number], entries[number], named[number]
             self._left_out["has the text of another file"] += 1
-        older = find_older_versions(entries, lambda number: self._texts.read(places[number]))
-        for name, found in ((OTHER_PATHS, doubles), (OLDER_VERSIONS, older)):
+        older = find_older_versions(named, lambda number: self._texts.read(places[number]))
+        for field_name, found in ((OTHER_PATHS, duplicates), (OLDER_VERSIONS, older)):
             for number, others in found.items():
                 fields = entries[number].fields
-                stated = {**fields.extra, name: "\n".join(sorted(paths[other] for other in others))}
+                stated = {**fields.extra, field_name: "\n".join(sorted(paths[other] for other in others))}
                 files[number] = entries[number] = replace(entries[number], fields=replace(fields, extra=stated))
         return list(files.values()), [places[number] for number in entries]
 

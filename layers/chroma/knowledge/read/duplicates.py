@@ -12,7 +12,7 @@ from unicodedata import normalize
 
 from knowledge.read.dates import document_date
 from knowledge.read.file_names import INDEX_NAMES, strip_format, suffix
-from knowledge.read.loading import CORPUS_SUFFIX, LoadedDocument
+from knowledge.read.loading import LoadedDocument
 
 FORMATS = (".md", ".markdown", ".mdx", ".rst", ".adoc", ".html", ".htm", ".docx", ".epub", ".pptx", ".pdf", ".txt")
 """Formats by the structure that is read of them, most first."""
@@ -66,9 +66,7 @@ def find_duplicates(entries: Mapping[int, LoadedDocument], read: Callable[[int],
 
 
 def _names(entry: LoadedDocument) -> set[tuple[str, str]]:
-    """Return the words of the title and the name of the file without suffix; none for a record of a corpus."""
-    if suffix(entry.found.path) == CORPUS_SUFFIX:
-        return set()
+    """Return the words of the title and the name of the file without suffix."""
     stem = PurePosixPath(strip_format(entry.found.path)).name.casefold()
     return {("title", _words(entry.fields.title)), *([("file", stem)] if stem not in INDEX_NAMES else [])}
 
@@ -111,7 +109,7 @@ def find_older_versions(entries: Mapping[int, LoadedDocument], read: Callable[[i
     named: dict[str, dict[int, tuple[int, ...]]] = defaultdict(dict)
     for number, entry in entries.items():
         name, version = _split_version(strip_format(entry.found.path))
-        if name and suffix(entry.found.path) != CORPUS_SUFFIX:
+        if name:
             named[name][number] = version
     older: dict[int, list[int]] = defaultdict(list)
     for versions in (found for found in named.values() if len({*found.values()}) > 1):
