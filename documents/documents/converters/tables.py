@@ -232,7 +232,7 @@ def _bands(grid: Grid) -> list[tuple[int, int]]:
                 texts.append(start)
             continue
         if header < 0 or _is_header(grid, widths, row, header):
-            begins += texts or [start]
+            begins += texts if texts and row == start else [*texts, start]
             header = row
         texts = []
     return list(pairwise([*begins, *texts, len(grid)]))
@@ -252,11 +252,13 @@ def _stretches(widths: Sequence[int]) -> Iterator[tuple[int, int]]:
 def _is_header(grid: Grid, widths: Sequence[int], row: int, header: int) -> bool:
     """Return whether ``row`` names the columns of another table than the one below ``header``."""
     above, below = (
-        [grid[near] for near in range(number + 1, min(number + _NEAR_ROWS, len(grid))) if widths[near] > 1]
-        for number in (header, row)
+        [grid[near] for near in range(first + 1, min(first + _NEAR_ROWS, end)) if widths[near] > 1]
+        for first, end in ((header, row), (row, len(grid)))
     )
     if not below or _has_number(grid[row], below[0]):
         return False
+    if any(name and name == known for name, known in zip(grid[row], grid[header], strict=False)):
+        return True
     if _is_bold(grid[row]) or _is_bold(grid[header]):
         return _is_bold(grid[row])
     names = set(_filled_columns([grid[row]]))
@@ -312,8 +314,14 @@ def _is_form(grid: Sequence[Row]) -> bool:
     bold = [isinstance(cell, Bold) for cell in (labels[0], values[0], labels[-1], values[-1])]
     if any(bold):
         return bold == [True, False, True, False]
-    figures = sum(map(_is_figure, values[1:]))
-    return len(grid[0]) == 2 and len(grid) <= _MAX_FORM_ROWS and 0 < 2 * figures < len(values)
+    return len(grid[0]) == 2 and len(grid) <= _MAX_FORM_ROWS and _is_mixed(values)
+
+
+def _is_mixed(values: Row) -> bool:
+    """Return whether the values are of several kinds: text with a few figures, or dates with numbers."""
+    figures = [value for value in values[1:] if _is_figure(value)]
+    moments = [value for value in figures if _MOMENT.match(value)]
+    return 0 < 2 * len(figures) < len(values) or 0 < len(moments) < len(figures)
 
 
 def _pairs(grid: Sequence[Row]) -> Iterator[str]:

@@ -311,11 +311,17 @@ def test_a_workbook_is_read_as_it_is_shown_also_one_of_the_strict_kind(is_strict
          "| Cake | 3 | 8 |\n| Bread |  |  |\n"),
         (["Day|From", "Mon|07:30", "", "Room|09:00", "A|Yoga"],
          "| Day | From |\n| --- | --- |\n| Mon | 07:30 |\n\n| Room | 09:00 |\n| --- | --- |\n| A | Yoga |\n"),
+        (["Menu", "in May", "", "Starters", "Dish|Price", "Soup|4.50", "Mains", "Dish|Price", "Pasta|11"],
+         "- Menu\n- in May\n\n### Starters\n\n| Dish | Price |\n| --- | --- |\n| Soup | 4.50 |\n\n"
+         "### Mains\n\n| Dish | Price |\n| --- | --- |\n| Pasta | 11 |\n"),
+        (["Invoice", "", "To|Ada Ltd", "Date|2024-05-01", "No|4711", "", "Item|Qty", "Tea|2"],
+         "### Invoice\n\n- To: Ada Ltd\n- Date: 2024-05-01\n- No: 4711\n\n"
+         "| Item | Qty |\n| --- | --- |\n| Tea | 2 |\n"),
         (["Name|Ada", "Born|1815", "Town|London"], "- Name: Ada\n- Born: 1815\n- Town: London\n"),
         (["Name:|Ada|Born:|1815", "Town:|London"], "- Name: Ada\n- Born: 1815\n- Town: London\n"),
     ],
     ids=["tables, a title and a box", "side by side", "one table with an empty column and row", "times in a header",
-         "a form", "labels"],
+         "headers alike", "a form with a date", "a form", "labels"],
 )  # fmt: skip
 def test_tables_that_empty_rows_or_columns_divide_are_apart(rows: list[str], shown: str) -> None:
     assert text_of(".tsv", "\n".join(rows).replace("|", "\t")) == shown
