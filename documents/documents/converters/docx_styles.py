@@ -23,7 +23,6 @@ _BLACK = "000000"
 _HIGHLIGHTS = {"white": _WHITE, "black": _BLACK}
 _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 _BULLET = "*"
-_ENDINGS = {1: "st", 2: "nd", 3: "rd"}
 _ROMAN = {1000: "m", 900: "cm", 500: "d", 400: "cd", 100: "c", 90: "xc", 50: "l", 40: "xl", 10: "x", 9: "ix"}
 _ROMAN |= {5: "v", 4: "iv", 1: "i"}
 _MAX_ROMAN = 3999
@@ -246,10 +245,6 @@ def _in_form(number: int, form: str) -> str:
             for value, sign in _ROMAN.items():
                 times, number = divmod(number, value)
                 text += sign * times
-        case "ordinal":
-            text = f"{number}{'th' if number % 100 in (11, 12, 13) else _ENDINGS.get(number % 10, 'th')}"
-        case "decimalZero":
-            text = f"{number:02}"
         case _:
             text = str(number)
     return text.upper() if form.startswith("upper") else text
