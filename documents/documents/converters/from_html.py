@@ -98,6 +98,7 @@ def markdown(part: Tag, *, anchors: bool = False) -> str:
     convert_div_grids(part)
     close_definitions(part)
     unwrap_heading_lists(part)
+    wrap_stray_rows(part)
     unwrap_layout_tables(part)
     text = _Converter(anchors=anchors).convert_soup(part)
     return str(text)
@@ -313,6 +314,17 @@ MAX_SPAN = 100
 
 _LAYOUT_ROLES = ("presentation", "none")
 _TABLE_PARTS = ("tbody", "thead", "tfoot", "tr", "td", "th", "caption")
+
+
+def wrap_stray_rows(part: Tag) -> None:
+    """Put rows outside of a table into one: ``<center><table></center><tr>`` ends it before its rows."""
+    for row in part.find_all("tr"):
+        if row.find_parent("table") is None:
+            before = row.find_previous_sibling()
+            if before is not None and before.name == "table":
+                before.append(row.extract())
+            else:
+                row.wrap(Tag(name="table"))
 
 
 def unwrap_layout_tables(part: Tag) -> None:

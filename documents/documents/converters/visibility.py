@@ -10,44 +10,49 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain
+from functools import lru_cache
 
 import soupsieve
 from bs4 import Tag
 from bs4.element import NavigableString, PageElement
 from PIL import ImageColor
 
+NORMAL_FONT_PX = 16.0
 LEAST_FONT_PX = 2.0
-LEAST_OPACITY = 0.05
+LEAST_ALPHA = 0.05
 LEAST_CONTRAST = 16
 """Of 255, in one of red, green and blue."""
 OFF_SCREEN_PX = -999.0
 
 type _Color = tuple[int, ...]
-type _Style = dict[str, str]
+type _Style = Mapping[str, str]
 
-_COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
+_COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)|<!--|-->", re.DOTALL)
 _ESCAPE = re.compile(r"\\([0-9a-fA-F]{1,6})\s?")
 _DECLARATION = re.compile(r"([\w-]+)\s*:\s*([^;]+)")
-_EVERYWHERE = re.compile(r"@(?:media\s+(?:only\s+)?(?:all|screen)|(?:supports|layer)\b.*)", re.DOTALL)
+_EVERYWHERE = re.compile(r"@media\s*(?:\b(?:only|all|screen)\b[\s,]*)*|@(?:supports|layer)\b.*", re.DOTALL)
 _STATE = re.compile(r":(?:checked|target|focus-within|hover|focus|active)\b|\[open\]")
 _CLASS = re.compile(r"\.(?:[\w-]|\\.)+")
 _CONDITION = re.compile(r"::?[\w-]+(?:\([^()]*\))?|\[[^\]]*\]")
 _NAME = re.compile(r"[#.]?(?:[\w-]|\\.)+")
+_COMMA = re.compile(r",(?![^()]*\))")
 _LENGTH = re.compile(r"(-?\d*\.?\d+)(px|pt|r?em|ch|ex|in|cm|mm|vw|vh|%)?(?![\w.])")
 _PX = {"": 1, "px": 1, "pt": 4 / 3, "rem": 16, "ch": 8, "ex": 8, "in": 96, "cm": 38, "mm": 4, "vw": 10, "vh": 10}
-_NOTHING = re.compile(
-    r"rect\((?:\s*[01](?:px)?[\s,]*){4}\)|inset\(\s*(?:[5-9]\d|100)%|circle\(\s*0|scale[xy]?\(\s*0*\.?0*\s*[,)]"
-)
 _COLOR = re.compile(r"(?:rgb|hsl)a?\([^()]*\)|[#\w]+")
-_SHOWING = frozenset(
-    {"display", "visibility", "opacity", "height", "max-height", "transform", "left", "clip", "clip-path"}
+_CONCEALING = re.compile(
+    r"""
+    display: none
+    | visibility: (?: hidden | collapse )
+    | content-visibility: hidden
+    | (?: opacity | zoom | scale ): (?: 0? (?: \.0?[0-4]? )? | [0-4]% | 0?\.0\d+ )
+    | clip: rect\( (?: \s* [01] (?:px)? [\s,]* ){4} \)
+    | clip-path: (?: inset\( \s* (?: [5-9]\d | 100 ) % | circle\( \s* 0 ) .*
+    | transform: .* scale (?: [xy]? | 3d ) \( \s* 0* \.? 0* \s* [,)] .*
+    """,
+    re.VERBOSE,
 )
-_PROPERTY = re.compile(
-    r"display|visibility|opacity|(?:max-)?(?:width|height)|transform|translate|clip(?:-path)?|position|top|left|right"
-    r"|bottom|inset|text-(?:indent|shadow)|margin(?:-left|-top)?|overflow(?:-[xy])?|color|font(?:-size)?"
-    r"|background(?:-color|-image)?|(?:-webkit-)?background-clip"
-)
+_UNSEEN_VALUES = ("hidden", "collapse")
+_SHOWING = ("display", "visibility", "opacity", "height", "max-height", "transform", "left", "clip", "clip-path")
 _PICTURES = ("img", "picture", "svg", "video", "canvas", "math")
 _CONTROLS = "a, button, label, summary, input, [role=tab], [aria-controls], [onclick], [data-toggle], [data-bs-toggle]"
 _OPENERS = "button, label, summary, [role=button], [role=tab], [aria-expanded], [onclick], a[href='#']"
@@ -70,27 +75,37 @@ class _Look:
     """What text inherits; a color is ``()`` if it is transparent, None if it is unknown."""
 
     is_visible: bool = True
-    size: float = 16.0
+    size: float = NORMAL_FONT_PX
     color: _Color | None = (0, 0, 0)
     background: _Color | None = (255, 255, 255)
 
     def shows_text(self) -> bool:
-        both = zip(self.color or (), self.background or (), strict=False)
-        apart = max((abs(one - other) for one, other in both), default=0 if self.color == () else 255)
-        return self.is_visible and self.size >= LEAST_FONT_PX and apart >= LEAST_CONTRAST
+        if not self.is_visible or self.size < LEAST_FONT_PX or self.color == ():
+            return False
+        if self.color is None or self.background is None:
+            return True
+        contrast = max(abs(one - other) for one, other in zip(self.color, self.background, strict=True))
+        return contrast >= LEAST_CONTRAST
 
     def inherit(self, tag: Tag, style: _Style, *, is_known: bool) -> _Look:
         """Return the look within ``tag``; ``is_known``: no other style sheet gives it a background."""
         visibility, clip = style.get("visibility", ""), style.get("background-clip", "")
-        color = _color(style.get("color") or str(tag.get("color", "")), self.color)
+        stated = style.get("-webkit-text-fill-color") or style.get("color") or str(tag.get("color", ""))
+        color = _color(stated, self.color)
         is_drawn = "text-shadow" in style or "text" in style.get("-webkit-background-clip", clip)
-        size = style.get("font-size") or style.get("font", "").partition("/")[0]
         return _Look(
-            is_visible=visibility == "visible" or (self.is_visible and visibility not in ("hidden", "collapse")),
-            size=min(_pixels(size, self.size), default=self.size),
+            is_visible=visibility == "visible" or (self.is_visible and visibility not in _UNSEEN_VALUES),
+            size=_font_size(style, self.size),
             color=None if color == () and is_drawn else color,
             background=_background(tag, style, self.background, is_known=is_known),
         )
+
+
+def _font_size(style: _Style, around: float) -> float:
+    stated = style.get("font-size") or style.get("font", "").partition("/")[0]
+    if stated.replace("-", "").isalpha():  # "medium", "x-small"
+        return around if stated in ("inherit", "larger", "smaller", "unset") else NORMAL_FONT_PX
+    return min(_pixels(stated, {"em": around, "%": around / 100}), default=around)
 
 
 def _background(tag: Tag, style: _Style, around: _Color | None, *, is_known: bool) -> _Color | None:
@@ -127,22 +142,25 @@ class _Visibility:
         parts: list[PageElement] = []
         is_seen = False
         for child in tag.contents:
-            if not isinstance(child, Tag):
-                if type(child) is NavigableString and child.strip():
-                    parts += [] if look.shows_text() else [child]
-                    is_seen = is_seen or look.shows_text()
-            elif child.name != "head":
-                below, is_below = self._divide_child(child, look)
-                parts += below
-                is_seen = is_seen or is_below
+            if isinstance(child, Tag):
+                if child.name == "head":
+                    continue
+                unseen, is_child_seen = self._divide_child(child, look)
+            elif type(child) is NavigableString and child.strip():
+                is_child_seen = look.shows_text()
+                unseen = [] if is_child_seen else [child]
+            else:
+                continue
+            parts += unseen
+            is_seen = is_seen or is_child_seen
         return parts, is_seen
 
     def _divide_child(self, tag: Tag, look: _Look) -> tuple[list[PageElement], bool]:
         style = self._style(tag)
         if self._can_be_open(tag, style):
-            style = style | {"visibility": ""} if style.get("visibility") != "visible" else style
+            style = {name: value for name, value in style.items() if value not in _UNSEEN_VALUES}
         elif style.get("visibility", "visible") == "visible":
-            return [tag], False
+            return [tag], False  # else a part within may be visible
         is_known = self._knows_background(tag, style)
         if style or not is_known or tag.has_attr("bgcolor") or tag.has_attr("color"):
             look = look.inherit(tag, style, is_known=is_known)
@@ -160,7 +178,7 @@ class _Visibility:
         return not (self._is_styled_elsewhere and (tag.has_attr("class") or tag.has_attr("id")))
 
     def _style(self, tag: Tag) -> _Style:
-        style = self._styles.get(id(tag), {}) | _declarations(str(tag.get("style") or ""))
+        style = {**self._styles.get(id(tag), {}), **_declarations(str(tag.get("style") or ""))}
         return style | {name[:-1]: value for name, value in style.items() if name.endswith("!")}
 
     def _can_be_open(self, tag: Tag, style: _Style) -> bool:
@@ -195,49 +213,46 @@ def _is_hidden(tag: Tag) -> bool:
 
 
 def _conceals(style: _Style) -> bool:
-    if not style:
-        return False
-    if style.get("display") == "none" or style.get("visibility") in ("hidden", "collapse"):
-        return True
-    if any(_NOTHING.search(style.get(name, "")) for name in ("clip", "clip-path", "transform")):
+    """Return whether nothing of an element with ``style`` is seen: it is not shown, cut off or moved off the screen."""
+    if any(_CONCEALING.fullmatch(f"{name}:{value}") for name, value in style.items()):
         return True
     is_cut = any(style.get(name) in ("hidden", "clip") for name in ("overflow", "overflow-x", "overflow-y"))
     sides = ("width", "height", "max-width", "max-height") if is_cut else ()
-    margin = style.get("margin", "").split()
-    margins = [margin[0], margin[3 if len(margin) > 3 else len(margin) > 1]] if margin else []  # at the top and left
-    moved = ["text-indent", "margin-left", "margin-top", "transform", "translate"]
-    moved += ["left", "top", "right", "bottom", "inset"] if style.get("position", "static") != "static" else []
-    return (
-        min(_pixels(style.get("opacity", ""), 1), default=1) < LEAST_OPACITY
-        or min(chain.from_iterable(_pixels(style.get(name, "")) for name in sides), default=2) <= 1
-        or min(map(_least, (*margins, *(style.get(name, "") for name in moved)))) <= OFF_SCREEN_PX
-    )
+    if any(length <= 1 for name in sides for length in _pixels(style.get(name, ""))):
+        return True
+    moves = ["text-indent", "margin", "margin-left", "margin-top", "transform", "translate"]
+    moves += ["left", "top", "right", "bottom", "inset"] if style.get("position", "static") != "static" else []
+    return any(length <= OFF_SCREEN_PX for name in moves for length in _pixels(style.get(name, "")))
 
 
-def _least(lengths: str) -> float:
-    return min(_pixels(lengths), default=0)
-
-
-def _sheet_styles(page: Tag) -> tuple[dict[int, _Style], set[int]]:
+def _sheet_styles(page: Tag) -> tuple[Mapping[int, _Style], set[int]]:
     """Return what the page's style sheets state for each tag, by ``id()``, and the tags that they show in a state.
 
-    The last rule wins. A state is one of a control, a class that no tag has yet, or the width of the screen.
+    A state is one of a control, a class that no tag has yet, or the width of the screen.
     """
-    styles: defaultdict[int, _Style] = defaultdict(dict)
+    styles: defaultdict[int, dict[str, str]] = defaultdict(dict)
     revealed: set[int] = set()
-    sheets = [tag.get_text() for tag in page.select("style") if tag.get("media") in (None, "", "all", "screen")]
+    sheets = [f"@media {tag.get('media') or 'all'} {{{tag.get_text()}}}" for tag in page.select("style")]
     tags: defaultdict[str, list[Tag]] = defaultdict(list)
     for tag in page.find_all(True) if sheets else ():
         for name in ("*", tag.name, f"#{tag.get('id')}", *(f".{one}" for one in tag.get_attribute_list("class"))):
             tags[name].append(tag)
-    for selector, style, is_always in _rules("\n".join(sheets)):
+    for selector, style, is_always in sorted(_rules("\n".join(sheets)), key=lambda rule: _specificity(rule[0])):
         bare = _CLASS.sub(lambda name: name[0] if name[0].replace("\\", "") in tags else "", _STATE.sub("", selector))
         for tag in _matches(bare, tags):
             if is_always and bare == selector:
                 styles[id(tag)].update(style)
-            elif style.keys() & _SHOWING and not _conceals(style):
+            elif any(name in style for name in _SHOWING) and not _conceals(style):
                 revealed.add(id(tag))
     return styles, revealed
+
+
+def _specificity(selector: str) -> tuple[int, int, int]:
+    """Return the numbers of ids, of classes, attributes and states, and of names of elements."""
+    ids, classes, names = (
+        len(re.findall(part, selector)) for part in (r"#", r"[.\[]|(?<!:):(?!:)", r"(?<![\w.#:\[-])[a-z]")
+    )
+    return ids, classes, names
 
 
 def _matches(selector: str, tags: Mapping[str, list[Tag]]) -> list[Tag]:
@@ -261,20 +276,20 @@ def _rules(css: str) -> Iterator[tuple[str, _Style, bool]]:
             if blocks and not blocks[-1].startswith("@") and not re.search("print|keyframes", "".join(blocks[:-1])):
                 is_always = all(map(_EVERYWHERE.fullmatch, blocks[:-1]))
                 style = _declarations(before)
-                selectors = blocks[-1].split(",") if "(" not in blocks[-1] else [blocks[-1]]
-                yield from ((selector.strip(), style, is_always) for selector in selectors if style)
+                yield from ((selector.strip(), style, is_always) for selector in _COMMA.split(blocks[-1]) if style)
             del blocks[-1:]
         before = part
 
 
+@lru_cache(maxsize=1024)
 def _declarations(css: str) -> _Style:
-    """Return what declarations state of visibility, in lower case; an important one's name ends in ``!``."""
-    plain = _ESCAPE.sub(lambda match: chr(int(match[1], 16)), _COMMENT.sub("", css)).lower() if css else ""
-    pairs = ((name, *value.partition("!")) for name, value in _DECLARATION.findall(plain) if _PROPERTY.fullmatch(name))
+    """Return what declarations state, in lower case; an important one's name ends in ``!``."""
+    plain = _ESCAPE.sub(lambda match: chr(int(match[1], 16)), _COMMENT.sub("", css)).lower()
+    pairs = ((name, *value.partition("!")) for name, value in _DECLARATION.findall(plain))
     return {f"{name}{important}": value.strip() for name, value, important, _ in pairs}
 
 
-def _color(value: str, inherited: _Color | None, *, least: float = LEAST_OPACITY) -> _Color | None:
+def _color(value: str, inherited: _Color | None, *, least: float = LEAST_ALPHA) -> _Color | None:
     """Return red, green and blue; ``()`` if less than ``least`` of it covers what is below, None if it is unknown."""
     if value in ("", "inherit", "currentcolor", "unset"):
         return inherited
@@ -288,10 +303,8 @@ def _color(value: str, inherited: _Color | None, *, least: float = LEAST_OPACITY
     return None
 
 
-def _pixels(value: str, em: float | None = None) -> list[float]:
-    """Return the lengths in ``value`` in pixels; ``em`` is the size around it of a font, else percents do not count."""
-    if value.replace("-", "").isalpha():  # "medium", "x-small"
-        return [16.0] if em is not None and value not in ("inherit", "larger", "smaller", "unset") else []
-    units = _PX | ({"em": 16} if em is None else {"em": em, "%": em / 100})
+def _pixels(value: str, units: Mapping[str, float] = {"em": NORMAL_FONT_PX}) -> list[float]:
+    """Return the lengths in ``value`` in pixels; ``units`` are those of the font around it."""
     found = _LENGTH.findall(value) if "var(" not in value else []
+    units = {**_PX, **units}
     return [float(number) * units[unit] for number, unit in found if unit in units]

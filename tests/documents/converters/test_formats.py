@@ -613,10 +613,14 @@ def test_attributes_that_grow_without_end_are_not_followed() -> None:
             "So $\\frac{α}{12}$, $∑_{i = 1}^{n} \\{ \\vec{v} , x^{2} \\} \\sqrt{ y } \\text{if 5\\%}$ and $\\zeta$"
             "$\\begin{matrix} a & b \\\\ c \\end{matrix} \\sqrt[3]{x}$$q$\n",
         ),
+        (
+            "<center><table></center><tr><td>C</td><td>Si</td></tr><tr><td>0.4</td><td>0.2</td></tr></table>",
+            "| C | Si |\n| --- | --- |\n| 0.4 | 0.2 |\n",
+        ),
     ],
     ids=["a head that never ends", "no empty headings and marks within words", "a template but for code",
          "headings keep their ids and cells that span are in each row", "icons instead of words are read",
-         "formulas are LaTeX"],
+         "formulas are LaTeX", "rows of a table that another end tag closes"],
 )  # fmt: skip
 def test_html(page: str, shown: str) -> None:
     assert text_of(".html", page) == shown
@@ -645,6 +649,9 @@ UNSEEN = (
     "<div style='background: #123'><font color='#112233'>",
     "<link rel=stylesheet href=a.css><p style='color: #fff; background: #fff'>",
     "<style>@media screen { #x, .note > em { display: none } }</style><p class=note><em>",
+    "<style media='all, screen'><!-- p:not(p, b), .x { display: none } p { display: block } --></style><p class=x>",
+    "<p style='scale: 0'>",
+    "<p style='-webkit-text-fill-color: transparent'>",
     "<a href=#panel style='display: none'><img></a><p>Text.</p><p id=panel hidden>",
     "<p>Text.</p><div id=panel hidden><button data-target=#panel></button>",
 )
@@ -658,6 +665,7 @@ OPEN = (
     "<div style='font-size: 0'><p style='font-size: small'>",
     "<div style='visibility: hidden'><p style='visibility: visible'>",
     "<style>@media print { p { display: none } } @media (max-width: 9em) { p { display: none } }</style><p>",
+    "<style>#m em { display: inline } em { display: none }</style><p id=m><em>",
     "<style>p { display: none } @media (min-width: 9em) { p { display: block } }</style><p>",
     "<style>.x { display: none } .x:target { display: block }</style><p class=x>",
     "<style>.x { display: none } .x.open { display: block }</style><p class=x>",
