@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from html import unescape
 from io import BytesIO
+from itertools import chain, zip_longest
 from zipfile import ZipFile
 
 from bs4 import BeautifulSoup, Tag, UnicodeDammit, XMLParsedAsHTMLWarning
@@ -121,7 +122,8 @@ def _markdown(text: str) -> str:
     """Read Markdown; in blocks of code only templates are left out."""
     parts = _FENCED.split(_UNSEEN_BLOCK.sub("", text))
     prose = (unescape(_UNSEEN.sub(" ", _UNSEEN_CODE.sub(" ", part))) for part in parts[::3])
-    return "\n".join([*prose, *(_TEMPLATE.sub(" ", code) for code in parts[2::3])])
+    code = (_TEMPLATE.sub(" ", part) for part in parts[2::3])
+    return "\n".join(chain.from_iterable(zip_longest(prose, code, fillvalue="")))
 
 
 def _decode(data: bytes) -> str:

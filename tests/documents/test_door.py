@@ -59,3 +59,10 @@ def test_importing_it_loads_no_converter_and_no_http_client() -> None:
     script = f"import sys, documents; print({late!r} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
+
+
+def test_the_plain_text_of_a_page_has_its_words_and_code_in_their_order(tmp_path: Path) -> None:
+    text = "One <b>two</b> {{ x }}\n\n```py\nthree\n```\n\n[four](x.md)\n\n~~~\n<five>\n~~~\n"
+    page = documents.clean_page(text, file=tmp_path / "a.md", root=tmp_path, site=documents.find_site(tmp_path))
+    assert page.plain is not None
+    assert page.plain.split() == ["One", "two", "three", "[four", "<five>"]

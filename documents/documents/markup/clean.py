@@ -17,7 +17,7 @@ from documents.markup.extensions import (
     mark_definitions,
 )
 from documents.markup.html import convert_html, drop_comments, drop_unseen
-from documents.markup.includes import expand_erb, include_files, is_erb
+from documents.markup.includes import expand_erb, include_files
 from documents.markup.jsx import drop_modules, expand_expressions
 from documents.markup.liquid import drop_template_tags, expand_liquid, expand_macro_calls, is_liquid
 from documents.markup.shortcodes import expand_shortcodes
@@ -40,8 +40,9 @@ def as_read(text: str, *, context: PageContext) -> str:
     markup is returned as it is, except for runs of empty lines. Never raises for any text.
     """
     text = _NONCHARACTERS.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
-    text = expand_erb(text, context) if is_erb(context) else text
-    mdx = context.file.suffix.lower() == ".mdx"
+    suffix = context.file.suffix.lower()
+    text = expand_erb(text, context) if suffix == ".erb" else text
+    mdx = suffix == ".mdx"
     has_modules = mdx or context.kind == "docusaurus"
     text = include_files(text, context, components=has_modules)
     text = _expand_templates(drop_modules(text) if has_modules else text, context, mdx=mdx)

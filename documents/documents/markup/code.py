@@ -108,8 +108,6 @@ def _code_parts(tokens: list[Token], lines: list[str]) -> Iterator[tuple[int, in
         elif token.type == "fence":
             yield first, end, True
         elif token.type == "code_block":
-            while end > first and not lines[end - 1].strip():
-                end -= 1
             # In HTML, Python-Markdown, kramdown and MDX read indented tags as tags; below a row kramdown reads rows.
             is_row = first > 0 and token.content.lstrip().startswith("|") and lines[first - 1].lstrip().startswith("|")
             yield first, end, not (lists or is_row or (depth and token.content.lstrip().startswith("<")))

@@ -85,14 +85,7 @@ _QUOTED = re.compile(r"'([^']*)'")
 _ALIAS = re.compile(r"^(?:@site(?=/)|@|~(?=/))?/*")  # the site's folder, as Docusaurus, VitePress and Vite write it
 
 
-@dataclass(slots=True)
-class _Allowance:
-    """The characters that a page may still include."""
-
-    chars: int = MAX_INCLUDED_CHARS
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class PageContext:
     """A page's file, folder and site. Everything is plain data, so that it can be sent to another process.
 
@@ -105,7 +98,7 @@ class PageContext:
         page: the page's front matter.
         site: the site's configuration, as in its file. May be empty.
         alone: whether the file was given alone, without its folder.
-        allowance: the rest of ``MAX_INCLUDED_CHARS``.
+        allowance: characters that the page may still include.
         notes: paths in ``root`` by name, filled at the first link of a wiki.
         caveats: sentences about what was left out of the page, filled while it is read.
         missing: included files that were not found, as the page names them.
@@ -120,12 +113,12 @@ class PageContext:
     page: Mapping[str, object]
     site: Mapping[str, object]
     alone: bool = False
-    allowance: _Allowance = field(default_factory=_Allowance, compare=False)
-    notes: dict[str, str] = field(default_factory=dict, compare=False)
-    caveats: list[str] = field(default_factory=list, compare=False)
-    missing: dict[str, None] = field(default_factory=dict, compare=False)
-    included: list[str] = field(default_factory=list, compare=False)
-    taken: dict[Path, None] = field(default_factory=dict, compare=False)
+    allowance: int = MAX_INCLUDED_CHARS
+    notes: dict[str, str] = field(default_factory=dict)
+    caveats: list[str] = field(default_factory=list)
+    missing: dict[str, None] = field(default_factory=dict)
+    included: list[str] = field(default_factory=list)
+    taken: dict[Path, None] = field(default_factory=dict)
 
     @property
     def all_caveats(self) -> tuple[str, ...]:
@@ -169,8 +162,8 @@ class PageContext:
                 text = file.read_text(encoding="utf-8-sig")
             except (OSError, ValueError, RuntimeError):  # RuntimeError: a link that leads to itself
                 continue
-            if len(text) <= self.allowance.chars:
-                self.allowance.chars -= max(len(text), _LEAST_CHARS)
+            if len(text) <= self.allowance:
+                self.allowance -= max(len(text), _LEAST_CHARS)
                 self.taken[file.parent] = None
                 self.included.append(text.replace("\r\n", "\n"))
                 return self.included[-1]

@@ -113,7 +113,7 @@ def _select_part(text: str, form: re.Pattern[str], groups: dict[str, str]) -> st
     part, ranges = groups.get("part", "").removeprefix(":"), groups.get("lines", "")
     if form is _SNIPPET and part.isdecimal():
         part += ":"  # from this line on; mdBook means this line alone
-    ranges = ranges.replace(",", ":") if form is _COMMENT else re.sub(r"\.\d+", "", ranges)  # "{2,4}"; "3.1-5.7"
+    ranges = ranges.replace(",", ":") if form is _COMMENT else ranges  # "{2,4}"
     lines = numbered_lines(text.split("\n"), part) if part else text.split("\n")
     if lines is None:
         named = _anchored_part(text, re.escape(part))
@@ -149,7 +149,6 @@ def _anchored_part(text: str, name: str) -> str | None:
     return textwrap.dedent(text[start.end() : stop.start() if stop else len(text)])
 
 
-MAX_PARTIAL_DEPTH = 4
 PARTIAL_SUFFIXES = ("", ".md.erb", ".md", ".html.md.erb", ".html.md", ".html.erb", ".erb", ".html")
 
 _ERB_TAG = re.compile(r"<%(?P<literal>%)?(?P<code>(?:[^%]|%(?!>)){0,2000})%>")
@@ -158,12 +157,7 @@ _ERB_LINK = re.compile(r"=\s*link_to\b[\s(]*(?P<q>[\"'])(?P<text>.*?)(?P=q)\s*,\
 _ERB_TEXT = re.compile(r"=\s*\w+[\s(]+(?P<q>[\"'])(?P<text>.*\s.*)(?P=q)\s*\)?\s*-?", re.DOTALL)
 
 
-def is_erb(context: PageContext) -> bool:
-    """Return whether the page is a template of Ruby, by its file's name."""
-    return context.file.suffix.lower() == ".erb"
-
-
-def expand_erb(text: str, context: PageContext, depth: int = MAX_PARTIAL_DEPTH) -> str:
+def expand_erb(text: str, context: PageContext, depth: int = MAX_INCLUDE_DEPTH) -> str:
     """Include partials, replace calls by their links and texts, and remove all other tags.
 
     Ruby runs before Markdown is read, in code as well.

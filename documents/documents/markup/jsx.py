@@ -21,12 +21,13 @@ _UNCOUNTED = re.compile(
 """Texts and comments of JavaScript, whose brackets and blank lines count for nothing."""
 _BLANK_LINE = re.compile(r"\n[ \t]*(?=\n|\Z)")
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
-_STRING = re.compile(r"\s*(?:\"[^\"\n]*\"|'[^'\n]*'|`[^`$]*`)\s*")
+_STRING = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'|`[^`$]*`")
 _STRINGS = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'")
-_LIST = re.compile(rf"\s*\[(?:\s*(?:{_STRINGS.pattern})\s*,?)*\s*\]\s*")
-_PATH = re.compile(r"\s*[\w$]+(?:\.\w+)+\s*")
+_LIST = re.compile(rf"\[(?:\s*(?:{_STRINGS.pattern})\s*,?)*\s*\]")
+_PATH = re.compile(r"[\w$]+(?:\.\w+)+")
 _ANCHOR = re.compile(r"\{#[\w:.-]+\}")
 _IN_TAG = re.compile(r"<[A-Za-z][^<>]*$")
+_RULE = re.compile(rf"([\w-]+)[\"']?\s*:\s*({_STRINGS.pattern}|[^,{{}}\"']+)")
 _CAPITAL = re.compile(r"[A-Z]")
 _LOOK_BACK_CHARS = 400
 MAX_EXPRESSION_CHARS = 20_000
@@ -86,24 +87,28 @@ def expand_expressions(text: str, context: PageContext) -> str:
 
 def _expression_edits(text: str, context: PageContext) -> Iterator[Edit]:
     for start, end in _braces(text):
-        inner = text[start + 1 : end - 1]
         if _ANCHOR.fullmatch(text, start, end):
             continue
         before = text[max(start - _LOOK_BACK_CHARS, 0) : start]
-        in_tag = _IN_TAG.search(before) is not None
-        plain = _COMMENT.sub("", inner)
-        words = unquote(plain.strip()) if _STRING.fullmatch(plain) else ""
-        if in_tag:
-            words = words or "\n".join(map(unquote, _STRINGS.findall(plain) if _LIST.fullmatch(plain) else ()))
-            if before.endswith("style="):
-                words = _CAPITAL.sub(lambda match: f"-{match[0].lower()}", plain.strip(" {}").replace(",", ";"))
-                words = words.replace("'", "").replace('"', "")
-            elif before.endswith("hidden=") and plain.strip() != "true":
-                words = "until-found"  # in some state of the page
-            words = words.replace('"', "'").replace("<", " ").replace(">", " ")
-            yield Edit(start, end, f'"{words}"' if before.endswith("=") else " ")
+        code = _COMMENT.sub("", text[start + 1 : end - 1]).strip()
+        words = unquote(code) if _STRING.fullmatch(code) else ""
+        if _IN_TAG.search(before) is None:
+            yield Edit(start, end, words or (context.value(code) if _PATH.fullmatch(code) else ""))
         else:
-            yield Edit(start, end, words or (context.value(inner.strip()) if _PATH.fullmatch(inner) else ""))
+            yield Edit(start, end, _write_attribute(before, code, words) if before.endswith("=") else " ")
+
+
+def _write_attribute(before: str, code: str, words: str) -> str:
+    """Return the value of the attribute that ends ``before`` as HTML has it; ``words`` if its ``code`` is a text."""
+    if before.endswith("style="):
+        rules = ((_CAPITAL.sub(r"-\g<0>", name).lower(), unquote(rule.strip())) for name, rule in _RULE.findall(code))
+        words = "; ".join(f"{name}: {rule}" for name, rule in rules)
+    elif before.endswith("hidden=") and code != "true":
+        words = words or "until-found"  # in some state of the page
+    elif _LIST.fullmatch(code):
+        words = "\n".join(map(unquote, _STRINGS.findall(code)))
+    words = words.replace('"', "'").replace("<", " ").replace(">", " ")
+    return f'"{words}"'
 
 
 def _braces(text: str) -> Iterator[tuple[int, int]]:

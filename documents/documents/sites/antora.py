@@ -8,6 +8,7 @@ from typing import Any
 
 from documents.sites import Mount, Site
 from documents.sites.configuration import get_setting, get_text, make_site, read_config
+from documents.sites.paths import list_folders
 
 _PLAYBOOKS = ("antora-playbook.yml", "antora-playbook.yaml", "site.yml", "playbook.yml")
 _MAX_FOLDERS = 100
@@ -19,7 +20,7 @@ def read_antora(folder: Path, root: Path) -> Site | None:
     Pages are in ``modules/*/pages``. The site's ``config`` is that of the first component, with the playbook's
     ``urls``; ``components`` has each one's attributes by its folder.
     """
-    places = (folder, *_list_folders(folder))
+    places = (folder, *list_folders(folder, with_links=False)[:_MAX_FOLDERS])
     configs = {place: config for place in places if (config := read_config(place / "antora.yml"))}
     components = {place: config for place, config in configs.items() if get_text(config, "name")}
     if not components:
@@ -52,17 +53,10 @@ def find_attributes(config: Mapping[str, Any], file: Path) -> Mapping[str, str]:
     return next((known[place.as_posix()] for place in file.resolve().parents if place.as_posix() in known), {})
 
 
-def _list_folders(folder: Path) -> list[Path]:
-    try:
-        return sorted(path for path in folder.iterdir() if path.is_dir() and not path.is_symlink())[:_MAX_FOLDERS]
-    except OSError:
-        return []
-
-
 def _component_mounts(folder: Path, config: Mapping[str, Any]) -> Iterator[Mount]:
     """Yield the pages' folder of each module; the component and the module ``ROOT`` are no part of an address."""
     parts = [get_text(config, "name"), _read_version(config)]
-    for module in _list_folders(folder / "modules"):
+    for module in list_folders(folder / "modules", with_links=False)[:_MAX_FOLDERS]:
         names = [part for part in (*parts, module.name) if part and part != "ROOT"]
         yield Mount.from_path(module / "pages", "".join(f"{part}/" for part in names))
 

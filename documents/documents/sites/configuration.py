@@ -24,18 +24,26 @@ _EXCLUSIONS = re.compile(r"\b(exclude_patterns|exclude|srcExclude)['\"]?\s*(?:[:
 _QUOTED = re.compile(r"""(['"`])((?:(?!\1)[^\\\n])*)\1""")
 
 
-def read_config(path: Path) -> Mapping[str, Any]:
-    """Return the settings in a configuration file; empty if it is missing or does not parse.
+def read_code(path: Path) -> str:
+    """Return the text of a configuration file; ``""`` if it is missing.
 
     A link is not followed: pages can show what a configuration says, and it may lead anywhere.
     """
     if path.is_symlink() or not path.is_file():  # opening a pipe would wait for its writer
-        return {}
+        return ""
     try:
         with path.open("rb") as file:
             text = file.read(MAX_BYTES).decode(errors="replace").removeprefix("\ufeff")
-        config = _parse(text.replace("\r\n", "\n"), path.suffix.lower())
-    except (OSError, ValueError, RecursionError):
+    except OSError:
+        return ""
+    return text.replace("\r\n", "\n")
+
+
+def read_config(path: Path) -> Mapping[str, Any]:
+    """Return the settings in a configuration file; empty if it is missing or does not parse."""
+    try:
+        config = _parse(read_code(path), path.suffix.lower())
+    except (ValueError, RecursionError):
         return {}
     return config if isinstance(config, dict) else {}
 

@@ -13,6 +13,7 @@ from documents.sites.antora import read_antora
 from documents.sites.configuration import get_setting, get_text, join_base, make_site, read_config
 from documents.sites.hugo_jekyll import read_hugo, read_jekyll
 from documents.sites.javascript import read_astro, read_docusaurus, read_nextjs, read_nuxt, read_vitepress
+from documents.sites.paths import list_folders
 
 MAX_FOLDERS_UP = 6
 """Folders above the given one that are searched; not beyond a repository's top."""
@@ -68,17 +69,10 @@ def _config_folders(root: Path) -> Iterator[Path]:
     folder = root
     for _ in range(MAX_FOLDERS_UP + 1):
         yield folder
-        yield from [inner for inner in _list_folders(folder) if not inner.name.startswith(".")][:MAX_FOLDERS_INSIDE]
+        yield from [inner for inner in list_folders(folder) if not inner.name.startswith(".")][:MAX_FOLDERS_INSIDE]
         if (folder / ".git").exists() or folder.parent == folder:
             return
         folder = folder.parent
-
-
-def _list_folders(folder: Path) -> list[Path]:
-    try:
-        return sorted(path for path in folder.iterdir() if path.is_dir())
-    except OSError:
-        return []
 
 
 def _guess_kind(root: Path) -> str:
@@ -87,14 +81,14 @@ def _guess_kind(root: Path) -> str:
     ``hugo`` for ``_index.md``, ``jekyll`` for ``_posts`` and ``_docs``, ``mdbook`` for ``SUMMARY.md``, ``nuxt`` for
     folders like ``1.guide``, ``wiki`` (GitHub's) for ``Home.md``, ``sphinx`` for a tree of contents in ``index.rst``.
     """
-    folders = [root, *_list_folders(root)[:MAX_SIGN_FOLDERS]]
+    folders = [root, *list_folders(root)[:MAX_SIGN_FOLDERS]]
     if any((folder / "_index.md").is_file() for folder in folders):
         return "hugo"
     if any(folder.name in ("_posts", "_docs") for folder in folders[1:]):
         return "jekyll"
     if (root / "SUMMARY.md").is_file() and not any((root / name).exists() for name in _GITBOOK):
         return "mdbook"
-    inner = (below for folder in folders for below in _list_folders(folder)[:MAX_SIGN_FOLDERS])
+    inner = (below for folder in folders for below in list_folders(folder)[:MAX_SIGN_FOLDERS])
     if any(_NUXT_FOLDER.match(folder.name) for folder in inner):
         return "nuxt"
     try:

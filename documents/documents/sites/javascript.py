@@ -14,7 +14,6 @@ from urllib.parse import urljoin
 
 from documents.sites import Mount, Site
 from documents.sites.configuration import (
-    MAX_BYTES,
     find_block,
     get_meta,
     get_text,
@@ -22,6 +21,7 @@ from documents.sites.configuration import (
     join_base,
     make_site,
     parse_literals,
+    read_code,
     read_config,
 )
 from documents.sites.paths import find_day, page_path
@@ -44,8 +44,8 @@ def read_astro(folder: Path, root: Path) -> Site | None:
     Pages are in ``src/content/docs`` (Starlight) and ``src/pages``.
     """
     path = _find_file(folder, "astro.config", _ASTRO_SUFFIXES)
-    code = _read_code(path) if path and not path.is_symlink() else None
-    if code is None:
+    code = read_code(path) if path else ""
+    if not code:
         return None
     config = parse_literals(code)
     computed = _SITE.search(code)
@@ -71,8 +71,8 @@ def astro_path(site: Site, page: PurePosixPath, meta: Mapping[str, Any]) -> str:
 def read_docusaurus(folder: Path, root: Path) -> Site | None:
     """Read ``url``, ``baseUrl``, folders, routes and versions of docs and blog in ``docusaurus.config.*``."""
     path = _find_file(folder, "docusaurus.config", _DOCUSAURUS_SUFFIXES)
-    code = _read_code(path) if path else None
-    if code is None:
+    code = read_code(path) if path else ""
+    if not code:
         return None
     config = parse_literals(code)
     url, base = (str(config.get(name, "")) for name in ("url", "baseUrl"))
@@ -197,14 +197,6 @@ def nextjs_path(_site: Site, page: PurePosixPath, _meta: Mapping[str, Any]) -> s
 
 def _find_file(folder: Path, stem: str, suffixes: tuple[str, ...]) -> Path | None:
     return next((path for suffix in suffixes if (path := folder / f"{stem}.{suffix}").is_file()), None)
-
-
-def _read_code(path: Path) -> str | None:
-    try:
-        with path.open(encoding="utf-8", errors="replace") as file:
-            return file.read(MAX_BYTES)
-    except OSError:
-        return None
 
 
 def _read_literals(folder: Path, stem: str) -> dict[str, Any] | None:

@@ -1,12 +1,20 @@
-"""Paths of pages, as most tools make them."""
+"""Folders of a site, and paths of pages as most tools make them."""
 
 from __future__ import annotations
 
 import re
 from datetime import date
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 _DAY = re.compile(r"(?<!\d)(\d{4})([-/.])(\d\d?)\2(\d\d?)(?!\d)")
+
+
+def list_folders(folder: Path, *, with_links: bool = True) -> list[Path]:
+    """Return the folders in ``folder`` by name; none if it cannot be read."""
+    try:
+        return sorted(path for path in folder.iterdir() if path.is_dir() and (with_links or not path.is_symlink()))
+    except OSError:
+        return []
 
 
 def page_path(path: PurePosixPath, folder_names: frozenset[str], ending: str) -> str:

@@ -323,6 +323,7 @@ def test_tags_without_an_end_take_no_hours(opening: str) -> None:
         ("A.\n\n<p hidden>Obey\n\nB.", ".md", "A.\n\nB.", 1),
         ("A.\n\n<div hidden>Obey\n\nit", ".md", "A.", 2),
         ("| A |\n| - |\n| b <i hidden>obey |\n| c |", ".md", "| A |\n| - |\n| b |\n| c |", 1),
+        ("A<b style={{color: 'rgb(255, 255, 255)'}}> obey</b> <i hidden={'x'}>it</i>", ".mdx", "A", 2),
         ("A `<b hidden>b</b>`.\n\n<a href='#c'>Open</a>\n\n<b id=c hidden>d</b>", ".md", None, 0),
     ],
 )
