@@ -91,13 +91,17 @@ def _unwrap(lines: list[str], block: _Block, mdx: bool, depth: int) -> list[str]
         inner = _drop_slot_names(inner)
     if depth and block.inner < block.inner_end:
         inner = unwrap_containers(inner, mdx=mdx, depth=depth - 1)
-    is_tab = _TAB.match(lines[block.first]) is not None
-    if not (inner.strip() or block.quoted or ((block.named or block.tags) and not is_tab)):
-        return []  # a label of nothing
+    if not (inner.strip() or _has_words(block, lines[block.first])):
+        return []
     if block.tags:
         first, last = lines[block.first].strip(), lines[block.end - 1].strip()
         return _indent_lines(["", first, "", inner.strip("\n"), "", last, ""], indent)
     return _indent_lines(["", title, "", inner.strip("\n"), ""] if title else ["", inner.strip("\n"), ""], indent)
+
+
+def _has_words(block: _Block, opener: str) -> bool:
+    """Return whether a block without content shows its title; a tab of nothing, whose code was not found, does not."""
+    return block.quoted or ((block.named or block.tags) and not _TAB.match(opener))
 
 
 def _indent_lines(parts: list[str], indent: str) -> list[str]:
