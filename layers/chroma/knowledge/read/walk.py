@@ -6,7 +6,6 @@ The user's gitignore rules, and folders that programs generate, are left out.
 from __future__ import annotations
 
 import errno
-import io
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -51,9 +50,6 @@ own site 30 of 37 HTML files, half of them navigation, in Sphinx's documentation
 _SHOWN_TABLE = re.compile(r"[0-9a-f]{32}\.csv$")
 ANTORA_PARTS = frozenset({"examples", "partials"})
 """Folders of what Antora's pages include, beside ``pages`` in a module: 55 of the 584 texts of Couchbase's server."""
-
-_OWN_INDEX = re.compile(rb'\{\s*"format": \d+,\s*"version": "[^"]*",\s*"built_at": "[^"]*",\s*"data": "')
-"""The beginning of ``manifest.json`` of an index (``knowledge.model.manifest``)."""
 
 ENVIRONMENT_MARKS = ("pyvenv.cfg", "CACHEDIR.TAG")
 """A folder that holds one of these is a Python environment or a cache."""
@@ -132,12 +128,8 @@ def generated_folder_reason(folder: Path, beside: Sequence[str]) -> str:
     by_name = "" in marks or not set(marks).isdisjoint(beside)
     if by_name or any(os.path.exists(folder / name) for name in ENVIRONMENT_MARKS):  # noqa: PTH110 (Path's raises)
         return "build output"
-    manifest = folder / MANIFEST_NAME
-    try:
-        with manifest.open("rb") if manifest.is_file() else io.BytesIO() as file:
-            return "an index" if _OWN_INDEX.match(file.read(200)) else ""
-    except OSError:
-        return ""
+    is_index = os.path.exists(folder / MANIFEST_NAME) and any(folder.glob("data-*/lexical"))  # noqa: PTH110
+    return "an index" if is_index else ""
 
 
 def is_partial_table(name: str, beside: Sequence[str]) -> bool:

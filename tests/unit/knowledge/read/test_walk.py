@@ -68,10 +68,8 @@ def test_files_for_programs_and_an_index_among_the_documents_are_left_out(tmp_pa
         "idx/data-1/lexical/words.txt",
         "app/words.txt",
     )
-    (tmp_path / "idx" / "manifest.json").write_text(
-        '{\n "format": 4,\n "version": "c3",\n "built_at": "2026",\n "data": "data-1"', encoding="utf-8"
-    )
-    (tmp_path / "app" / "manifest.json").write_text('{"name": "App", "version": "1"}', encoding="utf-8")
+    for folder in ("idx", "app"):
+        (tmp_path / folder / "manifest.json").write_text("{}", encoding="utf-8")
     reading = read([tmp_path])
     assert paths(reading) == ["a.md", "robots.md", "app/words.txt", "sub/Security.txt"]
     assert reading.skipped == {"for programs": 2, "an index": 1, ".json": 1}
