@@ -237,12 +237,13 @@ def test_a_folder_of_other_files_is_told_what_it_holds_and_a_missing_one_fails(
 def test_each_kind_that_is_passed_over_has_its_remedy_and_none_is_read_as_markup(
     command: Run, tmp_path: Path, index: Path
 ) -> None:
-    names = ("a.css", "b.js", "c.lock", "d.key", "e.log", "f.png", "m/2.doc", "m/3.doc", "n.eml", "o.odt", "p.zip")
-    files = dict.fromkeys(names, "of cranes") | {"a.md": "Of cranes.", "m/memo.rtf": r"{\rtf1 Of cranes.}"}
+    names = "NOTES a.css b.js c.lock d.key e.log f.png m/2.doc m/3.doc n.eml o.odt p.zip"
+    files = dict.fromkeys(names.split(), "of cranes") | {"a.md": "Of cranes.", "m/memo.rtf": r"{\rtf1 Of cranes.}"}
     write_files(tmp_path / "docs", files)
     _, _, said = command("ingest", tmp_path / "docs", "--index", index)
     assert [line for line in said.splitlines() if "assed over" in line] == [
         "Passed over: 2 .doc files (m/2.doc, ...): save them as .docx",
+        "Passed over: 1 file without a suffix (NOTES): give it the suffix .txt",
         "Passed over: 1 .log file (e.log): --as log=txt reads it as text",
         "Passed over: 1 .png file (f.png): put scans through a text recognition (OCR) and give the PDF",
         "Passed over: 1 .eml file (n.eml): save the messages as .pdf or .txt",

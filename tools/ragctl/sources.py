@@ -33,7 +33,7 @@ from knowledge.read.documents import ReadResult, read
 from knowledge.read.file_names import strip_template_suffixes, suffix
 from knowledge.read.loading import CORPUS_SUFFIX, SUFFIXES, ConvertedText, EmptyFile, Loading, Reader, display_name
 from knowledge.read.remedies import REMEDIES, PassedOver
-from knowledge.read.walk import FoundFile, Selection
+from knowledge.read.walk import WITHOUT_SUFFIX, FoundFile, Selection
 from ragctl.console import progress
 from ragctl.ingest_request import IngestRequest, is_address, is_one_of
 from ragctl.options import count_cores
@@ -43,7 +43,7 @@ CACHE_NAME = ".web"
 """Beside the manifest: the fetched pages, for the conditional requests of the next run."""
 KEY = ".key"
 """The suffix of Apple's slides, and of private keys, which are text."""
-NO_PROSE = frozenset({"", ".env", ".lock"})
+NO_PROSE = frozenset({".env", ".lock"})
 PROBE_BYTES = 1 << 16
 MEDIA = ("image", "audio", "video", "font")
 
@@ -220,8 +220,10 @@ def _find_remedy(kind: str, file: Path, *, is_in_site: bool) -> str:
     if kind in REMEDIES:
         is_other = (is_in_site and media in MEDIA) or (kind == KEY and _is_prose(file))
         return "" if is_other else REMEDIES[kind]
-    is_text = kind.startswith(".") and not is_in_site and media not in {*MEDIA, "application"} and _is_prose(file)
-    return f"--as {kind[1:]}=txt reads {{}} as text" if is_text else ""
+    is_known = kind != WITHOUT_SUFFIX and not kind.startswith(".")  # "hidden"
+    if is_known or is_in_site or media in {*MEDIA, "application"} or not _is_prose(file):
+        return ""
+    return "give {} the suffix .txt" if kind == WITHOUT_SUFFIX else f"--as {kind[1:]}=txt reads {{}} as text"
 
 
 def _is_prose(file: Path) -> bool:

@@ -35,4 +35,5 @@ class PassedOver(NamedTuple):
     def describe(self) -> str:
         """Return ``3 .doc files (minutes/2019.doc, ...): save them as .docx``."""
         files, others = ("file", "") if self.files == 1 else ("files", ", ...")
-        return f"{self.files} {self.kind} {files} ({self.example}{others}): {self.remedy}"
+        named = f"{self.kind} {files}" if self.kind.startswith(".") else f"{files} {self.kind}"
+        return f"{self.files} {named} ({self.example}{others}): {self.remedy}"

@@ -19,6 +19,8 @@ from knowledge.model.errors import SourceUnreadable
 from knowledge.model.manifest import MANIFEST_NAME
 
 IGNORE_NAME = ".ragignore"
+WITHOUT_SUFFIX = "without a suffix"
+"""The kind of a file that is passed over and has no suffix."""
 
 BUILD_OUTPUT = {
     "node_modules": ("",),
@@ -297,7 +299,7 @@ class _Walk:
             elif is_folder:
                 below += [_Folder(place, ignored)] if self.is_new(place) else []
             elif not self._wanted(entry.name):
-                kind = PurePosixPath(printable_name(entry.name)).suffix.lower() or "without a suffix"
+                kind = PurePosixPath(printable_name(entry.name)).suffix.lower() or WITHOUT_SUFFIX
                 files.append(IgnoredPath(kind, place, path))
             elif self.is_new(place):
                 files.append(FoundFile(place, root, path, explicit=False))
