@@ -10,7 +10,6 @@ from knowledge.read.walk import FoundFile
 _CONTENTS = frozenset({"summary", "_sidebar", "_navbar", "_footer", "toc", "nav"})
 """Navigation of mdBook, GitBook, docsify, wikis, DocFX and MkDocs, where it has links and little else."""
 _ERRORS = frozenset({"404", "500"})
-_STATUS = re.compile(r"^[45]\d\d(?=\.)", re.MULTILINE)
 _LINK = re.compile(r"\[([^\[\]]*)\]\([^()\n]*\)|\[\[[^\[\]\n]*\]\]")
 _HEADING = re.compile(r"^#{1,6} .*$|<[^<>]*>", re.MULTILINE)
 _SCRIPT = re.compile(rb"<script\b(?![^>]*\bsrc\s*=)(?![^>]*json)[^>]*>(.*?)</script", re.DOTALL | re.IGNORECASE)
@@ -38,8 +37,8 @@ def site_file_reason(found: FoundFile, text: str) -> str:
         others = len(_WORD.findall(_LINK.sub(" ", body)))
         return "is a table of contents" if len(_LINK.findall(text)) > 1 and others <= OTHER_WORDS * words else ""
     if stem in _ERRORS and words <= ERROR_WORDS:
-        codes = set(_STATUS.findall("\n".join(path.name for path in found.file.parent.iterdir())))
-        return "is an error page" if codes <= _ERRORS else ""
+        series = {file.name[:3] for file in found.file.parent.glob("[0-9][0-9][0-9].*")}
+        return "is an error page" if series <= _ERRORS else ""
     is_page = PurePosixPath(name).suffix in (".html", ".htm") and words <= PROGRAM_WORDS
     if is_page and max(len(_WORD.findall(line)) for line in body.split("\n")) <= LABEL_WORDS:
         scripts = sum(map(len, _SCRIPT.findall(found.file.read_bytes())))

@@ -88,7 +88,7 @@ def test_contents_error_pages_and_programs_pages_are_no_documents(tmp_path: Path
         "404.html": "<p>Not found</p>",
         "fr/404.md": "Perdu",
         "errors/404.md": "Not there.",
-        "errors/401.md": "Not allowed.",
+        "errors/101.md": "Not allowed.",
         "long/404.md": "How to write an error page. " * 20,
         "tool.html": script,
         "page.html": page,
@@ -99,7 +99,7 @@ def test_contents_error_pages_and_programs_pages_are_no_documents(tmp_path: Path
 
     reading = read([write_files(tmp_path, written)], loading=converted)
 
-    kept = ["contact.html", "data.html", "page.html", "b/summary.md", "errors/401.md", "errors/404.md", "long/404.md"]
+    kept = ["contact.html", "data.html", "page.html", "b/summary.md", "errors/101.md", "errors/404.md", "long/404.md"]
     assert paths(reading) == kept
     assert reading.left_out == {
         "is a table of contents": 2,
