@@ -60,7 +60,8 @@ def own_title(text: str) -> str:
 
 def one_line(text: str) -> str:
     """Return ``text`` without line breaks and unprintable characters."""
-    return "".join(char for char in " ".join(text.split()) if char.isprintable()).strip()
+    line = " ".join(text.split())
+    return line if line.isprintable() else "".join(char for char in line if char.isprintable()).strip()
 
 
 def fence(code: str, language: str = "") -> str:
