@@ -14,8 +14,9 @@ from pypdfium2 import PdfMatrix, PdfObject, PdfPage, PdfTextPage
 
 CELL_GAP = 1.0  # of the letters' size: more, also within one drawing instruction, parts the cells of a row
 MIN_LETTER = 1.0  # points; smaller letters are dots
+_MIN_WIDTH = 0.2  # points for each letter, of a text of several
 MIN_DIFFERENCE = 12  # of 255 levels of a colour; less is not told from the background
-MAX_AREAS = 1000  # more are a drawing
+MAX_AREAS = 1000  # more are a drawing, of which each text may be covered
 MAX_RULES = 4000  # more are a map: finding cells in it takes minutes
 _MIN_AREA = 4.0  # points; a narrower one is a line
 _MAX_SHARE = 0.9  # of the page's width and height: more is a background
@@ -72,7 +73,7 @@ def read_page(page: PdfPage, *, has_layers: bool) -> PageText:
     if has_layers:
         areas.append((len(order), page.get_bbox(), _WHITE))
     found = list(_read_pieces(page))
-    hidden = set(_find_hidden(page, found, areas if len(areas) <= MAX_AREAS else [], order))
+    hidden = set(_find_hidden(page, found, areas, order))
     turn = page.get_rotation()
     return PageText(
         [piece for number, (piece, _) in enumerate(found) if number not in hidden],
@@ -124,13 +125,11 @@ def _is_background(shape: PdfObject, box: Box, areas: Sequence[_Area], page: Pdf
 
 def _read_rules(shape: PdfObject, matrix: PdfMatrix) -> Iterator[Box]:
     """Yield the level and upright lines of a path, also those drawn as curves and those towards round corners."""
-    x, y = c_float(), c_float()
     points: list[tuple[float, float]] = []
     for index in range(min(pdfium.FPDFPath_CountSegments(shape), MAX_RULES)):
         segment = pdfium.FPDFPath_GetPathSegment(shape, index)
-        pdfium.FPDFPathSegment_GetPoint(segment, x, y)
         kind = pdfium.FPDFPathSegment_GetType(segment)
-        here = matrix.on_point(x.value, y.value)
+        here = matrix.on_point(*_point(segment))
         if kind == pdfium.FPDF_SEGMENT_MOVETO:
             points = []
         points.append(here)
@@ -225,7 +224,7 @@ def _find_hidden(
         is_dot = _is_dot(piece, after_dot=is_dot)
         if is_dot or not _overlap(piece.box, page.get_bbox()):
             yield number
-        elif _is_suspect(piece, shape, areas, order.get(addressof(shape.contents), math.inf)):
+        elif len(areas) > MAX_AREAS or _is_suspect(piece, shape, areas, order.get(addressof(shape.contents), math.inf)):
             suspects.append(number)
     if not suspects:
         return
@@ -251,15 +250,38 @@ def _find_hidden(
 
 def _is_dot(piece: Piece, *, after_dot: bool) -> bool:
     height = piece.box[3] - piece.box[1]  # that of a full stop is small in any size
-    return max(piece.size, height) < MIN_LETTER and (after_dot or any(map(str.isalnum, piece.text)))
+    letters = sum(map(str.isalnum, piece.text))
+    is_narrow = letters > 1 and piece.right - piece.left < _MIN_WIDTH * letters
+    return is_narrow or (max(piece.size, height) < MIN_LETTER and (after_dot or letters > 0))
 
 
 def _is_suspect(piece: Piece, shape: Any, areas: Sequence[_Area], order: float) -> bool:
-    """Return whether a piece may be invisible: unpainted, white, covered, or in the colour of the area around it."""
-    *colour, opacity = _colour(shape)
-    if _is_unpainted(shape) or opacity < MIN_DIFFERENCE or _is_alike(colour, _WHITE):
+    """Return whether a piece may be invisible: unfilled, white, see-through, cut off, covered, or as its area."""
+    mode, colour = pdfium.FPDFTextObj_GetTextRenderMode(shape), _colour(shape)[:3]
+    is_filled = mode in (pdfium.FPDF_TEXTRENDERMODE_FILL, pdfium.FPDF_TEXTRENDERMODE_FILL_STROKE)
+    if not is_filled or _is_alike(colour, _WHITE) or pdfium.FPDFPageObj_HasTransparency(shape):
         return True
-    return any((later > order or _is_alike(colour, other)) and contains(box, piece.box) for later, box, other in areas)
+    return _is_cut_off(piece, shape) or any(
+        (later > order or _is_alike(colour, other)) and contains(box, piece.box) for later, box, other in areas
+    )
+
+
+def _is_cut_off(piece: Piece, shape: Any) -> bool:
+    """Return whether a piece may be outside of the paths that its text is clipped to."""
+    clip = pdfium.FPDFPageObj_GetClipPath(shape)
+    for path in range(pdfium.FPDFClipPath_CountPaths(clip)):
+        count = min(pdfium.FPDFClipPath_CountPathSegments(clip, path), MAX_RULES)
+        points = [_point(pdfium.FPDFClipPath_GetPathSegment(clip, path, index)) for index in range(count)]
+        xs, ys = [x for x, _ in points] or [0.0], [y for _, y in points] or [0.0]
+        if not contains((min(xs), min(ys), max(xs), max(ys)), piece.box):
+            return True
+    return False
+
+
+def _point(segment: Any) -> tuple[float, float]:
+    x, y = c_float(), c_float()
+    pdfium.FPDFPathSegment_GetPoint(segment, x, y)
+    return x.value, y.value
 
 
 def _contrast(image: Any, place: tuple[int, int, int, int], *, around: int = 0) -> int:

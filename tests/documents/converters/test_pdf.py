@@ -144,9 +144,20 @@ def draw_box(canvas: Canvas) -> None:
     canvas.rect(50, 490, 300, 30, stroke=0, fill=1)
 
 
-def draw_mode_3(canvas: Canvas) -> None:
+def draw_boxes(canvas: Canvas) -> None:
+    for place in range(1001):
+        canvas.rect(10 + place % 50 * 10, 90 + place // 50 * 10, 5, 5, stroke=0, fill=1)
+
+
+def clip(canvas: Canvas, left: float) -> None:
+    path = canvas.beginPath()
+    path.rect(left, 490, 200, 50)
+    canvas.clipPath(path, stroke=0, fill=0)
+
+
+def draw_mode(canvas: Canvas, mode: int = 3) -> None:
     text = canvas.beginText(60, 500)
-    text.setTextRenderMode(3)
+    text.setTextRenderMode(mode)
     text.textOut(WORDS)
     canvas.drawText(text)
 
@@ -172,9 +183,15 @@ def draw_scan(canvas: Canvas, *, ink: int = 0) -> None:
         (True, [lambda canvas: canvas.setFont("Helvetica", 2), draw_words]),
         (False, [lambda canvas: canvas.drawString(640, 500, WORDS)]),
         (False, [lambda canvas: canvas.drawString(60, -20, WORDS)]),
-        (False, [draw_mode_3]),
-        (False, [lambda canvas: draw_scan(canvas, ink=255), draw_mode_3]),
-        (True, [draw_scan, draw_mode_3]),
+        (False, [draw_mode]),
+        (False, [lambda canvas: draw_scan(canvas, ink=255), draw_mode]),
+        (True, [draw_scan, draw_mode]),
+        (False, [lambda canvas: clip(canvas, 400), draw_words]),
+        (True, [lambda canvas: clip(canvas, 50), draw_words]),
+        (False, [lambda canvas: canvas.setStrokeColor(white), lambda canvas: draw_mode(canvas, 1)]),
+        (True, [lambda canvas: draw_mode(canvas, 1)]),
+        (False, [draw_boxes, draw_words, draw_box]),
+        (False, [lambda canvas: canvas.scale(0.001, 1), draw_words]),
     ],
 )
 def test_text_that_no_reader_sees_is_left_out_and_counted(
