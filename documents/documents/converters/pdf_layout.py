@@ -86,13 +86,12 @@ def gap_between(before: Line, line: Line) -> float:
 def drop_running_lines(pages: Sequence[Sequence[Line]]) -> Iterator[Line]:
     """Yield the lines of ``pages`` without page numbers, running headers and running footers.
 
-    A running line stands apart, or in smaller letters, at the same height of three pages, or in the margin of two if
-    there are no more than three. Its letters are no larger than the text's, its words the same except for a number that
-    counts with the pages. A page is never left empty.
+    A running line stands apart at the same height of three pages, or in the margin of two if there are no more than
+    three. Its letters are no larger than the text's, its words the same except for a number that counts with the pages.
+    A page is never left empty.
     """
     lines = [line for page in pages for line in page]
-    body = body_size(lines)
-    largest = HEADING_SCALE * body
+    largest = HEADING_SCALE * body_size(lines)
     apart = GAP_SCALE * usual_gap(lines)
     seen: defaultdict[_RunningKey, set[int]] = defaultdict(set)
     levels = [_levels(page) for page in pages]
@@ -110,11 +109,11 @@ def drop_running_lines(pages: Sequence[Sequence[Line]]) -> Iterator[Line]:
         return any(len(seen[trace]) >= repeats for trace in _running_keys(line))
 
     for page, its_levels in zip(pages, levels, strict=True):
-        top = its_levels[: _count_running(its_levels, runs, apart, body / HEADING_SCALE)]
+        top = its_levels[: _count_running(its_levels, runs, apart)]
         upwards = its_levels[: len(top) - 1 if top else None : -1]
-        foot = upwards[: _count_running(upwards, runs, apart, body / HEADING_SCALE)]
-        running = {id(line) for level in [*top, *foot] for line in level}
-        yield from (line for line in page if id(line) not in running)
+        foot = upwards[: _count_running(upwards, runs, apart)]
+        running = {line for level in [*top, *foot] for line in level}
+        yield from (line for line in page if line not in running)
 
 
 def _levels(page: Sequence[Line]) -> list[list[Line]]:
@@ -123,12 +122,11 @@ def _levels(page: Sequence[Line]) -> list[list[Line]]:
     return [list(level) for _, level in groupby(upright, key=lambda line: round(line.height))]
 
 
-def _count_running(levels: Sequence[Sequence[Line]], runs: Callable[[Line], bool], apart: float, small: float) -> int:
-    """Count the running levels at the beginning of a page that stand apart from the next one, or in small letters."""
+def _count_running(levels: Sequence[Sequence[Line]], runs: Callable[[Line], bool], apart: float) -> int:
+    """Count the running levels at the beginning of a page that stand apart from the next one."""
     for count in range(min(EDGE_LINES, len(levels) - 1), 0, -1):
         lines = [line for level in levels[:count] for line in level]
-        distance = abs(lines[-1].height - levels[count][0].height)
-        if (distance > apart or all(line.size <= small for line in lines)) and all(map(runs, lines)):
+        if abs(lines[-1].height - levels[count][0].height) > apart and all(map(runs, lines)):
             return count
     return 0
 
@@ -146,10 +144,12 @@ MAX_HEADING_SHARE = 0.2  # of all characters: more in one size is text
 FULL_SCALE = 0.75  # of the usual length; a shorter line was ended on purpose
 _USUAL_LENGTH_RANK = 0.9  # share of the lines that are no longer than the usual length
 _LOWEST_LEVEL = 6
+_MAX_LIST_PAGES = 2  # in so short a file, a number that is no page's is a price
+_MAX_FALLS = 0.2  # of the numbers in one are lower than those before
 
 _BULLET = re.compile(r"[•◦‣▪▫●○■□\uf0b7]\s*(?=\S)")
 _ITEM = re.compile(r"(?:\(?\d{1,2}[.)]|\(?[a-z]\)|[-–*])\s")
-_LEADER = re.compile(r"(?:\s?\.){4,}\s*\w*$")  # "Introduction ......... 1", in a table of contents
+_LEADER = re.compile(r"(?:\s?\.){4,}\s*(\w*)$")  # "Introduction ......... 1", in a table of contents
 _SENTENCE_END = re.compile(r"[.!?:;。！？][\"'”’»)\]]*$")
 _HYPHENATED = re.compile(r"(\w*[^\W\d_])([-\u00ad\u2010])$")
 _COMPOUND = re.compile(r"\w+-\w+")
@@ -158,7 +158,7 @@ _FIRST_WORD = re.compile(r"[^\W\d_]+")
 
 def markdown(pages: Sequence[Sequence[Line]]) -> str:
     """Return the lines of ``pages`` as Markdown."""
-    lines = [line for line in drop_running_lines(pages) if not _LEADER.search(line.text)]
+    lines = _drop_contents(list(drop_running_lines(pages)), len(pages))
     levels = _heading_levels(lines)
     joiner = _Joiner(lines)
     parts: list[str] = []
@@ -177,6 +177,15 @@ def markdown(pages: Sequence[Sequence[Line]]) -> str:
         else:
             parts += joiner.paragraphs(run)
     return "\n\n".join(parts)
+
+
+def _drop_contents(lines: Sequence[Line], pages: int) -> Sequence[Line]:
+    """Return ``lines`` without a table of contents: its numbers rise, unlike those of a list of prices."""
+    numbers = [int(end) for line in lines for end in _LEADER.findall(line.text) if end.isdecimal()]
+    falls = sum(number < before for before, number in pairwise(numbers))
+    if falls > _MAX_FALLS * len(numbers) or (pages <= _MAX_LIST_PAGES and max(numbers, default=0) > pages):
+        return lines
+    return [line for line in lines if not _LEADER.search(line.text)]
 
 
 def title(pages: Sequence[Sequence[Line]], own: str) -> str:

@@ -224,7 +224,7 @@ def _find_hidden(
         is_dot = _is_dot(piece, after_dot=is_dot)
         if is_dot or not _overlap(piece.box, page.get_bbox()):
             yield number
-        elif len(areas) > MAX_AREAS or _is_suspect(piece, shape, areas, order.get(addressof(shape.contents), math.inf)):
+        elif _is_suspect(piece, shape, areas, order.get(addressof(shape.contents), math.inf)):
             suspects.append(number)
     if not suspects:
         return
@@ -259,7 +259,8 @@ def _is_suspect(piece: Piece, shape: Any, areas: Sequence[_Area], order: float) 
     """Return whether a piece may be invisible: unfilled, white, see-through, cut off, covered, or as its area."""
     mode, colour = pdfium.FPDFTextObj_GetTextRenderMode(shape), _colour(shape)[:3]
     is_filled = mode in (pdfium.FPDF_TEXTRENDERMODE_FILL, pdfium.FPDF_TEXTRENDERMODE_FILL_STROKE)
-    if not is_filled or _is_alike(colour, _WHITE) or pdfium.FPDFPageObj_HasTransparency(shape):
+    is_plain = is_filled and not _is_alike(colour, _WHITE) and not pdfium.FPDFPageObj_HasTransparency(shape)
+    if not is_plain or len(areas) > MAX_AREAS:
         return True
     return _is_cut_off(piece, shape) or any(
         (later > order or _is_alike(colour, other)) and contains(box, piece.box) for later, box, other in areas

@@ -111,6 +111,17 @@ def test_headers_and_footers_of_two_pages_are_left_out_and_what_the_text_repeats
     assert text.split() == f"Opening times {YARD} Opening times {BOOK}".split()
 
 
+def test_a_list_of_prices_with_dots_is_no_table_of_contents() -> None:
+    dishes = [f"{dish} {'.' * 40} {price}" for dish, price in (("Soup", 5), ("Fish pie", 11), ("Crumble", 6))]
+
+    def draw(canvas: Canvas) -> None:
+        for line, words in enumerate(dishes):
+            canvas.drawString(60, 600 - 13 * line, words)
+
+    for pages in (1, 3):
+        assert read(*pages * [draw])[0].split() == pages * " ".join(dishes).split()
+
+
 def test_hidden_text_does_not_come_in_by_the_cell_of_a_table() -> None:
     def draw(canvas: Canvas) -> None:
         canvas.grid([50, 200, 350, 500], [695, 680, 665][::-1])
