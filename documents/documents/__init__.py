@@ -134,7 +134,8 @@ def clean_page(text: str, *, file: Path, root: Path, site: Site, meta: Mapping[A
         shown = from_rst.read_myst(text, context)
     else:
         shown = clean.as_read(text, context=context)
-    plain = plain_text(text.encode(errors="replace"), ".html" if file.suffix.lower() in (".htm", ".html") else ".md")
+    suffix = file.suffix.lower()
+    plain = plain_text(text.encode(errors="replace"), suffix if suffix in SUFFIXES else ".md")
     return _add_includes(Converted(shown, plain=plain), context)
 
 

@@ -9,6 +9,7 @@ under names such as ``text`` and ``html``, and a list of several texts is a row 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from itertools import chain
 
@@ -88,30 +89,29 @@ def _liquid_edits(text: str, context: PageContext, texts: dict[str, str]) -> Ite
         yield from edits
 
 
-def _closing_tags(text: str) -> dict[str, list[re.Match[str]]]:
-    """Return the closing tags by the name that they close, last one first."""
-    ends: dict[str, list[re.Match[str]]] = {}
+def _closing_tags(text: str) -> dict[int, re.Match[str]]:
+    """Return the closing tag by the start of each tag that is closed; of all blocks only captures nest."""
+    waiting: defaultdict[str, list[int]] = defaultdict(list)
+    ends: dict[int, re.Match[str]] = {}
     for tag in _TAG.finditer(text):
-        if tag["name"].startswith("end"):
-            ends.setdefault(tag["name"][3:], []).append(tag)
-    for tags in ends.values():
-        tags.reverse()
+        name = tag["name"].removeprefix("end")
+        if name == tag["name"]:
+            waiting[name] += [tag.start()] if name == "capture" or not waiting[name] else []
+        elif waiting[name]:
+            ends[waiting[name].pop()] = tag
     return ends
 
 
 def _tag_edits(
-    text: str, match: re.Match[str], ends: dict[str, list[re.Match[str]]], context: PageContext, texts: dict[str, str]
+    text: str, match: re.Match[str], ends: dict[int, re.Match[str]], context: PageContext, texts: dict[str, str]
 ) -> tuple[int, list[Edit]]:
     """Return the end of ``match`` and its dependent text, and their edits."""
     name, rest = match["name"], match["rest"].strip()
-    closers = ends.get(name, [])
-    while closers and closers[-1].start() < match.end():
-        closers.pop()
     start, end = match.span()
-    if not closers or name not in (*_VERBATIM, *_UNSEEN, *_CODE):
+    close = ends.get(start)
+    if close is None or name not in (*_VERBATIM, *_UNSEEN, *_CODE):
         words = _expand_tag(name, rest, context, texts) or _visible_argument(text, match)
         return end, [Edit(start, end, words)]
-    close = closers[-1]
     if name == "capture":
         inner = text[end : close.start()]
         texts[unquote(rest)] = apply_edits(inner, _liquid_edits(inner, context, texts))

@@ -58,6 +58,8 @@ def test_hugo(text: str, shown: str) -> None:
         ("{% highlight ruby %}\nputs 1\n{% endhighlight %}", "```ruby\nputs 1\n```"),
         ('{% include note.html content="Mind the step." %}', "Mind the step."),
         ("A{% comment %} no {% endcomment %}.", "A."),
+        ("A{% comment %} no {% comment %} no {% endcomment %}.", "A."),
+        ("{% capture a %}{% capture b %}A{% endcapture %}{{ b }}.{% endcapture %}{{ a }} B", "A. B"),
         ("{% if site.x %}\nSeen.\n{% endif %}", "Seen."),
         ("{{ page.title }}, {{ site.email }}, {{ site.nothing }}.", "Moving house, desk@example.org,."),
         ("[a]({{ '/docs/' | relative_url }})", "[a](/docs/)"),
