@@ -1,7 +1,8 @@
 r"""MathML as LaTeX, with its letters and signs as they are: ``α`` for ``\alpha``.
 
 mathml-to-latex has one version, of 2024: of the 10,281 formulas of a textbook it fails on 2, and it makes a matrix of a
-set of vectors. mml2tex brings Saxon, in C++.
+set of vectors. mathml2latex is of 2019: it loses a fifth or more of the letters in 234 of 1,292 formulas of textbooks,
+and it writes commands that LaTeX lacks (``\mover``). mml2tex brings Saxon, in C++.
 """
 
 from __future__ import annotations

@@ -89,10 +89,10 @@ class _Look:
 
     def inherit(self, tag: Tag, style: _Style, *, is_known: bool) -> _Look:
         """Return the look within ``tag``; ``is_known``: no other style sheet gives it a background."""
-        visibility, clip = style.get("visibility", ""), style.get("background-clip", "")
+        visibility = style.get("visibility", "")
         stated = style.get("-webkit-text-fill-color") or style.get("color") or str(tag.get("color", ""))
         color = _color(stated, self.color)
-        is_drawn = "text-shadow" in style or "text" in style.get("-webkit-background-clip", clip)
+        is_drawn = "text" in (style.get("-webkit-background-clip"), style.get("background-clip"))
         return _Look(
             is_visible=visibility == "visible" or (self.is_visible and visibility not in _UNSEEN_VALUES),
             size=_font_size(style, self.size),
@@ -124,7 +124,7 @@ class _Visibility:
     def __init__(self, page: Tag, *, is_styled_elsewhere: bool) -> None:
         self._styles, self._revealed = _sheet_styles(page)
         self._is_styled_elsewhere = is_styled_elsewhere
-        self._has_tabs = page.select_one("[role=tab]") is not None
+        self._has_tabs = page.find(role="tab") is not None
         self._controls: defaultdict[str, list[Tag]] = defaultdict(list)  # by the ids that they name
         for control in page.select(_CONTROLS):
             for name, value in control.attrs.items():
@@ -135,7 +135,6 @@ class _Visibility:
             for word in re.findall(r"""["'`]#?([\w.:-]+)["'`]""", script.get_text()):
                 self._controls[word].append(script)
         self._shown: dict[int, bool] = {}
-        self._pictured: dict[int, bool] = {}
 
     def divide(self, tag: Tag, look: _Look) -> tuple[list[PageElement], bool]:
         """Return the unseen parts within ``tag``, and whether any other part is seen."""
@@ -161,21 +160,12 @@ class _Visibility:
             style = {name: value for name, value in style.items() if value not in _UNSEEN_VALUES}
         elif style.get("visibility", "visible") == "visible":
             return [tag], False  # else a part within may be visible
-        is_known = self._knows_background(tag, style)
+        is_known = not (self._is_styled_elsewhere and (tag.has_attr("class") or tag.has_attr("id")))
         if style or not is_known or tag.has_attr("bgcolor") or tag.has_attr("color"):
             look = look.inherit(tag, style, is_known=is_known)
         parts, is_seen = self.divide(tag, look)
         is_seen = is_seen or (tag.name in _PICTURES and look.is_visible)
         return (parts if is_seen or not parts else [tag]), is_seen
-
-    def _knows_background(self, tag: Tag, style: _Style) -> bool:
-        """Return whether no other style sheet, and no picture below, can change what is behind ``tag``."""
-        if style.get("position") == "absolute" and tag.parent is not None:
-            if id(tag.parent) not in self._pictured:
-                self._pictured[id(tag.parent)] = tag.parent.find(_PICTURES) is not None
-            if self._pictured[id(tag.parent)]:
-                return False
-        return not (self._is_styled_elsewhere and (tag.has_attr("class") or tag.has_attr("id")))
 
     def _style(self, tag: Tag) -> _Style:
         style = {**self._styles.get(id(tag), {}), **_declarations(str(tag.get("style") or ""))}
@@ -183,17 +173,20 @@ class _Visibility:
 
     def _can_be_open(self, tag: Tag, style: _Style) -> bool:
         """Return whether ``tag`` is shown, or opened by a control, as far as it depends on itself."""
-        if tag.name in ("html", "body") or not (_is_hidden(tag) or _conceals(style)):
+        if tag.name in ("html", "body") or not (_is_hidden(tag) or (style and _conceals(style))):
             return True
         if id(tag) in self._revealed or (tag.get("role") == "tabpanel" and self._has_tabs):
             return True
+        return any(map(self._is_shown, self._openers(tag)))
+
+    def _openers(self, tag: Tag) -> Iterator[Tag]:
+        """Yield what opens ``tag``: a control with all words of the element before it, and what names its id."""
         if (before := tag.find_previous_sibling()) is not None:
             words = before.get_text(strip=True)
-            openers = [*before.select(_OPENERS), *([before] if soupsieve.match(_OPENERS, before) else [])]
-            if any(opener.get_text(strip=True) == words for opener in openers):
-                return True
-        controls = self._controls.get(str(tag.get("id")), ())
-        return any(tag not in control.parents and self._is_shown(control) for control in controls)
+            for opener in (before, *before.select(_OPENERS)):
+                if soupsieve.match(_OPENERS, opener) and opener.get_text(strip=True) == words:
+                    yield opener
+        yield from (control for control in self._controls.get(str(tag.get("id")), ()) if tag not in control.parents)
 
     def _is_shown(self, tag: Tag) -> bool:
         if id(tag) not in self._shown:
@@ -204,12 +197,10 @@ class _Visibility:
 
 
 def _is_hidden(tag: Tag) -> bool:
-    if tag.has_attr("hidden"):
-        return tag["hidden"] != "until-found"
-    if tag.name in ("img", "svg") and {tag.get("width"), tag.get("height")} <= {"0", "1", "0px", "1px"}:
-        return True
-    classes = tag.get_attribute_list("class") if tag.get("aria-hidden") == "true" else ()
-    return "sr-only" in classes or "visually-hidden" in classes  # text for the ear alone, and not for the ear
+    is_dot = tag.name == "img" and {tag.get("width"), tag.get("height")} <= {"0", "1", "0px", "1px"}
+    if tag.get("aria-hidden") == "true" and {"sr-only", "visually-hidden"} & {*tag.get_attribute_list("class")}:
+        return True  # text for the ear alone, and not for the ear
+    return is_dot or tag.has_attr("hidden")
 
 
 def _conceals(style: _Style) -> bool:
@@ -247,12 +238,9 @@ def _sheet_styles(page: Tag) -> tuple[Mapping[int, _Style], set[int]]:
     return styles, revealed
 
 
-def _specificity(selector: str) -> tuple[int, int, int]:
-    """Return the numbers of ids, of classes, attributes and states, and of names of elements."""
-    ids, classes, names = (
-        len(re.findall(part, selector)) for part in (r"#", r"[.\[]|(?<!:):(?!:)", r"(?<![\w.#:\[-])[a-z]")
-    )
-    return ids, classes, names
+def _specificity(selector: str) -> list[int]:
+    """Return the numbers of ids; of classes, attributes and states; and of names of elements."""
+    return [len(re.findall(part, selector)) for part in (r"#", r"[.\[]|(?<!:):(?!:)", r"(?<![\w.#:\[-])[a-z]")]
 
 
 def _matches(selector: str, tags: Mapping[str, list[Tag]]) -> list[Tag]:

@@ -653,6 +653,7 @@ UNSEEN = (
     "<p style='scale: 0'>",
     "<p style='-webkit-text-fill-color: transparent'>",
     "<a href=#panel style='display: none'><img></a><p>Text.</p><p id=panel hidden>",
+    "<button style='display: none'></button><p hidden>",
     "<p>Text.</p><div id=panel hidden><button data-target=#panel></button>",
 )
 OPEN = (
