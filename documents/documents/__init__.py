@@ -125,7 +125,6 @@ def clean_page(text: str, *, file: Path, root: Path, site: Site, meta: Mapping[A
     ``site.top``. Never raises because of a text.
     """
     from documents.markup import clean
-    from documents.source_words import plain_text
 
     context = _page_context(file, root, site, meta or {})
     if site.kind == "sphinx" and file.suffix.lower() in _MYST:
@@ -134,20 +133,22 @@ def clean_page(text: str, *, file: Path, root: Path, site: Site, meta: Mapping[A
         shown = from_rst.read_myst(text, context)
     else:
         shown = clean.as_read(text, context=context)
-    suffix = file.suffix.lower()
-    plain = plain_text(text.encode(errors="replace"), suffix if suffix in SUFFIXES else ".md")
-    return _add_includes(Converted(shown, plain=plain), context)
+    return _add_includes(Converted(shown, plain=_plain_text(text, file)), context)
 
 
 def _add_includes(made: Converted, context: PageContext) -> Converted:
     """Return ``made`` with the caveats of its context, and with what it includes in its plain text."""
-    from documents.source_words import plain_text
-
-    included, suffix = "\n".join(context.included), context.file.suffix.lower()
-    if included and suffix in SUFFIXES:  # what a page of Markdown includes is mostly code
-        included = plain_text(included.encode(errors="replace"), suffix) or ""
+    included = _plain_text("\n".join(context.included), context.file)
     plain = None if made.plain is None else f"{made.plain}\n{included}"
     return Converted(made.text, (*made.caveats, *context.all_caveats), plain)
+
+
+def _plain_text(text: str, file: Path) -> str:
+    """Return the plain ``text`` of the page ``file``; what its converter does not read is Markdown."""
+    from documents.source_words import plain_text
+
+    suffix = file.suffix.lower()
+    return plain_text(text.encode(errors="replace"), suffix if suffix in SUFFIXES else ".md") or ""
 
 
 def _page_context(

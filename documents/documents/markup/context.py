@@ -102,7 +102,7 @@ class PageContext:
         notes: paths in ``root`` by name, filled at the first link of a wiki.
         caveats: sentences about what was left out of the page, filled while it is read.
         missing: included files that were not found, as the page names them.
-        included: what the page includes, part by part.
+        included: what the page includes, part by part: as read, until the page says which lines it takes.
         taken: folders of the files that were included, which may name files beside them.
     """
 

@@ -100,7 +100,8 @@ def _included_text(match: re.Match[str], context: PageContext, depth: int) -> st
     if part is None:
         context.missing[f"{match['file']}:{groups['part'].removeprefix(':')}"] = None
         return REMOVED
-    context.included[-1] = part = _MARKER.sub("", part).strip("\n")
+    part = _MARKER.sub("", part).strip("\n")
+    context.included[-1] = part if match["file"].endswith((".md", ".mdx", ".markdown")) else fence(part)
     if groups.get("code") or "code" in groups.get("rest", ""):
         part = fence(part, PurePosixPath(match["file"]).suffix[1:])
     else:
