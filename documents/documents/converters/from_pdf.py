@@ -35,8 +35,7 @@ def convert(data: bytes) -> Converted:
     Raises:
         Unconvertible: the file needs a password, has no pages, or has no readable page with text.
     """
-    for library in ("pypdf", "pdfminer"):
-        logging.getLogger(library).setLevel(logging.CRITICAL)  # recoverable damage does not interest the user
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # recoverable damage does not interest the user
     is_cut_short = _END not in data
     if is_cut_short:
         data += b"\nstartxref\n0\n" + _END  # pypdf reads no file without one; it then searches the file for its parts

@@ -14,7 +14,6 @@ from documents.converters.pdf_text import MAX_RULES, Box, PageText, Piece, conta
 _TOLERANCE = 3.0  # points: lines that are nearer to each other are one
 _MIN_RULES = 6  # of two rows and two columns
 _MIN_FILLED = 0.3  # of the cells; a form or a drawing has fewer
-_MIN_CELLS = 0.5  # of columns times rows; bars of a chart have fewer
 _MAX_SHARE = 0.9  # of the page
 _MAX_REPEATED = 2.0  # of the words, by cells that span others
 _MIN_ALIKE = 3  # cells, and lines in each: fewer are as many by chance
@@ -36,8 +35,7 @@ def find_tables(page: PageText | None) -> list[RuledTable]:
         return []
     from pdfplumber import table as grids  # takes a third of a second
 
-    edges = [
-        # pdfplumber counts heights from the top.
+    edges = [  # pdfplumber counts heights from the top
         {"x0": x0, "x1": x1, "top": -y1, "bottom": -y0, "width": x1 - x0, "height": y1 - y0}
         | {"orientation": "h" if x1 - x0 > y1 - y0 else "v"}
         for x0, y0, x1, y1 in page.rules
@@ -57,7 +55,7 @@ def _read_table(cells: Sequence[Box], page: PageText) -> Iterator[RuledTable]:
     lefts, bottoms, rights, tops = (sorted(set(edges)) for edges in zip(*cells, strict=True))
     box = (lefts[0], bottoms[0], rights[-1], tops[-1])
     size = len(lefts) * len(tops)
-    if min(len(lefts), len(tops)) < 2 or len(cells) < _MIN_CELLS * size or _area(box) >= _MAX_SHARE * _area(page.box):
+    if min(len(lefts), len(tops)) < 2 or _area(box) >= _MAX_SHARE * _area(page.box):
         return
     inside = _fill(cells, [(turned(piece.box, page.turn), piece) for piece in page.pieces])
     rows = _spread({cell: "\n".join(line.text for line in read_lines(inside[cell], 0)) for cell in cells})
@@ -89,9 +87,9 @@ def _spread(words: dict[Box, str]) -> tuple[tuple[str, ...], ...]:
     tops = sorted({cell[3] for cell in words}, reverse=True)
 
     def at(left: float, top: float) -> str:
-        for (x0, y0, x1, y1), text in words.items():
-            if x0 <= left + 0.5 < x1 and y0 < top - 0.5 <= y1:
-                return "" if left != lefts[0] == x0 and x1 > lefts[-1] else text  # as wide as the table: once
+        for box, text in words.items():
+            if contains(box, (left, top - 1, left + 1, top)):
+                return "" if left != lefts[0] == box[0] and box[2] > lefts[-1] else text  # as wide as the table: once
         return ""
 
     rows = ([at(left, top) for left in lefts] for top in tops)
