@@ -30,6 +30,11 @@ type _Style = Mapping[str, str]
 _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)|<!--|-->", re.DOTALL)
 _ESCAPE = re.compile(r"\\([0-9a-fA-F]{1,6})\s?")
 _DECLARATION = re.compile(r"([\w-]+)\s*:\s*([^;]+)")
+_PROPERTY = re.compile(
+    r"display|visibility|content-visibility|opacity|zoom|scale|transform|translate|clip(?:-path)?|overflow(?:-[xy])?"
+    r"|(?:max-)?(?:width|height)|position|top|left|right|bottom|inset|text-indent|margin(?:-left|-top)?|color"
+    r"|font(?:-size)?|background(?:-color|-image|-clip)?|-webkit-(?:text-fill-color|background-clip)"
+)
 _EVERYWHERE = re.compile(r"@media\s*(?:\b(?:only|all|screen)\b[\s,]*)*|@(?:supports|layer)\b.*", re.DOTALL)
 _STATE = re.compile(r":(?:checked|target|focus-within|hover|focus|active)\b|\[open\]")
 _CLASS = re.compile(r"\.(?:[\w-]|\\.)+")
@@ -248,6 +253,8 @@ def _matches(selector: str, tags: Mapping[str, list[Tag]]) -> list[Tag]:
     last = re.split(r"[\s>+~]+", _CONDITION.sub("", selector))[-1]
     names = [name.replace("\\", "") for name in _NAME.findall(last)] or ["*"]
     candidates = min((tags.get(name, []) for name in names), key=len)  # most rules are for other pages
+    if names == [selector]:
+        return candidates
     with suppress(soupsieve.SelectorSyntaxError, NotImplementedError):  # the second: of a pseudo-element
         return soupsieve.filter(selector or "*", candidates) if candidates else []
     return []
@@ -271,9 +278,9 @@ def _rules(css: str) -> Iterator[tuple[str, _Style, bool]]:
 
 @lru_cache(maxsize=1024)
 def _declarations(css: str) -> _Style:
-    """Return what declarations state, in lower case; an important one's name ends in ``!``."""
+    """Return what declarations state of visibility, in lower case; an important one's name ends in ``!``."""
     plain = _ESCAPE.sub(lambda match: chr(int(match[1], 16)), _COMMENT.sub("", css)).lower()
-    pairs = ((name, *value.partition("!")) for name, value in _DECLARATION.findall(plain))
+    pairs = ((name, *value.partition("!")) for name, value in _DECLARATION.findall(plain) if _PROPERTY.fullmatch(name))
     return {f"{name}{important}": value.strip() for name, value, important, _ in pairs}
 
 
