@@ -19,7 +19,7 @@ from openpyxl.utils.cell import range_boundaries
 from documents.converters.number_formats import shown_value
 from documents.converters.office import check_office, count_elements, from_strict, is_unseen_colour
 from documents.converters.output import compose, hidden_caveat, literal, one_line
-from documents.converters.tables import Bold, Budget, Figure, Spread, sheet_markdown
+from documents.converters.tables import Bold, Budget, ShownNumber, Spread, sheet_markdown
 from documents.errors import Unconvertible
 from documents.values import Converted
 
@@ -139,7 +139,7 @@ class _Reader:
             self.hidden.append(str(value))
             return ""
         if isinstance(value, int | float) and not isinstance(value, bool):
-            return Figure(text)
+            return ShownNumber(text)
         return Bold(text) if is_bold else text
 
 

@@ -141,7 +141,7 @@ _ALIKE = 0.6  # of the rows of two tables side by side that are one
 type Grid = Sequence[Sequence[str]]
 
 
-class Figure(str):
+class ShownNumber(str):
     """A number as a sheet shows it."""
 
     __slots__ = ()
@@ -412,7 +412,7 @@ def _has_number(row: Row, below: Row = ()) -> bool:
 def _is_figure(cell: str) -> bool:
     if _YEAR.fullmatch(cell):
         return False
-    return isinstance(cell, Figure) or bool(_NUMERIC.fullmatch(cell) or _MOMENT.match(cell))
+    return isinstance(cell, ShownNumber) or bool(_NUMERIC.fullmatch(cell) or _MOMENT.match(cell))
 
 
 def _repeats(row: Row) -> bool:

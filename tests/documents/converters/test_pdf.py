@@ -173,7 +173,7 @@ def draw_mode(canvas: Canvas, mode: int = 3) -> None:
     canvas.drawText(text)
 
 
-def draw_scan(canvas: Canvas, *, ink: int = 0) -> None:
+def draw_scan(canvas: Canvas, ink: int = 0) -> None:
     picture = Image.new("L", (60, 60), 255)
     for x in range(0, 60, 3):
         picture.putpixel((x, 30), ink)
@@ -195,7 +195,7 @@ def draw_scan(canvas: Canvas, *, ink: int = 0) -> None:
         (False, [lambda canvas: canvas.drawString(640, 500, WORDS)]),
         (False, [lambda canvas: canvas.drawString(60, -20, WORDS)]),
         (False, [draw_mode]),
-        (False, [lambda canvas: draw_scan(canvas, ink=255), draw_mode]),
+        (False, [lambda canvas: draw_scan(canvas, 255), draw_mode]),
         (True, [draw_scan, draw_mode]),
         (False, [lambda canvas: clip(canvas, 400), draw_words]),
         (True, [lambda canvas: clip(canvas, 50), draw_words]),
