@@ -138,8 +138,9 @@ def clean_page(text: str, *, file: Path, root: Path, site: Site, meta: Mapping[A
 
 def _add_includes(made: Converted, context: PageContext) -> Converted:
     """Return ``made`` with the caveats of its context, and with what it includes in its plain text."""
-    included = _plain_text("\n".join(context.included), context.file)
-    plain = None if made.plain is None else f"{made.plain}\n{included}"
+    plain = made.plain
+    if plain is not None and context.included:  # only formats of text include others
+        plain = f"{plain}\n{_plain_text('\n'.join(context.included), context.file)}"
     return Converted(made.text, (*made.caveats, *context.all_caveats), plain)
 
 

@@ -17,6 +17,7 @@ from documents.source_words import FRONT_MATTER, block_text, main_part, parse_pa
 from knowledge.read.losses import split_words
 
 _TITLE = re.compile(r"^title[ \t]*[:=][ \t]*(?![|>])(.+?)[ \t]*$", re.MULTILINE)
+_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 _MODULES = re.compile(r"^import\s.*$", re.MULTILINE)
 _FIRST_HEADING = re.compile(r"\A\s*#[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
 _RST_TITLE = re.compile(r"^(?:([=*#~^\-])\1+\n)? ?(?P<title>\S.*)\n([=*#~^\-])\3{2,}$", re.MULTILINE)
@@ -64,7 +65,8 @@ def _markdown_title(data: bytes) -> tuple[str, ...]:
     front = FRONT_MATTER.match(text)
     stated = _TITLE.search(front[2]) if front else None
     heading = _FIRST_HEADING.match(_MODULES.sub("", text[front.end() :] if front else text))
-    return (stated[1].strip("'\"") if stated else heading[1] if heading else "",)
+    title = stated[1].strip("'\"") if stated else heading[1] if heading else ""
+    return (_TAG.sub("", title),)
 
 
 def _notebook_title(data: bytes) -> tuple[str, ...]:
