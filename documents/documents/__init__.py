@@ -55,6 +55,9 @@ __all__ = [
 _MYST = frozenset({".markdown", ".md"})
 """Files that a site of Sphinx reads as MyST."""
 
+_PAGES = frozenset({".adoc", ".asciidoc", ".htm", ".html", ".rst", ".xhtml"})
+"""Files of text with marks of their own, which their plain reader has to know."""
+
 MARKDOWN = frozenset({".markdown", ".md", ".mdx", ".txt"})
 """Files that ``read`` does not convert."""
 
@@ -149,7 +152,7 @@ def _plain_text(text: str, file: Path) -> str:
     from documents.source_words import plain_text
 
     suffix = file.suffix.lower()
-    return plain_text(text.encode(errors="replace"), suffix if suffix in SUFFIXES else ".md") or ""
+    return plain_text(text.encode(errors="replace"), suffix if suffix in _PAGES else ".md") or ""
 
 
 def _page_context(

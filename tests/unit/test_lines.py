@@ -5,7 +5,7 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[2]
 MOST_LINES = {
-    "docs": 3740,
+    "docs": 3770,
     "docs/adr": 940,
     "documents": 270,
     "documents/documents": 760,
