@@ -205,7 +205,7 @@ def _is_hidden(tag: Tag) -> bool:
     is_dot = tag.name == "img" and {tag.get("width"), tag.get("height")} <= {"0", "1", "0px", "1px"}
     if tag.get("aria-hidden") == "true" and {"sr-only", "visually-hidden"} & {*tag.get_attribute_list("class")}:
         return True  # text for the ear alone, and not for the ear
-    return is_dot or tag.has_attr("hidden")
+    return is_dot or tag.get("hidden", "until-found") != "until-found"  # which a search in the page opens
 
 
 def _conceals(style: _Style) -> bool:
