@@ -140,7 +140,7 @@ def _dump_outcomes(outcomes: Outcomes, found: FoundFile) -> str | None:
         match outcome:
             case LoadedDocument(fields=Fields(draft=False, expires="", publish="")):
                 parts.append({"entry": {**asdict(outcome), "found": None}})
-            case ExcludedDocument(empty=True):
+            case ExcludedDocument(empty=True) | ExcludedDocument(lasting=True):
                 parts.append({"left_out": asdict(outcome)})
             case Failure(lasting=True):
                 parts.append({"failure": asdict(outcome)})

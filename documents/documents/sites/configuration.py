@@ -42,7 +42,8 @@ def read_code(path: Path) -> str:
 def read_config(path: Path) -> Mapping[str, Any]:
     """Return the settings in a configuration file; empty if it is missing or does not parse."""
     try:
-        config = _parse(read_code(path), path.suffix.lower())
+        code = read_code(path)
+        config = _parse(code, path.suffix.lower()) if code else {}
     except (ValueError, RecursionError):
         return {}
     return config if isinstance(config, dict) else {}

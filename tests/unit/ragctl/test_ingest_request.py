@@ -144,13 +144,14 @@ def test_only_what_is_another_file_is_read_again(tmp_path: Path) -> None:
 
 def test_a_draft_is_read_each_time_and_a_damaged_file_anew(tmp_path: Path) -> None:
     docs, kept = tmp_path / "docs", tmp_path / "kept.sqlite"
-    write_files(docs, {"a.md": "---\npublishdate: 9999-01-01\n---\nLater.", "b.md": "Now."})
+    late = "---\npublishdate: 9999-01-01\n---\nLater."
+    write_files(docs, {"404.md": "No page is here.", "a.md": late, "b.md": "Now."})
     read(docs, kept)
     assert read(docs, kept) == (["a.md"], ["Later.", "Now."])
 
     kept.write_bytes(b"no database, and long enough to be looked at " * 100)
 
-    assert read(docs, kept) == (["a.md", "b.md"], ["Later.", "Now."])
+    assert read(docs, kept) == (["404.md", "a.md", "b.md"], ["Later.", "Now."])
     assert read(docs, kept)[0] == ["a.md"]
     (docs / "a.md").write_bytes(b"\x00\xff\x00" * 99)
     assert read(docs, kept)[0] == ["a.md"]

@@ -129,11 +129,15 @@ class LoadedDocument:
 
 @dataclass(frozen=True, slots=True)
 class ExcludedDocument:
-    """A document that is not read, and the reason: it is a draft, or ``empty``."""
+    """A document that is not read, and the reason: it is a draft, ``empty`` or no document of its site.
+
+    ``lasting``: the same file is not read on another day either.
+    """
 
     shown: str
     reason: str
     empty: bool = False
+    lasting: bool = False
 
 
 type LoadOutcome = LoadedDocument | ExcludedDocument | Failure
@@ -199,7 +203,7 @@ def _documents(found: FoundFile, shown: str, loading: Loading) -> Iterator[LoadO
         written = kind in WRITTEN if converted else not plain
         outcome = _single(found, shown, made, loading, written=written, plain=plain)
         reason = site_file_reason(found, outcome.text) if isinstance(outcome, LoadedDocument) else ""
-        yield ExcludedDocument(shown, reason) if reason else outcome
+        yield ExcludedDocument(shown, reason, lasting=True) if reason else outcome
 
 
 @contextmanager
