@@ -220,8 +220,8 @@ def _find_remedy(kind: str, file: Path, *, is_in_site: bool) -> str:
     if kind in REMEDIES:
         is_other = (is_in_site and media in MEDIA) or (kind == KEY and _is_prose(file))
         return "" if is_other else REMEDIES[kind]
-    is_known = kind != WITHOUT_SUFFIX and not kind.startswith(".")  # "hidden"
-    if is_known or is_in_site or media in {*MEDIA, "application"} or not _is_prose(file):
+    is_reason = kind != WITHOUT_SUFFIX and not kind.startswith(".")  # such as "hidden"
+    if is_reason or is_in_site or media in {*MEDIA, "application"} or not _is_prose(file):
         return ""
     return "give {} the suffix .txt" if kind == WITHOUT_SUFFIX else f"--as {kind[1:]}=txt reads {{}} as text"
 

@@ -86,15 +86,15 @@ def _rank(entry: LoadedDocument) -> tuple[int, int, list[int], int, str, str]:
     return structure, -dated, version, path.count("/"), strip_format(path), path
 
 
-def _is_duplicate(one: LoadedDocument, other: LoadedDocument, text: str, same_words: str) -> bool:
-    """Return whether two files, whose texts have the same words, are one document."""
+def _is_duplicate(one: LoadedDocument, other: LoadedDocument, text: str, other_text: str) -> bool:
+    """Return whether two files are one document; ``text`` and ``other_text`` have the same words."""
     shared = {kind for kind, _ in _names(one) & _names(other)}
     is_copy = suffix(one.found.path) == suffix(other.found.path)
     if not shared or (is_copy and one.fields.url and other.fields.url):
         return False
     if len(text.split()) < COPY_WORDS and (is_copy or shared == {"title"}):
         return False
-    if is_copy and text.split() != same_words.split():  # links may lead to other places
+    if is_copy and text.split() != other_text.split():  # links may lead to other places
         return False
     stated = ((getattr(one.fields, name), getattr(other.fields, name)) for name in _STATED)
     return not any(mine != theirs for mine, theirs in stated if mine and theirs)
