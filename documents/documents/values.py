@@ -66,7 +66,7 @@ class Page:
     last_modified: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class CrawlResult:
     """The result of a crawl: ``failed`` names addresses (as ``path``), ``skipped`` counts by reason.
 

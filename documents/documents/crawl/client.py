@@ -92,9 +92,9 @@ class Client:
     def __exit__(self, *_: object) -> None:
         self._pool.close()
 
-    def slow_down(self, crawl_delay_s: float | None) -> None:
-        """Wait at least ``crawl_delay_s`` between later requests, but not longer than ``MAX_CRAWL_DELAY_S``."""
-        self._interval_s = max(self._interval_s, min(crawl_delay_s or 0.0, MAX_CRAWL_DELAY_S))
+    def slow_down(self, *delays_s: float) -> None:
+        """Wait the longest of ``delays_s`` between later requests, but not longer than ``MAX_CRAWL_DELAY_S``."""
+        self._interval_s = max(self._interval_s, min(max(delays_s), MAX_CRAWL_DELAY_S))
 
     def get(
         self,

@@ -1,21 +1,24 @@
-"""The content of a reply: its file type, its text as UTF-8, and the links and directives of an HTML page."""
+"""The content of a reply: file type, text as UTF-8, links and directives of an HTML page, entries of a sitemap."""
 
 from __future__ import annotations
 
 import codecs
 import mimetypes
 import posixpath
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from urllib.parse import urlsplit
+from xml.parsers import expat
 
 from bs4 import BeautifulSoup, Tag
 from bs4.dammit import EncodingDetector
 from bs4.filter import SoupStrainer
 
 from documents.crawl.addresses import InvalidAddress, normalise_url
-from documents.crawl.client import USER_AGENT
+from documents.crawl.client import USER_AGENT, FetchError
 from documents.crawl.robots import parse_directives
 
 HTML = ".html"
@@ -142,3 +145,82 @@ def _normal_urls(hrefs: Iterable[str], base: str) -> Iterator[str]:
     for href in hrefs:
         with suppress(InvalidAddress):
             yield normalise_url(href, base=base)
+
+
+MAX_SITEMAP_BYTES = 50 * 2**20
+"""The protocol's limit for an unpacked sitemap."""
+_GZIP = b"\x1f\x8b"
+_HEAD_BYTES = 2000
+
+
+def unpack_sitemap(body: bytes) -> bytes:
+    """Return ``body``, decompressed if it is a gzip file, as in ``sitemap.xml.gz``.
+
+    Raises:
+        FetchError: it is damaged, or larger than ``MAX_SITEMAP_BYTES``.
+    """
+    if not body.startswith(_GZIP):
+        return body
+    decompressor = zlib.decompressobj(31)
+    try:
+        data = decompressor.decompress(body, MAX_SITEMAP_BYTES)
+    except zlib.error as exc:
+        raise FetchError("it is a damaged gzip file") from exc
+    if not decompressor.eof:
+        raise FetchError(f"it is cut off, or larger than {MAX_SITEMAP_BYTES // 2**20} MiB when unpacked")
+    return data
+
+
+def is_sitemap(body: bytes) -> bool:
+    """Whether ``body`` (unpacked) is a sitemap, whatever its name."""
+    head = body[:_HEAD_BYTES]
+    return head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<") and (b"urlset" in head or b"sitemapindex" in head)
+
+
+def parse_sitemap(body: bytes) -> dict[str, list[tuple[str, str]]]:
+    """Return the pages (``url``) and the sitemaps (``sitemap``) of a sitemap: address as written, last change (ISO).
+
+    Python's expat expands and fetches nothing: only a DOCTYPE can declare entities or files, and it ends the parse.
+
+    Raises:
+        FetchError: it is not XML, or declares a document type (which can hide attacks, and no sitemap needs).
+    """
+    entries: dict[str, list[tuple[str, str]]] = {"url": [], "sitemap": []}
+    fields: dict[str, str] = {}
+    path: list[str] = []
+
+    def refuse_doctype(*_: object) -> None:
+        raise ValueError("DOCTYPE")
+
+    def start_element(tag: str, _: object) -> None:
+        path.append(tag.rpartition(" ")[2])  # whatever namespace it is in: many sitemaps misspell it
+        if path[-1] in entries:
+            fields.clear()
+
+    def add_text(text: str) -> None:
+        if path[-2:-1] and path[-2] in entries:  # not the <loc> of an image inside a <url>
+            fields[path[-1]] = fields.get(path[-1], "") + text
+
+    def end_element(_: str) -> None:
+        kind = path.pop()
+        if kind in entries and (address := fields.get("loc", "").strip()):
+            entries[kind].append((address, _iso_time(fields.get("lastmod", "").strip())))
+
+    parser = expat.ParserCreate(namespace_separator=" ")
+    parser.buffer_text = True
+    parser.StartDoctypeDeclHandler = refuse_doctype
+    parser.StartElementHandler, parser.EndElementHandler = start_element, end_element
+    parser.CharacterDataHandler = add_text
+    try:
+        parser.Parse(body, True)
+    except (expat.ExpatError, ValueError, LookupError) as exc:
+        raise FetchError("it is not XML that can be read, or has a DOCTYPE, which is refused") from exc
+    return entries
+
+
+def _iso_time(text: str) -> str:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return ""
+    return text

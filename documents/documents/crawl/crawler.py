@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from email.utils import parsedate_to_datetime
@@ -14,16 +14,16 @@ from filelock import FileLock, Timeout
 from documents.crawl.addresses import WebOrigin, page_name, parse_address, short_hash
 from documents.crawl.cache import Cache, Entry
 from documents.crawl.client import ByteLimitReached, Client, FetchError, SystemAccess
-from documents.crawl.content import HTML
-from documents.crawl.frontier import ANOTHER_HOST, Frontier, Scope
-from documents.crawl.robots import RobotsRules, RobotsUnavailable, fetch_rules, robots_url
-from documents.crawl.sitemaps import SitemapReader
+from documents.crawl.content import HTML, MAX_SITEMAP_BYTES, parse_sitemap, unpack_sitemap
+from documents.crawl.frontier import ANOTHER_HOST, Frontier
+from documents.crawl.robots import fetch_rules, robots_url
 from documents.crawl.visit import NOT_FOUND, NotFoundPage, SkipPage, VisitedPage, visit, visit_cached
 from documents.errors import Unreadable
 from documents.values import MIB, CrawlResult, FetchFailure, Limits, Page
 
 MAX_SILENT_REPLIES = 5
 """Addresses in a row without an answer after which the crawl stops."""
+MAX_SITEMAPS = 500
 
 type OnProgress = Callable[[int, int | None], None]
 
@@ -49,40 +49,36 @@ def crawl(
     start = parse_address(address)
     folder = cache / f"{WebOrigin.from_url(start).host.replace(':', '_')}-{short_hash(start)}"
     folder.mkdir(parents=True, exist_ok=True)
+    system = system or SystemAccess()
     try:
-        with FileLock(folder / ".lock", timeout=0):
-            return _crawl(
-                start, Cache(folder), limits, allow_hosts, on_progress or _ignore_progress, system or SystemAccess()
-            )
+        with (
+            FileLock(folder / ".lock", timeout=0),
+            Client(limits=limits, allow_hosts=allow_hosts, system=system) as client,
+        ):
+            return _crawl(start, client, Cache(folder), limits, on_progress or (lambda _fetched, _total: None), system)
     except Timeout as exc:
         raise Unreadable(f"{start} is being read by another ragctl: wait until it is done") from exc
 
 
-def _ignore_progress(_fetched: int, _total: int | None) -> None:
-    return None
-
-
 def _crawl(
-    start: str, cache: Cache, limits: Limits, allow_hosts: frozenset[str], on_progress: OnProgress, system: SystemAccess
+    start: str, client: Client, cache: Cache, limits: Limits, on_progress: OnProgress, system: SystemAccess
 ) -> CrawlResult:
-    with Client(limits=limits, allow_hosts=allow_hosts, system=system) as client:
-        try:
-            rules = fetch_rules(client, start)
-        except RobotsUnavailable as exc:
-            return _cached_result(start, exc, cache)
-        client.slow_down(rules.delay_s)
-        crawler = Crawler(start=start, client=client, cache=cache, rules=rules, limits=limits, system=system)
-        crawler.run(on_progress)
+    try:
+        rules = fetch_rules(client, start)
+    except FetchError as exc:
+        return _cached_result(start, exc, cache)
+    frontier = Frontier(start, rules=rules, max_pages=limits.pages)
+    crawler = Crawler(start=start, client=client, cache=cache, frontier=frontier, limits=limits, system=system)
+    crawler.run(on_progress)
     visits = list(crawler.pages.values())
-    pages = _result_pages(visits, modified=crawler.frontier.modified, cache=cache)
-    skipped = crawler.frontier.skipped
+    pages = _result_pages(visits, modified=frontier.modified, cache=cache)
     if duplicates := len(visits) - len(pages):
-        skipped["the same page at another address"] += duplicates
+        frontier.skipped["the same page at another address"] += duplicates
     cache.prune([visited.entry for visited in visits if visited.entry])
-    return CrawlResult(pages=pages, failed=crawler.failed, lost=_lost_names(crawler.failed), skipped=dict(skipped))
+    return CrawlResult(pages, tuple(crawler.failed), _lost_names(crawler.failed), dict(frontier.skipped))
 
 
-def _cached_result(start: str, error: RobotsUnavailable, cache: Cache) -> CrawlResult:
+def _cached_result(start: str, error: FetchError, cache: Cache) -> CrawlResult:
     """Return the pages of the run before, for a site whose robots.txt could not be read."""
     if error.private:
         raise Unreadable(f"{start} is not read: {error}") from error
@@ -93,7 +89,7 @@ def _cached_result(start: str, error: RobotsUnavailable, cache: Cache) -> CrawlR
         "run the same command again later"
     )
     failed = (FetchFailure(robots_url(start), sentence),)
-    return CrawlResult(pages=_result_pages(visits, modified={}, cache=cache), failed=failed, lost=_lost_names(failed))
+    return CrawlResult(_result_pages(visits, modified={}, cache=cache), failed, _lost_names(failed))
 
 
 def _lost_names(failed: Sequence[FetchFailure]) -> frozenset[str]:
@@ -101,25 +97,21 @@ def _lost_names(failed: Sequence[FetchFailure]) -> frozenset[str]:
 
 
 class Crawler:
-    """One crawl in progress. ``pages`` has the pages by address, in the order of discovery."""
+    """One crawl in progress.
+
+    ``pages`` has the pages by address, in the order of discovery; ``failed`` the addresses that could not be fetched,
+    each with the reason and whether a copy is kept.
+    """
 
     def __init__(
-        self, *, start: str, client: Client, cache: Cache, rules: RobotsRules, limits: Limits, system: SystemAccess
+        self, *, start: str, client: Client, cache: Cache, frontier: Frontier, limits: Limits, system: SystemAccess
     ) -> None:
         self.pages: dict[str, VisitedPage] = {}
-        self._start, self._rules, self._limits, self._system = start, rules, limits, system
-        self._client, self._cache = client, cache
-        self._scope = Scope(start)
-        self._failed: list[FetchFailure] = []
-        self._silent_in_a_row = 0
-        self._not_found = NotFoundPage(client, rules)
-        self.frontier = Frontier(scope=self._scope, rules=rules, max_pages=limits.pages)
-        self._sitemaps = SitemapReader(client=client, frontier=self.frontier, redirect=self._redirect_sitemap)
-
-    @property
-    def failed(self) -> tuple[FetchFailure, ...]:
-        """The addresses that could not be fetched, each with the reason and whether a copy is kept."""
-        return (*self._failed, *self._sitemaps.failed)
+        self.failed: list[FetchFailure] = []
+        self._start, self._client, self._cache, self._frontier = start, client, cache, frontier
+        self._limits, self._system = limits, system
+        self._silent_in_a_row = self._sitemap_count = 0
+        self._not_found = NotFoundPage(client, frontier.is_allowed)
 
     def run(self, on_progress: OnProgress) -> None:
         """Visit the given address and all that it leads to.
@@ -127,36 +119,42 @@ class Crawler:
         Raises:
             Unreadable: a crawl cannot start there.
         """
-        if not self._rules.is_allowed(self._start):
+        frontier = self._frontier
+        if not frontier.is_allowed(self._start):
             raise Unreadable(f"{self._start} is not read: the site's robots.txt does not allow it to ragctl")
         try:
-            self._visit(self.frontier.begin(self._start), is_start=True)
+            frontier.known.add(self._start)
+            self._visit(self._start, is_start=True)
             self._empty_queue(on_progress)
             if self.failed:
                 # Cached pages that were not found may be gone, or only be linked from what failed: fetch them too.
-                self.frontier.add_cached([entry.url for entry in self._cache.entries()])
+                cached = [entry.url for entry in self._cache.entries() if not frontier.refusal(entry.url)]
+                frontier.queue.extend(filter(frontier.mark_known, cached))
                 self._empty_queue(on_progress)
         except ByteLimitReached:
             reason = f"over the limit of {self._limits.bytes_total / MIB:g} MiB in all"
-            remaining = self.frontier.close()
-            self.frontier.skipped[reason] += max(len(remaining), 1)
+            remaining = frontier.close()
+            frontier.skipped[reason] += max(len(remaining), 1)
             self._keep_cached(remaining)
 
     def _empty_queue(self, on_progress: OnProgress) -> None:
+        frontier = self._frontier
         while True:
-            total = None if self._scope.follow_links else self.frontier.asked + len(self.frontier)
-            on_progress(self.frontier.asked, total)
-            if not self.frontier:
+            total = None if frontier.follow_links else frontier.asked + len(frontier.queue)
+            on_progress(frontier.asked, total)
+            if not frontier.queue:
                 return
             if self._silent_in_a_row >= MAX_SILENT_REPLIES:
                 self._stop_early()
                 return
-            self._visit(self.frontier.pop())
+            self._visit(frontier.queue.popleft())
 
     def _visit(self, url: str, *, is_start: bool = False) -> None:
+        frontier = self._frontier
+        frontier.asked += 1
         if url in self.pages:  # a redirect led there before its turn came
             return
-        redirect = self._scope.redirect_start if is_start else self._redirect
+        redirect = frontier.redirect_start if is_start else self._redirect
         try:
             visited = visit(
                 url, client=self._client, cache=self._cache, system=self._system, redirect=redirect, is_start=is_start
@@ -166,9 +164,9 @@ class Crawler:
                 wanted = "give the address of a page, a folder of pages or a sitemap"
                 raise Unreadable(f"{url} is not read ({exc}): {wanted}") from exc
             self._silent_in_a_row = 0
-            self.frontier.skipped[str(exc)] += 1
+            frontier.skipped[str(exc)] += 1
         except ByteLimitReached:
-            self.frontier.put_back(url)
+            frontier.queue.appendleft(url)
             raise
         except FetchError as exc:
             self._silent_in_a_row = 0 if exc.answered else self._silent_in_a_row + 1
@@ -178,7 +176,7 @@ class Crawler:
             if is_start:
                 self._begin(visited)
             elif self._is_not_found(visited):
-                self.frontier.skipped[NOT_FOUND] += 1
+                frontier.skipped[NOT_FOUND] += 1
                 return
             self._add(url, visited)
 
@@ -189,42 +187,70 @@ class Crawler:
         return self._not_found.matches(visited.url, self._cache.file(entry).read_bytes())
 
     def _begin(self, visited: VisitedPage) -> None:
-        self._scope.move_to(visited.url)
+        frontier = self._frontier
+        frontier.move_to(visited.url)
         if visited.sitemap:
-            self._scope.follow_links = False
-            self._sitemaps.read(visited.url, visited.sitemap)
-        elif self._scope.follow_links:
-            for listed in self._rules.sitemaps:
-                address = self.frontier.resolve(listed, visited.url)
-                if address is not None and self.frontier.mark_known(address):
-                    self._sitemaps.read(address)
+            frontier.follow_links = False
+            self._read_sitemaps(visited.url, visited.sitemap)
+        elif frontier.follow_links:
+            for listed in frontier.sitemaps:
+                address = frontier.resolve(listed, visited.url)
+                if address is not None and frontier.mark_known(address):
+                    self._read_sitemaps(address)
+
+    def _read_sitemaps(self, url: str, body: bytes | None = None) -> None:
+        """Read the sitemap at ``url`` and those that it names. ``body`` is its text if it was fetched before."""
+        waiting: deque[tuple[str, bytes | None]] = deque([(url, body)])
+        while waiting and self._sitemap_count < MAX_SITEMAPS:
+            self._sitemap_count += 1
+            where, text = waiting.popleft()
+            try:
+                if text is None:
+                    reply = self._client.get(where, redirect=self._redirect_sitemap, max_bytes=MAX_SITEMAP_BYTES)
+                    if reply.status != 200:
+                        raise FetchError(f"status {reply.status}")
+                    text = reply.body
+                entries = parse_sitemap(unpack_sitemap(text))
+            except FetchError as exc:
+                reason = f"this sitemap could not be read ({exc}): the pages that only it lists are not known"
+                self.failed.append(FetchFailure(where, reason))
+                continue
+            for address, _ in entries["sitemap"]:
+                child = self._frontier.resolve(address, where)
+                if child is not None and self._frontier.mark_known(child):
+                    waiting.append((child, None))
+            for address, modified in entries["url"]:
+                self._frontier.offer(address, base=where, modified=modified)
+        if waiting:
+            self._frontier.skipped[f"over the limit of {MAX_SITEMAPS} sitemaps"] += len(waiting)
 
     def _add(self, url: str, visited: VisitedPage) -> None:
-        self.frontier.mark_known(visited.url)
+        frontier = self._frontier
+        frontier.mark_known(visited.url)
         if visited.entry is not None:
             # Without its links, which are many: the queue has them.
             page = replace(visited, links=replace(visited.links, links=()))
             self.pages.setdefault(visited.url, page)
-            if modified := self.frontier.modified.get(url):
-                self.frontier.modified[visited.url] = modified
+            if modified := frontier.modified.get(url):
+                frontier.modified[visited.url] = modified
         elif visited.reason:
-            self.frontier.skipped[visited.reason] += 1
-        if self._scope.follow_links:
+            frontier.skipped[visited.reason] += 1
+        if frontier.follow_links:
             for link in visited.links.links:
-                self.frontier.offer(link, base=visited.url, found_in_page=True)
+                frontier.offer(link, base=visited.url, found_in_page=True)
 
     def _redirect(self, target: str) -> str:
-        url = self._scope.origin.match_url(target)
+        url = self._frontier.origin.match_url(target)
         if url is None:
             raise SkipPage(ANOTHER_HOST)
-        if reason := self.frontier.refusal(url):
+        if reason := self._frontier.refusal(url):
             raise SkipPage(reason)
         if url in self.pages:
             raise SkipPage("leads to a page that is here")
         return url
 
     def _redirect_sitemap(self, target: str) -> str:
-        url = self._scope.origin.match_url(target)
+        url = self._frontier.origin.match_url(target)
         if url is None:
             raise FetchError(f"it leads to {target}, on {ANOTHER_HOST}", answered=True)
         return url
@@ -232,29 +258,29 @@ class Crawler:
     def _record_failure(self, url: str, reason: str) -> None:
         entry = self._cache.entry(url)
         if entry is None:
-            self._failed.append(FetchFailure(url, f"could not be fetched: {reason}"))
+            self.failed.append(FetchFailure(url, f"could not be fetched: {reason}"))
         else:
             kept = f"the copy of {entry.fetched[:10]} is kept"
-            self._failed.append(FetchFailure(url, f"could not be fetched now ({reason}): {kept}"))
+            self.failed.append(FetchFailure(url, f"could not be fetched now ({reason}): {kept}"))
             self._add(url, visit_cached(entry, self._cache))
 
     def _stop_early(self) -> None:
         """Fetch nothing more, and keep the cached copies of the rest."""
-        remaining = self.frontier.close()
+        remaining = self._frontier.close()
         kept = self._keep_cached(remaining)
         sentence = (
             f"the site gave no answer {MAX_SILENT_REPLIES} times in a row and was left alone: {len(remaining)} "
             f"addresses were not asked for, {kept} pages of the run before are kept; run the same command again later"
         )
-        self._failed.append(FetchFailure(self._start, sentence))
+        self.failed.append(FetchFailure(self._start, sentence))
 
     def _keep_cached(self, remaining: Collection[str]) -> int:
         """Keep the cached copies of ``remaining`` addresses and of those not found in this run; return their number."""
-        self._scope.follow_links = False
+        self._frontier.follow_links = False
         kept = 0
         for entry in self._cache.entries():
-            is_unvisited = entry.url in remaining or entry.url not in self.frontier
-            if is_unvisited and entry.url not in self.pages and not self.frontier.refusal(entry.url):
+            is_unvisited = entry.url in remaining or entry.url not in self._frontier.known
+            if is_unvisited and entry.url not in self.pages and not self._frontier.refusal(entry.url):
                 self._add(entry.url, visit_cached(entry, self._cache))
                 kept += 1
         return kept

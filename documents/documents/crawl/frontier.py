@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter, deque
 from urllib.parse import urlsplit
 
+from protego import Protego
+
 from documents.crawl.addresses import InvalidAddress, WebOrigin, folder_path, normalise_url
+from documents.crawl.client import USER_AGENT
 from documents.crawl.content import unreadable_type
-from documents.crawl.robots import RobotsRules
 from documents.errors import Unreadable
 
 MAX_KNOWN = 200_000
@@ -18,15 +20,25 @@ _SOURCES = "/_sources/"
 69 copies beside its 131 pages: each would be in the index twice."""
 
 
-class Scope:
-    """The origin and folder of a crawl. They follow from the given address, then from its redirects (``move_to``)."""
+class Frontier:
+    """A queue in the order of discovery, each address once, all on one origin and in one folder.
 
-    def __init__(self, start: str) -> None:
-        self._start = start
+    ``known`` has all addresses, ``modified`` the last change of an address by the sitemaps (ISO); ``asked`` counts
+    fetched addresses. ``follow_links``: pages are found by links. ``sitemaps`` are those of robots.txt, as written.
+    """
+
+    def __init__(self, start: str, *, rules: Protego, max_pages: int) -> None:
+        self.modified: dict[str, str] = {}
+        self.skipped: Counter[str] = Counter()
+        self.asked = 0
+        self.queue: deque[str] = deque()
+        self.known: set[str] = set()
+        self.sitemaps = tuple(rules.sitemaps)
+        self._start, self._rules, self._max_pages = start, rules, max_pages
         self.move_to(start)
 
     def move_to(self, url: str) -> None:
-        """Set the scope by ``url``, the given address after redirects."""
+        """Set origin and folder by ``url``, the given address after redirects."""
         self.origin = WebOrigin.from_url(url)
         self._folder = folder_path(url)
         self.follow_links = self._folder is not None
@@ -43,8 +55,44 @@ class Scope:
             return target
         raise Unreadable(f"{self._start} leads to {target}, on another host: give that address if you mean it")
 
-    def refusal(self, url: str, *, found_in_page: bool) -> str:
-        """Return the reason not to fetch ``url``, ``""`` if it is in scope.
+    def is_allowed(self, url: str) -> bool:
+        """Whether robots.txt allows this program to fetch ``url``."""
+        return bool(self._rules.can_fetch(url, USER_AGENT))
+
+    def mark_known(self, url: str) -> bool:
+        """Remember ``url``; whether it is new."""
+        is_new = url not in self.known and len(self.known) < MAX_KNOWN
+        if is_new:
+            self.known.add(url)
+        return is_new
+
+    def resolve(self, address: str, base: str) -> str | None:
+        """Return ``address`` as an address on this origin; None, and counted, if it is elsewhere."""
+        try:
+            url = normalise_url(address, base=base)
+        except InvalidAddress as exc:
+            self.skipped[f"an address that {exc}"] += 1
+            return None
+        matched = self.origin.match_url(url)
+        if matched is None and self.mark_known(url):
+            self.skipped[ANOTHER_HOST] += 1
+        return matched
+
+    def offer(self, address: str, *, base: str, modified: str = "", found_in_page: bool = False) -> None:
+        """Put ``address`` in the queue, or count the reason why not."""
+        url = self.resolve(address, base)
+        if url is None or not self.mark_known(url):
+            return
+        if reason := self.refusal(url, found_in_page=found_in_page):
+            self.skipped[reason] += 1
+        elif self.asked + len(self.queue) >= self._max_pages:
+            self.skipped[f"over the limit of {self._max_pages} pages"] += 1
+        else:
+            self.queue.append(url)
+            self.modified[url] = modified
+
+    def refusal(self, url: str, *, found_in_page: bool = False) -> str:
+        """Return the reason not to fetch ``url``, ``""`` if there is none.
 
         Links with a query are not followed: the 1,600 links inside 17 built documentation sites that were looked at
         had none, while calendars, sort orders and "reply to" links have nothing else. Sitemaps may list them.
@@ -59,87 +107,10 @@ class Scope:
             return "the source of a page"
         if found_in_page and urlsplit(url).query:
             return "a link with a query"
-        return unreadable_type(url)
-
-
-class Frontier:
-    """A queue in the order of discovery, each address once.
-
-    ``modified`` has the last change of an address by the sitemaps (ISO); ``asked`` counts fetched addresses.
-    """
-
-    def __init__(self, *, scope: Scope, rules: RobotsRules, max_pages: int) -> None:
-        self.modified: dict[str, str] = {}
-        self.skipped: Counter[str] = Counter()
-        self.asked = 0
-        self._scope, self._rules, self._max_pages = scope, rules, max_pages
-        self._queue: deque[str] = deque()
-        self._known: set[str] = set()
-
-    def __len__(self) -> int:
-        return len(self._queue)
-
-    def __contains__(self, url: str) -> bool:
-        return url in self._known
-
-    def begin(self, url: str) -> str:
-        """Return ``url``, the first address; it counts as asked for, whatever it looks like."""
-        self.asked += 1
-        self._known.add(url)
-        return url
-
-    def pop(self) -> str:
-        """Return the next address; it counts as asked for."""
-        self.asked += 1
-        return self._queue.popleft()
-
-    def put_back(self, url: str) -> None:
-        """Put ``url``, which was not fetched after all, in front of the queue."""
-        self._queue.appendleft(url)
-
-    def mark_known(self, url: str) -> bool:
-        """Remember ``url``; whether it is new."""
-        is_new = url not in self._known and len(self._known) < MAX_KNOWN
-        if is_new:
-            self._known.add(url)
-        return is_new
-
-    def resolve(self, address: str, base: str) -> str | None:
-        """Return ``address`` as an address on this origin; None, and counted, if it is elsewhere."""
-        try:
-            url = normalise_url(address, base=base)
-        except InvalidAddress as exc:
-            self.skipped[f"an address that {exc}"] += 1
-            return None
-        matched = self._scope.origin.match_url(url)
-        if matched is None and self.mark_known(url):
-            self.skipped[ANOTHER_HOST] += 1
-        return matched
-
-    def offer(self, address: str, *, base: str, modified: str = "", found_in_page: bool = False) -> None:
-        """Put ``address`` in the queue, or count the reason why not."""
-        url = self.resolve(address, base)
-        if url is None or not self.mark_known(url):
-            return
-        if reason := self.refusal(url, found_in_page=found_in_page):
-            self.skipped[reason] += 1
-        elif self.asked + len(self._queue) >= self._max_pages:
-            self.skipped[f"over the limit of {self._max_pages} pages"] += 1
-        else:
-            self._queue.append(url)
-            self.modified[url] = modified
-
-    def refusal(self, url: str, *, found_in_page: bool = False) -> str:
-        """Return the reason not to fetch ``url``, ``""`` if there is none."""
-        reason = self._scope.refusal(url, found_in_page=found_in_page)
-        return reason or ("" if self._rules.is_allowed(url) else "disallowed by robots.txt")
-
-    def add_cached(self, urls: list[str]) -> None:
-        """Put pages of an earlier run in the queue that this run has not found."""
-        self._queue.extend(url for url in urls if not self.refusal(url) and self.mark_known(url))
+        return unreadable_type(url) or ("" if self.is_allowed(url) else "disallowed by robots.txt")
 
     def close(self) -> list[str]:
         """Empty the queue and return its addresses."""
-        remaining = list(self._queue)
-        self._queue.clear()
+        remaining = list(self.queue)
+        self.queue.clear()
         return remaining

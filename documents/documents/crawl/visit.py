@@ -10,24 +10,14 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 from bs4 import BeautifulSoup
 
+from documents.crawl import content
 from documents.crawl.addresses import normalise_url, short_hash
 from documents.crawl.cache import Cache, Entry, digest
 from documents.crawl.client import ByteLimitReached, Client, FetchError, HttpReply, SystemAccess
-from documents.crawl.content import (
-    HTML,
-    PARSER,
-    TEXTS,
-    PageLinks,
-    decode_text,
-    file_suffix,
-    read_links,
-    unreadable_type,
-)
-from documents.crawl.robots import RobotsRules, parse_directives
-from documents.crawl.sitemaps import MAX_BYTES, BadSitemap, is_sitemap, unpack_sitemap
+from documents.crawl.content import HTML, PageLinks
+from documents.crawl.robots import parse_directives
 
 GONE = (404, 410)
-MAX_TYPE_CHARS = 60
 NOT_FOUND = "the page that the site has for addresses that do not exist"
 _WORD = re.compile(r"[^\W\d_]+")  # no digits: such pages say the time, or a number for the operator
 _INVISIBLE_TAGS = ["script", "style", "noscript", "template"]
@@ -62,26 +52,19 @@ def visit(
         FetchError: it could not be fetched now.
         ByteLimitReached: the bytes of the whole crawl are used up.
     """
-    cached: dict[str, Entry | None] = {}
 
     def conditions(address: str) -> dict[str, str]:
-        entry = cached[address] = cache.entry(address)
+        entry = cache.entry(address)
         return entry.conditions if entry else {}
 
-    max_bytes = MAX_BYTES if is_start and url.endswith((".xml", ".xml.gz")) else None
+    max_bytes = content.MAX_SITEMAP_BYTES if is_start and url.endswith((".xml", ".xml.gz")) else None
     reply = client.get(url, redirect=redirect, conditions=conditions, max_bytes=max_bytes)
     fetched = system.now().isoformat(timespec="seconds")
     if reply.status == 304:
-        entry = cached[reply.url]
+        entry = cache.entry(reply.url)
         if entry is None:
             raise FetchError("the server says that it is unchanged, and it is not in the cache")
-        entry = replace(
-            entry,
-            fetched=fetched,
-            etag=reply.headers.get("etag", entry.etag),
-            modified=reply.headers.get("last-modified", entry.modified),
-            robots=reply.headers.get("x-robots-tag", entry.robots),
-        )
+        entry = replace(entry, fetched=fetched, **_entry_headers(reply, entry))
         cache.store(entry)
         return visit_cached(entry, cache)
     if reply.status in GONE:
@@ -89,11 +72,8 @@ def visit(
     if reply.status != 200:
         raise FetchError(_status_message(reply), answered=400 <= reply.status < 500 and reply.status != 429)
     if is_start:
-        try:
-            body = unpack_sitemap(reply.body)
-        except BadSitemap as exc:
-            raise FetchError(f"it {exc}") from exc
-        if is_sitemap(body):
+        body = content.unpack_sitemap(reply.body)
+        if content.is_sitemap(body):
             return VisitedPage(reply.url, sitemap=body)
     return _store_page(reply, cache, fetched)
 
@@ -101,6 +81,12 @@ def visit(
 def visit_cached(entry: Entry, cache: Cache) -> VisitedPage:
     """Return the page from the cache, for an address that is unchanged or cannot be fetched now."""
     return _read_page(entry, cache.file(entry).read_bytes())
+
+
+def _entry_headers(reply: HttpReply, before: Entry | None = None) -> dict[str, str]:
+    """Return the headers of ``reply`` that an entry keeps, else those of the entry ``before``."""
+    names = {"etag": "etag", "modified": "last-modified", "robots": "x-robots-tag"}
+    return {name: reply.headers.get(header, getattr(before, name, "")) for name, header in names.items()}
 
 
 def _status_message(reply: HttpReply) -> str:
@@ -112,24 +98,16 @@ def _status_message(reply: HttpReply) -> str:
 
 def _store_page(reply: HttpReply, cache: Cache, fetched: str) -> VisitedPage:
     declared, charset = reply.media_type
-    suffix = file_suffix(reply.body, declared, reply.url)
+    suffix = content.file_suffix(reply.body, declared, reply.url)
     if suffix is None:
-        raise SkipPage(unreadable_type(reply.url) or declared[:MAX_TYPE_CHARS] or "of no declared type")
+        raise SkipPage(content.unreadable_type(reply.url) or declared[:60] or "of no declared type")
     body = reply.body
     if suffix == HTML:
         # With a mark, for the page may declare the charset that it had: a byte order mark wins over that.
-        body = decode_text(body, charset, is_html=True).encode("utf-8-sig", errors="replace")
-    elif suffix in TEXTS:
-        body = decode_text(body, charset, is_html=False).encode("utf-8", errors="replace")
-    entry = Entry(
-        url=reply.url,
-        suffix=suffix,
-        digest=digest(body),
-        fetched=fetched,
-        etag=reply.headers.get("etag", ""),
-        modified=reply.headers.get("last-modified", ""),
-        robots=reply.headers.get("x-robots-tag", ""),
-    )
+        body = content.decode_text(body, charset, is_html=True).encode("utf-8-sig", errors="replace")
+    elif suffix in content.TEXTS:
+        body = content.decode_text(body, charset, is_html=False).encode("utf-8", errors="replace")
+    entry = Entry(url=reply.url, suffix=suffix, digest=digest(body), fetched=fetched, **_entry_headers(reply))
     visited = _read_page(entry, body)
     if visited.entry is not None:
         cache.store(entry, body)
@@ -139,7 +117,7 @@ def _store_page(reply: HttpReply, cache: Cache, fetched: str) -> VisitedPage:
 def _read_page(entry: Entry, body: bytes) -> VisitedPage:
     links = PageLinks()
     if entry.suffix == HTML:
-        links = read_links(body.decode("utf-8-sig", errors="replace"), entry.url)
+        links = content.read_links(body.decode("utf-8-sig", errors="replace"), entry.url)
     directives = links.directives | parse_directives([entry.robots])
     if "nofollow" in directives:
         links = replace(links, links=())
@@ -153,11 +131,11 @@ def _read_page(entry: Entry, body: bytes) -> VisitedPage:
 class NotFoundPage:
     """The host's "not found" page with status 200: its reply for an address that cannot exist.
 
-    The first page that is compared has it fetched, once.
+    The first page that is compared has it fetched, once, if ``is_allowed`` permits.
     """
 
-    def __init__(self, client: Client, rules: RobotsRules) -> None:
-        self._client, self._rules = client, rules
+    def __init__(self, client: Client, is_allowed: Callable[[str], bool]) -> None:
+        self._client, self._is_allowed = client, is_allowed
         self._is_fetched = False
         self._words: Counter[str] | None = None
         self._address = ""
@@ -178,7 +156,7 @@ class NotFoundPage:
         dot, suffix = urlsplit(neighbour).path.rpartition("/")[2].rpartition(".")[1:]
         name = f"no-{short_hash(neighbour)}-page{dot}{suffix if dot else ''}"
         self._address = normalise_url(urljoin(neighbour, name))
-        if not self._rules.is_allowed(self._address):
+        if not self._is_allowed(self._address):
             return
 
         def refuse(target: str) -> str:
@@ -189,12 +167,12 @@ class NotFoundPage:
         except (FetchError, SkipPage, ByteLimitReached):
             return  # nothing to compare with
         declared, charset = reply.media_type
-        if reply.status == 200 and file_suffix(reply.body, declared, reply.url) == HTML:
-            self._words = _count_words(decode_text(reply.body, charset, is_html=True).encode())
+        if reply.status == 200 and content.file_suffix(reply.body, declared, reply.url) == HTML:
+            self._words = _count_words(content.decode_text(reply.body, charset, is_html=True).encode())
 
 
 def _count_words(html: bytes) -> Counter[str]:
-    page = BeautifulSoup(html.decode("utf-8-sig", errors="replace"), PARSER)
+    page = BeautifulSoup(html.decode("utf-8-sig", errors="replace"), content.PARSER)
     for tag in page(_INVISIBLE_TAGS):
         tag.decompose()
     return Counter(_WORD.findall(page.get_text(" ").casefold()))
