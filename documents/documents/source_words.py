@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from html import unescape
 from io import BytesIO
-from itertools import chain, zip_longest
+from itertools import chain, groupby, zip_longest
 from zipfile import ZipFile
 
 from bs4 import BeautifulSoup, Tag, UnicodeDammit, XMLParsedAsHTMLWarning
@@ -78,6 +78,11 @@ _ADOC_MARK = re.compile(
     r"^(/{4,}|\+{4,})\n(?s:.*?)^\1$|^:[\w-]+!?:.*$|^//.*$|^\[[^\]\n]*\]$|^(?:include|ifdef|ifndef|endif|image)::.*$"
     r"|(?<![\w+.-])[\w+.-]+::?[^\s\[\]]{0,200}(?=\[)|\{[\w-]+\}|\[\[[^\[\n]*?\]\]",
     re.MULTILINE,
+)
+_CUE_MARK = _any_of(
+    r"\A.*?(?=^[^\n]*-->)|^[^\n]*\n[^\n]*-->[^\n]*$|^NOTE\b.*?(?:\n\n|\Z)",
+    r"^[^\W\d][^:\n]{0,40}:\s",  # a speaker, once for all cues of a paragraph
+    _TAG.pattern,
 )
 _BLOCK_TAGS = (
     "p div li dt dd td th tr h1 h2 h3 h4 h5 h6 pre br hr section article summary figcaption caption option label"
@@ -197,12 +202,18 @@ def _epub(data: bytes) -> str:
     return "\n".join(map(_html, pages))
 
 
+def _transcript(data: bytes) -> str:
+    """Read the lines of the cues, each once where captions roll."""
+    return "\n".join(line for line, _ in groupby(filter(str.strip, _CUE_MARK.sub("\n", _decode(data)).splitlines())))
+
+
 _READERS: Mapping[str, Callable[[bytes], str]] = {
     **dict.fromkeys((".md", ".mdx", ".markdown"), lambda data: _markdown(FRONT_MATTER.sub("", _decode(data)))),
     **dict.fromkeys((".html", ".htm", ".xhtml"), _html),
     **dict.fromkeys((".adoc", ".asciidoc", ".asc"), lambda data: unescape(_ADOC_MARK.sub(" ", _decode(data)))),
     **dict.fromkeys((".csv", ".tsv"), lambda data: _TAG.sub(" ", _decode(data))),
     **dict.fromkeys((".xlsx", ".xlsm"), _sheets),
+    **dict.fromkeys((".srt", ".vtt"), _transcript),
     ".rst": lambda data: _RST_MARK.sub(" ", _decode(data)),
     ".ipynb": _notebook,
     ".docx": _docx,

@@ -26,9 +26,10 @@ _KINDS = {
     "PDF": ("from_pdf", ".pdf"),
     "PowerPoint presentation": ("from_pptx", ".pptx"),
     "reStructuredText": ("from_rst", ".rst"),
+    "transcript": ("from_transcript", ".srt", ".vtt"),
     "Word document": ("from_docx", ".docx"),
 }
-_PLAIN_TEXT = frozenset({"AsciiDoc", "CSV", "reStructuredText"})  # the other formats state their encoding
+_PLAIN_TEXT = frozenset({"AsciiDoc", "CSV", "reStructuredText", "transcript"})  # the other formats state their encoding
 _WITH_OTHER_FILES = frozenset({"AsciiDoc", "reStructuredText"})
 
 _MAX_REASON_CHARS = 200
