@@ -19,8 +19,7 @@ from documents.converters import convert as convert_data
 from documents.errors import DocumentError, NoText, Unconvertible, Unreadable
 from documents.markup.context import PageContext, look_state, record_looks
 from documents.sites import Site
-from documents.sites.addresses import keeps_suffixes, page_url
-from documents.sites.exclusion import is_excluded
+from documents.sites.addresses import is_excluded, keeps_suffixes, page_url
 from documents.sites.finding import find_site, find_title
 from documents.values import Converted, CrawlResult, Decode, FetchFailure, Limits, Page
 

@@ -1,19 +1,21 @@
-"""A page's address: the one in its front matter, else the one that the site's tool makes of its path."""
+"""A page's address, from its front matter or by the rules of the site's tool, and the files that a site excludes."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import quote
 
+from pathspec import GitIgnoreSpec
+
 from documents.sites import Mount, Site
 from documents.sites.antora import antora_path
-from documents.sites.configuration import get_meta, get_setting
+from documents.sites.configuration import folder_path, get_meta, get_setting, page_path
 from documents.sites.hugo_jekyll import hugo_path, jekyll_path
 from documents.sites.javascript import astro_path, docusaurus_path, nextjs_path, nuxt_path, vitepress_path
-from documents.sites.paths import folder_path, page_path
 
 PAGE_SUFFIXES = frozenset({".md", ".markdown", ".mdx", ".rst", ".adoc", ".txt", ".ipynb"})
 """Files that a site makes pages of; others keep their suffix in their address."""
@@ -31,8 +33,7 @@ their words for a file there), and the shares of SharePoint and Nextcloud."""
 _SAFE = "/~:@!$&'()*+,;=%"
 _URL_FIELDS = ("canonical_url", "canonicalUrl", "canonical", "permalink", "url")
 _WEB_URL = re.compile(r"https?://[^/?#]", re.IGNORECASE)
-_INDEX, _README = frozenset({"index"}), frozenset({"index", "readme"})
-_ANY_INDEX = frozenset({"index", "_index", "readme"})
+_README = frozenset({"index", "readme"})
 
 
 def page_url(
@@ -67,7 +68,7 @@ def _site_path(site: Site, path: str, meta: Mapping[str, Any]) -> str | None:
     if mounted is None:
         return None
     mount, page = mounted
-    url_path = _tool_path(site, page, meta, mount.prefix)
+    url_path = _tool_path(site, page, meta)
     if not url_path:
         return None
     is_whole_path = site.kind in ("hugo", "") and url_path == get_meta(meta, "url")
@@ -89,20 +90,18 @@ def find_mount(site: Site, path: str) -> tuple[Mount, PurePosixPath] | None:
     return innermost, file.relative_to(innermost.folder)
 
 
-def _tool_path(site: Site, page: PurePosixPath, meta: Mapping[str, Any], prefix: str) -> str:
+def _tool_path(site: Site, page: PurePosixPath, meta: Mapping[str, Any]) -> str:
     suffix = page.suffix.lower()
     if suffix not in PAGE_SUFFIXES or (not site.kind and suffix not in _MARKDOWN):
         return f"/{page.as_posix()}"
     if suffix in _MARKDOWN and page.stem.lower().endswith(".html"):  # Middleman's page.html.md
         return folder_path(page.parent) if page.stem.lower() == "index.html" else f"/{page.with_suffix('').as_posix()}"
-    if site.kind == "docusaurus":
-        return docusaurus_path(site, page, meta, prefix)
     return _RULES.get(site.kind, _plain_path)(site, page, meta)
 
 
 def _plain_path(_site: Site, page: PurePosixPath, meta: Mapping[str, Any]) -> str:
     stated = get_meta(meta, "permalink", "url")
-    return stated if stated.startswith("/") else page_path(page, _ANY_INDEX, "")
+    return stated if stated.startswith("/") else page_path(page, _README | {"_index"}, "")
 
 
 def _mkdocs_path(site: Site, page: PurePosixPath, _meta: Mapping[str, Any]) -> str:
@@ -115,12 +114,13 @@ def _mdbook_path(_site: Site, page: PurePosixPath, _meta: Mapping[str, Any]) -> 
 
 
 def _sphinx_path(_site: Site, page: PurePosixPath, _meta: Mapping[str, Any]) -> str:
-    return page_path(page, _INDEX, ".html")
+    return page_path(page, frozenset({"index"}), ".html")
 
 
 _RULES: Mapping[str, Callable[[Site, PurePosixPath, Mapping[str, Any]], str]] = {
     "antora": antora_path,
     "astro": astro_path,
+    "docusaurus": docusaurus_path,
     "hugo": hugo_path,
     "jekyll": jekyll_path,
     "mkdocs": _mkdocs_path,
@@ -130,3 +130,46 @@ _RULES: Mapping[str, Callable[[Site, PurePosixPath, Mapping[str, Any]], str]] = 
     "nextjs": nextjs_path,
     "sphinx": _sphinx_path,
 }
+
+
+_SETTINGS = {
+    "docusaurus": ("exclude",),
+    "hugo": ("ignoreFiles",),
+    "jekyll": ("exclude",),
+    "mkdocs": ("exclude_docs", "draft_docs"),
+    "sphinx": ("exclude_patterns",),
+    "vitepress": ("srcExclude",),
+}
+_JEKYLL = ("vendor/bundle/", "vendor/cache/", "vendor/gems/", "vendor/ruby/")
+"""Jekyll excludes these by itself: 282 of 471 texts of a help centre's folder are those of its libraries."""
+
+
+def is_excluded(site: Site, path: str) -> bool:
+    """Return whether the configuration of ``site`` excludes the file at ``path`` (below its root, forward slashes).
+
+    Where it excludes the root too, the user's choice of that folder goes before.
+    """
+    patterns, mounted, given = _list_patterns(site), find_mount(site, path), find_mount(site, "")
+    if not patterns or not mounted:
+        return False
+    mount, page = mounted
+    try:
+        if site.kind == "hugo":  # regular expressions for the whole path
+            return any(re.search(one, f"{mount.folder}/{page}") and not re.search(one, site.root) for one in patterns)
+        spec = _compile(patterns)
+    except (ValueError, re.error):
+        return False
+    return spec.match_file(page) and not (given and spec.match_file(f"{given[1]}/"))
+
+
+_compile = cache(GitIgnoreSpec.from_lines)
+
+
+def _list_patterns(site: Site) -> tuple[str, ...]:
+    """Return the patterns, those of gitignore's form anchored where the tool's begin at the top."""
+    found = list(_JEKYLL) if site.kind == "jekyll" else []
+    for value in (get_setting(site.config, name) for name in _SETTINGS.get(site.kind, ())):
+        found += value.splitlines() if isinstance(value, str) else value if isinstance(value, list) else []
+    texts = (one.strip() for one in found if isinstance(one, str) and one.strip())
+    free = {"jekyll": ("/", "*"), "hugo": ("",), "mkdocs": ("",)}.get(site.kind, ("/", "**"))
+    return tuple(one if one.startswith(free) else f"/{one}" for one in texts)

@@ -7,8 +7,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from documents.sites import Mount, Site
-from documents.sites.configuration import get_setting, get_text, make_site, read_config
-from documents.sites.paths import list_folders
+from documents.sites.configuration import get_setting, get_text, list_folders, make_site, read_config
 
 _PLAYBOOKS = ("antora-playbook.yml", "antora-playbook.yaml", "site.yml", "playbook.yml")
 _MAX_FOLDERS = 100

@@ -1,12 +1,13 @@
-"""Read the configuration files of site tools. No file is run: of a program only its literals are read."""
+"""What all site tools share: configuration files, of which none is run, and the usual paths of pages."""
 
 from __future__ import annotations
 
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+from collections.abc import Callable, Iterable, Mapping
+from datetime import date
+from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import urljoin
 
@@ -21,6 +22,7 @@ _LITERAL = re.compile(
 )
 # "exclude_patterns = ['a', 'b']" (Sphinx), "exclude: [...]" (Docusaurus), "srcExclude: [...]" (VitePress)
 _EXCLUSIONS = re.compile(r"\b(exclude_patterns|exclude|srcExclude)['\"]?\s*(?:[:=]|\+=)\s*\[([^\]]*)\]")
+_DAY = re.compile(r"(?<!\d)(\d{4})([-/.])(\d\d?)\2(\d\d?)(?!\d)")
 _QUOTED = re.compile(r"""(['"`])((?:(?!\1)[^\\\n])*)\1""")
 
 
@@ -41,24 +43,16 @@ def read_code(path: Path) -> str:
 
 def read_config(path: Path) -> Mapping[str, Any]:
     """Return the settings in a configuration file; empty if it is missing or does not parse."""
+    if not (code := read_code(path)):
+        return {}
+    from documents import yaml
+
+    loads: dict[str, Callable[[str], object]] = {".toml": tomllib.loads, ".json": json.loads, ".py": parse_literals}
     try:
-        code = read_code(path)
-        config = _parse(code, path.suffix.lower()) if code else {}
+        config = loads.get(path.suffix, yaml.load)(code)
     except (ValueError, RecursionError):
         return {}
     return config if isinstance(config, dict) else {}
-
-
-def _parse(text: str, suffix: str) -> object:
-    if suffix == ".toml":
-        return tomllib.loads(text)
-    if suffix in (".yaml", ".yml"):
-        from documents import yaml
-
-        return yaml.load(text)
-    if suffix == ".json":
-        return json.loads(text)
-    return parse_literals(text)
 
 
 def parse_literals(code: str) -> dict[str, Any]:
@@ -140,3 +134,35 @@ def make_site(
         config=config,
         mounts=tuple(mounts),
     )
+
+
+def list_folders(folder: Path, *, with_links: bool = True) -> list[Path]:
+    """Return the folders in ``folder`` by name; none if it cannot be read."""
+    try:
+        return sorted(path for path in folder.iterdir() if path.is_dir() and (with_links or not path.is_symlink()))
+    except OSError:
+        return []
+
+
+def page_path(path: PurePosixPath, folder_names: frozenset[str], ending: str) -> str:
+    """Return ``/a/b`` with ``ending`` for ``a/b.md``; ``/a/`` for a file with one of ``folder_names`` (lower case)."""
+    if path.stem.lower() in folder_names:
+        return folder_path(path.parent)
+    return f"/{path.with_suffix('').as_posix()}{ending}"
+
+
+def folder_path(path: PurePosixPath) -> str:
+    """Return ``/a/b/`` for ``a/b``, ``/`` for the top."""
+    return "/" if path.as_posix() == "." else f"/{path.as_posix()}/"
+
+
+def find_day(*texts: str) -> tuple[str, str, str]:
+    """Return year, month and day of the first text with a calendar day in it, ``""`` each without one."""
+    for text in texts:
+        for year, _, month, day in _DAY.findall(text):
+            try:
+                found = date(int(year), int(month), int(day))
+            except ValueError:
+                continue
+            return f"{found.year:04}", f"{found.month:02}", f"{found.day:02}"
+    return "", "", ""

@@ -10,10 +10,9 @@ from pathlib import Path
 
 from documents.sites import Mount, Site
 from documents.sites.antora import read_antora
-from documents.sites.configuration import get_setting, get_text, join_base, make_site, read_config
+from documents.sites.configuration import get_setting, get_text, join_base, list_folders, make_site, read_config
 from documents.sites.hugo_jekyll import read_hugo, read_jekyll
 from documents.sites.javascript import read_astro, read_docusaurus, read_nextjs, read_nuxt, read_vitepress
-from documents.sites.paths import list_folders
 
 MAX_FOLDERS_UP = 6
 """Folders above the given one that are searched; not beyond a repository's top."""

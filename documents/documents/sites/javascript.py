@@ -10,32 +10,28 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
-from urllib.parse import urljoin
 
 from documents.sites import Mount, Site
 from documents.sites.configuration import (
     find_block,
+    find_day,
     get_meta,
     get_text,
     is_web_url,
     join_base,
     make_site,
+    page_path,
     parse_literals,
     read_code,
-    read_config,
 )
-from documents.sites.paths import find_day, page_path
 
-_ASTRO_SUFFIXES = ("mjs", "ts", "js", "mts", "cjs")
-_DOCUSAURUS_SUFFIXES = ("js", "ts", "mjs", "cjs")
-_SUFFIXES = ("ts", "js", "mjs", "mts", "cjs")
 # "const site = PREVIEW || 'https://...'"
 _SITE = re.compile(r"\b\w*site\w*\s*=[^;'\"`]*['\"](https?://[^'\"]+)['\"]", re.IGNORECASE)
 _NO_SLUG = re.compile(r"[^\w\- ]+")
 _DATED = re.compile(r"(\d{4})[-/](\d\d)[-/](\d\d)[-/](.+)")
 # Nuxt Content and Docusaurus sort pages by a number before the name, and leave it out of the address.
 _NUMBERED = re.compile(r"^\d{1,3}(?:\.|[-_ ]+)(?=[^\W\d])")
-_INDEX, _README, _PAGE = frozenset({"index"}), frozenset({"index", "readme"}), frozenset({"index", "page"})
+_PAGE = frozenset({"index", "page"})
 
 
 def read_astro(folder: Path, root: Path) -> Site | None:
@@ -43,16 +39,14 @@ def read_astro(folder: Path, root: Path) -> Site | None:
 
     Pages are in ``src/content/docs`` (Starlight) and ``src/pages``.
     """
-    path = _find_file(folder, "astro.config", _ASTRO_SUFFIXES)
-    code = read_code(path) if path else ""
+    code = _read_code(folder, "astro.config")
     if not code:
         return None
     config = parse_literals(code)
     computed = _SITE.search(code)
     url = get_text(config, "site", default=computed[1] if computed else "")
-    base = get_text(config, "base").strip("/")
-    base_url = urljoin(f"{url.rstrip('/')}/", base).rstrip("/") if is_web_url(url) else ""
     mounts = (Mount.from_path(folder / pages) for pages in ("src/content/docs", "src/pages"))
+    base_url = join_base(url if is_web_url(url) else "", get_text(config, "base"))
     return make_site("astro", root, base_url, config, mounts)
 
 
@@ -64,39 +58,33 @@ def astro_path(site: Site, page: PurePosixPath, meta: Mapping[str, Any]) -> str:
     slugs = (_NO_SLUG.sub("", part.lower()).replace(" ", "-") for part in page.with_suffix("").parts)
     path = get_meta(meta, "slug").strip("/") or "/".join(slugs)
     path = "" if path == "index" else path.removesuffix("/index")
-    end = "" if get_text(site.config, "trailingSlash") == "never" or not path else "/"
-    return f"/{path}{end}"
+    return f"/{path}" + ("" if get_text(site.config, "trailingSlash") == "never" or not path else "/")
 
 
 def read_docusaurus(folder: Path, root: Path) -> Site | None:
     """Read ``url``, ``baseUrl``, folders, routes and versions of docs and blog in ``docusaurus.config.*``."""
-    path = _find_file(folder, "docusaurus.config", _DOCUSAURUS_SUFFIXES)
-    code = read_code(path) if path else ""
+    code = _read_code(folder, "docusaurus.config")
     if not code:
         return None
     config = parse_literals(code)
-    url, base = (str(config.get(name, "")) for name in ("url", "baseUrl"))
-    base_url = f"{url.rstrip('/')}/{base.strip('/')}".rstrip("/")
+    base_url = join_base(get_text(config, "url"), get_text(config, "baseUrl"))
     return make_site("docusaurus", root, base_url, config, dict.fromkeys(_docusaurus_mounts(folder, code)))
 
 
 def _docusaurus_mounts(folder: Path, code: str) -> Iterator[Mount]:
-    for key, default in (
-        (r"\bdocs\s*:\s*", "docs"),
-        (r"plugin-content-docs['\"]\s*,\s*", ""),
-        (r"\bblog\s*:\s*", "blog"),
-    ):
-        options = parse_literals(find_block(code, key))
-        pages = options.get("path", default)
-        route = str(options.get("routeBasePath", options.get("path") or default)).strip("/")
-        is_released = False
-        if key.startswith(r"\bdocs"):
-            route = str(options.get("routeBasePath", "docs")).strip("/")
-            releases, is_current = _read_releases(folder), options.get("lastVersion") == "current"
-            is_released = bool(releases) and not is_current
-            yield from _release_mounts(folder, releases, route, code, is_current=is_current)
-        if isinstance(pages, str) and pages:
-            yield Mount.from_path(folder / pages, _join_route(route, "next" if is_released else ""))
+    docs = parse_literals(find_block(code, r"\bdocs\s*:\s*"))
+    route = get_text(docs, "routeBasePath", default="docs").strip("/")
+    # The newest release has the plain route, unless the unreleased docs have it.
+    plain = "" if docs.get("lastVersion") == "current" else next(iter(_read_releases(folder)), "")
+    for name in _read_releases(folder):
+        stated = re.search(rf"['\"]?{re.escape(name)}['\"]?\s*:\s*\{{[^{{}}]*\bpath\s*:\s*['\"]([^'\"]*)", code)
+        version = stated[1] if stated else "" if name == plain else name
+        yield Mount.from_path(folder / "versioned_docs" / f"version-{name}", _join_route(route, version))
+    yield Mount.from_path(folder / get_text(docs, "path", default="docs"), _join_route(route, "next" if plain else ""))
+    for opening, default in ((r"plugin-content-docs['\"]\s*,\s*", ""), (r"\bblog\s*:\s*", "blog")):
+        options = parse_literals(find_block(code, opening))
+        if pages := get_text(options, "path", default=default):
+            yield Mount.from_path(folder / pages, _join_route(get_text(options, "routeBasePath", default=pages)))
 
 
 def _read_releases(folder: Path) -> list[str]:
@@ -107,24 +95,16 @@ def _read_releases(folder: Path) -> list[str]:
     return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
 
 
-def _release_mounts(folder: Path, releases: list[str], route: str, code: str, *, is_current: bool) -> Iterator[Mount]:
-    """Yield the releases' folders. The newest has the plain route, unless the unreleased docs have it."""
-    for number, name in enumerate(releases):
-        stated = re.search(rf"['\"]?{re.escape(name)}['\"]?\s*:\s*\{{[^{{}}]*\bpath\s*:\s*['\"]([^'\"]*)", code)
-        version = stated[1] if stated else "" if not number and not is_current else name
-        yield Mount.from_path(folder / "versioned_docs" / f"version-{name}", _join_route(route, version))
-
-
 def _join_route(*parts: str) -> str:
-    return "".join(f"{part}/" for part in parts if part)
+    return "".join(f"{part.strip('/')}/" for part in parts if part.strip("/"))
 
 
-def docusaurus_path(site: Site, path: PurePosixPath, meta: Mapping[str, Any], prefix: str) -> str:
+def docusaurus_path(site: Site, path: PurePosixPath, meta: Mapping[str, Any]) -> str:
     """Return a page's path below its folder; pages of a blog have a date in their names."""
     if path.name.startswith("_"):  # a part of other pages
         return ""
     slug = get_meta(meta, "slug")
-    dated = _DATED.fullmatch(path.with_suffix("").as_posix()) if prefix.startswith("blog") else None
+    dated = _DATED.fullmatch(path.with_suffix("").as_posix())
     if dated and not slug:
         stated = get_meta(meta, "date")
         year, month, day = find_day(stated) if stated else dated.groups()[:3]
@@ -134,7 +114,7 @@ def docusaurus_path(site: Site, path: PurePosixPath, meta: Mapping[str, Any], pr
     else:
         plain = _drop_numbers(path)
         name, parent = plain.with_suffix("").name, plain.parent
-        is_folder = name.lower() in _README or (name == parent.name and name != "")
+        is_folder = name.lower() in ("index", "readme") or (name == parent.name and name != "")
         last = slug or get_meta(meta, "id") or ("" if is_folder else name)
         url_path = "/" + (parent / last).as_posix().strip("./")
     if url_path == "/":
@@ -144,10 +124,10 @@ def docusaurus_path(site: Site, path: PurePosixPath, meta: Mapping[str, Any], pr
 
 def read_nuxt(folder: Path, root: Path) -> Site | None:
     """Read ``site.url`` and ``app.baseURL`` of ``nuxt.config.*``; pages are in ``content``."""
-    config = _read_literals(folder, "nuxt.config")
-    content = folder / "content"
-    if config is None or not content.is_dir():
+    code, content = _read_code(folder, "nuxt.config"), folder / "content"
+    if not code or not content.is_dir():
         return None
+    config = parse_literals(code)
     base_url = join_base(get_text(config, "url"), get_text(config, "baseURL"))
     return make_site("nuxt", root, base_url, config, [Mount.from_path(content)])
 
@@ -157,22 +137,23 @@ def nuxt_path(_site: Site, page: PurePosixPath, meta: Mapping[str, Any]) -> str:
     stated = get_meta(meta, "path")
     if stated.startswith("/"):
         return stated
-    path = page_path(_drop_numbers(page), _INDEX, "").replace(" ", "-").lower()
+    path = page_path(_drop_numbers(page), frozenset({"index"}), "").replace(" ", "-").lower()
     return path.rstrip("/") or "/"
 
 
 def read_vitepress(folder: Path, root: Path) -> Site | None:
     """Read the sitemap's ``hostname``, ``base`` and ``srcDir`` of ``.vitepress/config.*``."""
-    config = _read_literals(folder / ".vitepress", "config")
-    if config is None:
+    code = _read_code(folder / ".vitepress", "config")
+    if not code:
         return None
+    config = parse_literals(code)
     base_url = join_base(get_text(config, "hostname"), get_text(config, "base"))
     return make_site("vitepress", root, base_url, config, [Mount.from_path(folder / get_text(config, "srcDir"))])
 
 
 def vitepress_path(site: Site, page: PurePosixPath, _meta: Mapping[str, Any]) -> str:
     """Return a page's path, with ``.html`` unless ``cleanUrls`` is on."""
-    return page_path(page, _INDEX, "" if site.config.get("cleanUrls") is True else ".html")
+    return page_path(page, frozenset({"index"}), "" if site.config.get("cleanUrls") is True else ".html")
 
 
 def read_nextjs(folder: Path, root: Path) -> Site | None:
@@ -180,9 +161,10 @@ def read_nextjs(folder: Path, root: Path) -> Site | None:
 
     Pages are in ``app``, ``pages`` and ``content``, and in ``src`` below.
     """
-    config = _read_literals(folder, "next.config")
-    if config is None:
+    code = _read_code(folder, "next.config")
+    if not code:
         return None
+    config = parse_literals(code)
     prefixes = {"app": "", "pages": "", "content": get_text(config, "contentDirBasePath").strip("/")}
     places = [(folder / above / name, prefix) for above in ("", "src") for name, prefix in prefixes.items()]
     mounts = (Mount.from_path(place, prefix) for place, prefix in places if place.is_dir())
@@ -195,13 +177,9 @@ def nextjs_path(_site: Site, page: PurePosixPath, _meta: Mapping[str, Any]) -> s
     return page_path(PurePosixPath(*parts), _PAGE, "").rstrip("/") or "/"
 
 
-def _find_file(folder: Path, stem: str, suffixes: tuple[str, ...]) -> Path | None:
-    return next((path for suffix in suffixes if (path := folder / f"{stem}.{suffix}").is_file()), None)
-
-
-def _read_literals(folder: Path, stem: str) -> dict[str, Any] | None:
-    path = _find_file(folder, stem, _SUFFIXES)
-    return dict(read_config(path)) if path else None
+def _read_code(folder: Path, stem: str) -> str:
+    codes = (read_code(folder / f"{stem}.{suffix}") for suffix in ("ts", "js", "mjs", "mts", "cjs"))
+    return next(filter(None, codes), "")
 
 
 def _drop_numbers(path: PurePosixPath) -> PurePosixPath:
