@@ -12,6 +12,7 @@ from documents.converters.from_html import drop_unseen, markdown, parse
 from documents.converters.output import compose, hidden_caveat
 from documents.converters.tables import Budget, sheet_markdown
 from documents.errors import Unconvertible
+from documents.source_words import NOTION_LINK
 from documents.values import Converted, Decode
 
 MAX_BYTES = 100 * 1024 * 1024
@@ -39,7 +40,7 @@ def convert(data: bytes, decode: Decode) -> Converted:
     if len(data) > MAX_BYTES:
         raise Unconvertible(f"has {len(data) >> 20} MiB; at most {MAX_BYTES >> 20} are read: split it")
     text, caveat = decode(data)
-    text = text.replace("\0", "")
+    text = NOTION_LINK.sub("", text.replace("\0", ""))
     csv.field_size_limit(MAX_CELL_CHARS)
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text))
     hidden: list[str] = []

@@ -6,6 +6,8 @@ import re
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
 from itertools import chain
 from urllib.parse import urlsplit
 
@@ -21,12 +23,14 @@ from documents.converters.output import compose, fence, hidden_caveat, literal, 
 from documents.converters.tables import table
 from documents.converters.visibility import find_unseen
 from documents.markup.liquid import drop_template_tags
+from documents.source_words import WIKI_TEXT, drop_export_noise
 from documents.values import Converted
 
 _PARSER = "html.parser"  # Python's own: it loads nothing, and knows no entities but HTML's
 _NO_TEXT = (
     "script, style, noscript, template, svg, iframe, embed, canvas, audio, video, dialog, input,"
     "select, textarea, nav, [role=navigation], [role=search], [role=banner], [role=contentinfo],"
+    ".breadcrumb, .breadcrumbs, [itemtype$=BreadcrumbList],"
     "object:is([type*=pdf], [type*=flash], [type^=audio], [type^=video])"
 )
 # Listings beside their line numbers, a table of two cells: 231 on ten built sites (Sphinx, Jekyll).
@@ -54,8 +58,12 @@ def convert(data: bytes) -> Converted:
     for text in page.find_all(string=_TEMPLATE):
         if not text.find_parent(_CODE):  # which shows the source of a template
             text.replace_with(drop_template_tags(text, values=True))
-    title, url, hidden = _page_title(page), _canonical_address(page), drop_unseen(page)
-    return Converted(compose(markdown(_main_part(page), anchors=True), title=title, url=url), hidden_caveat(hidden))
+    fields, hidden = (
+        {"title": _page_title(page), "url": _canonical_address(page)} | _wiki_fields(page),
+        drop_unseen(page),
+    )
+    drop_export_noise(page)
+    return Converted(compose(markdown(_main_part(page), anchors=True), **fields), hidden_caveat(hidden))
 
 
 def page_markdown(data: bytes) -> tuple[str, list[str]]:
@@ -107,9 +115,23 @@ def markdown(part: Tag, *, anchors: bool = False) -> str:
 def _page_title(page: BeautifulSoup) -> str:
     tag = next((tag for tag in page.find_all("title") if tag.find_parent("svg") is None), None)
     title, heading = (one_line(found.get_text(" ")) if found else "" for found in (tag, page.h1))
+    if space := page.select_one("#breadcrumbs a"):  # Confluence writes "Space : Page"
+        return title.removeprefix(f"{one_line(space.get_text(' '))} : ")
     if heading and re.match(re.escape(heading) + _SEPARATOR + r"\S", title):
         return heading
-    return title or heading
+    named = page.select_one(".doc-content p.title")  # of Google Docs, whose pages have no <title>
+    return title or (one_line(named.get_text()) if named else heading if len(page.select("h1")) == 1 else "")
+
+
+def _wiki_fields(page: BeautifulSoup) -> dict[str, str]:
+    """Return the author and, if it is in English, the date of a page of Confluence."""
+    facts = page.select_one(".page-metadata:has(.author)")
+    fields = {"author": one_line(author.get_text(" "))} if facts and (author := facts.select_one(".author")) else {}
+    day = " ".join(facts.get_text(" ").replace(",", "").split()[-3:]) if facts else ""
+    for form in ("%b %d %Y", "%d %b %Y"):
+        with suppress(ValueError):
+            fields["last_updated"] = datetime.strptime(day, form).date().isoformat()  # noqa: DTZ007 - a day
+    return fields
 
 
 def _canonical_address(page: BeautifulSoup) -> str:
@@ -122,6 +144,8 @@ def _canonical_address(page: BeautifulSoup) -> str:
 
 
 def _drop_furniture(page: BeautifulSoup) -> None:
+    for emoji in page.select("img[data-emoji-fallback]"):  # Confluence names most of them "(blue star)"
+        emoji["alt"] = emoji["data-emoji-fallback"]
     write_math(page)
     write_icons(page)
     for tag in page.select(_NO_TEXT):
@@ -140,7 +164,7 @@ def _drop_furniture(page: BeautifulSoup) -> None:
 
 def _main_part(page: BeautifulSoup) -> Tag:
     _drop_furniture(page)
-    mains = [main for main in page.select("main, [role=main]") if main.get_text(strip=True)]
+    mains = page.select(WIKI_TEXT) or [main for main in page.select("main, [role=main]") if main.get_text(strip=True)]
     if len(mains) == 1:
         return mains[0]
     for tag in page.select("title"):
@@ -202,6 +226,11 @@ class _Converter(MarkdownConverter):
 
     def convert_table(self, el: Tag, text: str, parent_tags: set[str]) -> str:
         caption = self._cells.get(id(el.caption), "") if el.caption else ""
+        rows = _table_rows(el)
+        if len(rows) > 1 and all([cell.name for cell in row] == ["th", "td"] for row in rows):  # values of one thing
+            pairs = ([self._cells.get(id(cell), "") for cell in row] for row in rows)
+            items = "\n".join(f"- {name}: {value}" for name, value in pairs if value)
+            return f"\n\n{caption}\n\n{items}\n\n"
         found = table_grid(el, self._cells)
         return f"\n\n{caption}\n\n{table(*found)}\n\n" if found else ""
 

@@ -29,8 +29,8 @@ _NO_TITLE = re.compile(
 )
 
 
-def compose(body: str, *, title: str = "", url: str = "") -> str:
-    """Return the Markdown of a document.
+def compose(body: str, *, title: str = "", url: str = "", **fields: str) -> str:
+    """Return the Markdown of a document; ``fields`` are for its front matter.
 
     It always begins with front matter, because a text that begins with a ruler would be taken for some.
 
@@ -40,7 +40,7 @@ def compose(body: str, *, title: str = "", url: str = "") -> str:
     text = _LONG_GAP.sub("\n\n", settled(_NO_TEXT.sub("", _BREAKS.sub("\n", body)))).strip("\n")
     if not text.strip():
         raise NoText("holds no text")
-    fields = {"title": one_line(title)[:MAX_TITLE_CHARS], "url": url if url.isprintable() else ""}
+    fields |= {"title": one_line(title)[:MAX_TITLE_CHARS], "url": url if url.isprintable() else ""}
     # A JSON string is a YAML string.
     front = [f"{name}: {json.dumps(value, ensure_ascii=False)}\n" for name, value in fields.items() if value]
     return f"---\n{''.join(front)}---\n{text}\n"

@@ -60,7 +60,7 @@ _UNSEEN_VALUES = ("hidden", "collapse")
 _SHOWING = ("display", "visibility", "opacity", "height", "max-height", "transform", "left", "clip", "clip-path")
 _PICTURES = ("img", "picture", "svg", "video", "canvas", "math")
 _CONTROLS = "a, button, label, summary, input, [role=tab], [aria-controls], [onclick], [data-toggle], [data-bs-toggle]"
-_OPENERS = "button, label, summary, [role=button], [role=tab], [aria-expanded], [onclick], a[href='#']"
+_OPENERS = "button, label, summary, [role=button], [role=tab], [aria-expanded], [onclick], a[href='#'], .expand-control"
 _POINTER = re.compile(r"aria-controls|href|for|onclick|data-.*")
 
 

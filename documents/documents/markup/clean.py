@@ -21,7 +21,10 @@ from documents.markup.includes import expand_erb, include_files
 from documents.markup.jsx import drop_modules, expand_expressions
 from documents.markup.liquid import drop_template_tags, expand_liquid, expand_macro_calls, is_liquid
 from documents.markup.shortcodes import expand_shortcodes
+from documents.source_words import NOTION_LINK
 
+_NOTION_ID = re.compile(r"%20[0-9a-f]{32}(?=[./)_])")  # in links between exported pages
+_GOOGLE_PICTURE = re.compile(r"!\[([^\]\n]*)\]\[image\d+\]")
 _NONCHARACTERS = re.compile("[\ufdd0-\ufdef]")  # the steps use some as marks
 _GAP = re.compile(r"\n(?:[ \t]*\n){2,}")
 _RULERS = re.compile(r"(?:(?<=\n\n)|\A\n*)(?:-{3,}|\*{3,})[ \t]*(?=\n\n(?:-{3,}|\*{3,})[ \t]*(?:\n|\Z)|\s*\Z)")
@@ -40,6 +43,7 @@ def as_read(text: str, *, context: PageContext) -> str:
     markup is returned as it is, except for runs of empty lines. Never raises for any text.
     """
     text = _NONCHARACTERS.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+    text = _NOTION_ID.sub("", NOTION_LINK.sub("", text))
     suffix = context.file.suffix.lower()
     text = expand_erb(text, context) if suffix == ".erb" else text
     mdx = suffix == ".mdx"
@@ -48,6 +52,7 @@ def as_read(text: str, *, context: PageContext) -> str:
     text = _expand_templates(drop_modules(text) if has_modules else text, context, mdx=mdx)
     text = unwrap_containers(expand_wiki_links(text, context), mdx=mdx)
     text, unseen = drop_unused_definitions(text)
+    text = _GOOGLE_PICTURE.sub(r"\1", text)
     hidden = HiddenCode()
     text = drop_comments(hidden.hide(text, mdx=mdx))
     text = expand_expressions(text, context) if has_modules else text

@@ -61,14 +61,17 @@ def _write_icon(match: re.Match[str]) -> str:
 
 
 def drop_unused_definitions(text: str) -> tuple[str, list[str]]:
-    """Return ``text`` without definitions of links that no link uses, and their titles: comments are written so."""
+    """Return ``text`` without definitions of links that no link uses, and their titles: comments are written so.
+
+    A definition that is a whole picture, as in Markdown of Google Docs, goes too.
+    """
     found: dict[str, Any] = {}
     if "]:" in text:
         _BLOCKS.parse(text, found)
     definitions = {label: one for label, one in found.get("references", {}).items() if not label.startswith("^")}
     prose = _drop_lines(text, definitions.values())
     used = {normalizeReference(label) for label in _LABEL.findall(prose)} if definitions else set()
-    unused = [one for label, one in definitions.items() if label not in used]
+    unused = [one for label, one in definitions.items() if label not in used or one["href"].startswith("data:")]
     return _drop_lines(text, unused), [one["title"] for one in unused]
 
 

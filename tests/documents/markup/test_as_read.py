@@ -97,6 +97,14 @@ def test_jekyll(text: str, shown: str) -> None:
             "**Note**\n\nMind **this**.\n\n**More**\n\nDeep.\n\nAfter.",
         ),
         ("- item\n  > [!warning] Only a title", "- item\n\n  **Only a title**"),
+        (
+            f"[Fees](My%20page%20{32 * 'a'}/Fees%20{32 * 'b'}.md)\nOf: X (X%20{32 * 'c'}.md)",
+            "[Fees](My%20page/Fees.md)\nOf: X",
+        ),
+        (
+            "A ![][image1]\n![Map][image2]\n\n[image1]: <data:image/png;base64,iV>\n[image2]: <data:image/gif;base64,>",
+            "A \nMap",
+        ),
     ],
 )
 def test_containers_and_attributes(text: str, shown: str) -> None:
