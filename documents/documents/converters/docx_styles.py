@@ -17,11 +17,7 @@ W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _VAL = f"{W}val"
 _MAX_STYLES = 20  # that are based on each other
 _TINY = 2  # half points
-_WHITE = "FFFFFF"
-_LIGHT = ("background1", "light1")  # colours of the theme
-_BLACK = "000000"
-_HIGHLIGHTS = {"white": _WHITE, "black": _BLACK}
-_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
+_COLOURS = {"white": "FFFFFF", "background1": "FFFFFF", "light1": "FFFFFF", "black": "000000", "auto": "000000"}
 _BULLET = "*"
 _ROMAN = {1000: "m", 900: "cm", 500: "d", 400: "cd", 100: "c", 90: "xc", 50: "l", 40: "xl", 10: "x", 9: "ix"}
 _ROMAN |= {5: "v", 4: "iv", 1: "i"}
@@ -59,21 +55,16 @@ class Styles:
         return [text.text or "" for text in texts]
 
     def _is_hidden(self, run: Any) -> bool:
-        vanish = self._find(run, "vanish")
+        vanish, size, color = (self._find(run, name) for name in ("vanish", "sz", "color"))
         if vanish is not None and vanish.get(_VAL, "1") not in ("0", "false", "off"):
             return True
-        size = self._find(run, "sz")
         if size is not None and size.get(_VAL, "").isdecimal() and int(size.get(_VAL)) <= _TINY:
             return True
-        color = self._find(run, "color")
-        if color is None:
+        if color is None or color.get(f"{W}themeShade"):
             return False
         theme, ink = color.get(f"{W}themeColor", ""), color.get(_VAL, "")
-        if theme and (theme not in _LIGHT or color.get(f"{W}themeShade")):
-            return False
-        return bool(re.fullmatch("[0-9A-Fa-f]{6}", ink) or theme) and is_unseen_colour(
-            _WHITE if theme else ink, self._ground(run)
-        )
+        ink = _COLOURS.get(theme, "") if theme else ink if re.fullmatch("[0-9A-Fa-f]{6}", ink) else ""
+        return bool(ink) and is_unseen_colour(ink, self._ground(run))
 
     def _find(self, run: Any, name: str) -> Any:
         """Return a property of a run, from itself, its styles or the defaults."""
@@ -91,7 +82,7 @@ class Styles:
         """Return the colour behind a run as six digits, ``""`` if it is not known."""
         highlight = self._find(run, "highlight")
         if highlight is not None and highlight.get(_VAL) != "none":
-            return _HIGHLIGHTS.get(highlight.get(_VAL, ""), "")
+            return _COLOURS.get(highlight.get(_VAL, ""), "")
         shades = [self._find(run, "shd")]
         for around in run.iterancestors(f"{W}p", f"{W}tc", f"{W}tbl", f"{W}txbxContent"):
             if around.tag == f"{W}txbxContent":
@@ -104,10 +95,11 @@ class Styles:
             if shade is None or shade.get(_VAL) == "nil":
                 continue
             if shade.get(_VAL) == "solid" or shade.tag == f"{W}background":
-                return str(shade.get(f"{W}color", "auto")).replace("auto", _BLACK)
+                colour = str(shade.get(f"{W}color", "auto"))
+                return _COLOURS.get(colour, colour)
             if shade.get(_VAL, "clear") != "clear" or shade.get(f"{W}fill", "auto") != "auto":
                 return str(shade.get(f"{W}fill"))
-        return _WHITE
+        return _COLOURS["white"]
 
 
 class Numbers:
@@ -118,11 +110,8 @@ class Numbers:
         self._nums = {str(num.get(f"{W}numId")): num for num in part.iter(f"{W}num")}
         lists = {str(found.get(f"{W}abstractNumId")): found for found in part.iter(f"{W}abstractNum")}
         linked = {name: found for found in lists.values() if (name := _value(found, "styleLink"))}
-        self._lists = {
-            name: linked.get(_value(found, "numStyleLink"), found) if found is not None else None
-            for name, num in self._nums.items()
-            for found in [lists.get(_value(num, "abstractNumId"))]
-        }
+        owns = {num: lists.get(_value(element, "abstractNumId")) for num, element in self._nums.items()}
+        self._lists = {num: linked.get(_value(own, "numStyleLink"), own) for num, own in owns.items()}
         self._counts: dict[str, dict[int, int]] = {}
         self._begun: set[tuple[str, int]] = set()
 
@@ -140,15 +129,14 @@ class Numbers:
             if not has_text or found is None:
                 continue
             num, level, count, shown = found
-            if not self._styles.is_heading(_value(paragraph, f"pPr/{W}pStyle")) and _is_item(
-                open_lists, level, count, shown
-            ):
+            is_heading = self._styles.is_heading(_value(paragraph, f"pPr/{W}pStyle"))
+            if not is_heading and _is_item(open_lists, level, count, shown):
                 _set_list(paragraph, num, len(open_lists) - 1)
             else:
                 open_lists = []
                 _set_list(paragraph, "0", 0)
                 run = etree.Element(f"{W}r")
-                etree.SubElement(run, f"{W}t", {_SPACE: "preserve"}).text = f"{shown} " if shown else ""
+                etree.SubElement(run, f"{W}t").text = f"{shown} " if shown else ""
                 paragraph.insert(1, run)
 
     def _next(self, paragraph: Any) -> tuple[str, int, int, str] | None:
@@ -158,9 +146,15 @@ class Numbers:
         if definition is None:
             return None
         counts = self._counts.setdefault(str(definition.get(f"{W}abstractNumId")), {})
-        levels, starts, anew = self._level_definitions(num, definition)
-        if level in anew and (num, level) not in self._begun:
-            counts.pop(level, None)
+        levels = {_number(found.get(f"{W}ilvl")): found for found in definition.iterfind(f"{W}lvl")}
+        starts = {index: _number(_value(found, "start") or "1") for index, found in levels.items()}
+        for override in self._nums[num].iterfind(f"{W}lvlOverride"):
+            index = _number(override.get(f"{W}ilvl"))
+            levels.update((index, found) for found in override.iterfind(f"{W}lvl"))
+            if start := _value(override, "startOverride"):
+                starts[index] = _number(start)
+                if index == level and (num, level) not in self._begun:
+                    counts.pop(level, None)
         self._begun.add((num, level))
         if level not in levels:
             return None
@@ -181,26 +175,13 @@ class Numbers:
         text = _value(levels[level], "lvlText")[:_MAX_NUMBER_CHARS]
         return num, level, counts[level], re.sub("%([1-9])", place, text).strip()
 
-    def _level_definitions(self, num: str, definition: Any) -> tuple[dict[int, Any], dict[int, int], set[int]]:
-        """Return a list's levels, their first numbers, and the levels that do not go on with another list."""
-        levels = {_number(found.get(f"{W}ilvl")): found for found in definition.iterfind(f"{W}lvl")}
-        starts = {index: _number(_value(found, "start") or "1") for index, found in levels.items()}
-        anew = set()
-        for override in self._nums[num].iterfind(f"{W}lvlOverride"):
-            index = _number(override.get(f"{W}ilvl"))
-            levels.update((index, found) for found in override.iterfind(f"{W}lvl"))
-            if start := _value(override, "startOverride"):
-                starts[index] = _number(start)
-                anew.add(index)
-        return levels, starts, anew
-
     def _place(self, paragraph: Any) -> tuple[str, int]:
         """Return a paragraph's list and level, from itself or its styles."""
-        style = _value(paragraph, f"pPr/{W}pStyle")
-        styles = list(self._styles.chain(style))
-        places = [place for element in (paragraph, *styles) if (place := element.find(f"{W}pPr/{W}numPr")) is not None]
-        num = next(filter(None, (_value(place, "numId") for place in places)), "")
-        level = next(filter(None, (_value(place, "ilvl") for place in places)), "")
+        styles = list(self._styles.chain(_value(paragraph, f"pPr/{W}pStyle")))
+        num, level = (
+            next(filter(None, (_value(element, f"pPr/{W}numPr/{W}{name}") for element in (paragraph, *styles))), "")
+            for name in ("numId", "ilvl")
+        )
         definition = self._lists.get(num)
         if not level and definition is not None:
             names = [str(element.get(f"{W}styleId")) for element in styles]
@@ -235,18 +216,16 @@ def _set_list(paragraph: Any, num: str, level: int) -> None:
 
 
 def _in_form(number: int, form: str) -> str:
-    match form if number <= _MAX_ROMAN else "":
-        case "none":
-            return ""
-        case "lowerLetter" | "upperLetter" if number > 0:
-            text = chr(ord("a") + (number - 1) % 26) * ((number - 1) // 26 + 1)
-        case "lowerRoman" | "upperRoman":
-            text = ""
-            for value, sign in _ROMAN.items():
-                times, number = divmod(number, value)
-                text += sign * times
-        case _:
-            text = str(number)
+    if form == "none":
+        return ""
+    text = str(number)
+    if 0 < number <= _MAX_ROMAN and form.endswith("Letter"):
+        text = chr(ord("a") + (number - 1) % 26) * ((number - 1) // 26 + 1)
+    elif number <= _MAX_ROMAN and form.endswith("Roman"):
+        text = ""
+        for value, sign in _ROMAN.items():
+            times, number = divmod(number, value)
+            text += sign * times
     return text.upper() if form.startswith("upper") else text
 
 

@@ -6,7 +6,6 @@ mammoth gets the parts in a form that it reads: equations as LaTeX, text boxes a
 from __future__ import annotations
 
 import io
-import re
 from typing import Any
 from zipfile import ZipFile
 
@@ -15,7 +14,7 @@ from lxml import etree
 
 from documents.converters.docx_styles import Numbers, Styles, W
 from documents.converters.from_html import markdown, parse
-from documents.converters.office import EQUATION, Equations, check_office, rewrite_parts, usual_names
+from documents.converters.office import EQUATION, check_office, equation_latex, parse_part, rewrite_parts
 from documents.converters.output import compose, hidden_caveat
 from documents.values import Converted
 
@@ -29,6 +28,8 @@ p[style-name^='toc '] => !
 p[style-name^='TOC '] => !
 """
 _NOTE_MARKS = "a[id^=footnote-ref], a[id^=endnote-ref], a[href^='#footnote-ref'], a[href^='#endnote-ref']"
+_WRAPPERS = ("{*}fldSimple", "{*}dir", "{*}bdo", "{*}oMathPara")
+"""Elements around text that mammoth drops with their content."""
 
 
 def convert(data: bytes) -> Converted:
@@ -39,10 +40,9 @@ def convert(data: bytes) -> Converted:
         NoText: it holds no text.
     """
     title = check_office(data, suffix=".docx", max_xml_bytes=MAX_XML_BYTES)
-    equations = Equations()
-    hidden: list[str] = []
+    prepared, hidden = _prepare_parts(data)
     html = mammoth.convert_to_html(
-        io.BytesIO(prepare_parts(data, equations, hidden)),
+        io.BytesIO(prepared),
         style_map=_STYLES,
         include_embedded_style_map=False,  # it is the file's own
         convert_image=mammoth.images.img_element(lambda _: {}),  # the alternative text, the picture unread
@@ -56,77 +56,46 @@ def convert(data: bytes) -> Converted:
     for picture in fragment.select("img[alt]"):
         if " " not in str(picture["alt"]).strip():  # a file's name
             picture.extract()
-    return Converted(compose(markdown(fragment), title=title), (*equations.caveats, *hidden_caveat(hidden)))
+    return Converted(compose(markdown(fragment), title=title), hidden_caveat(hidden))
 
 
-_M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
-_MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
-_ASIDE = re.compile(r"(?:^|/)(?:glossary/|stylesWithEffects\.xml)")
-_ADDED = "made"  # an attribute of alternatives that were written here
-_WRAPPERS = (f"{W}fldSimple", f"{W}dir", f"{W}bdo", f"{_M}oMathPara")
-"""Elements around text that mammoth drops with their content."""
-_TEXTS = ("document", "footnotes", "endnotes")
-
-
-def prepare_parts(data: bytes, equations: Equations, hidden: list[str]) -> bytes:
-    """Return the Word file with its parts changed for mammoth; ``hidden`` gets the texts that no reader sees."""
+def _prepare_parts(data: bytes) -> tuple[bytes, list[str]]:
+    """Return the Word file with its parts changed for mammoth, and the texts that no reader sees."""
     with ZipFile(io.BytesIO(data)) as archive:
-        names = [name for name in archive.namelist() if name.endswith(".xml") and not _ASIDE.search(name)]
-        roots = {name: root for name in names if (root := _parse(archive.read(name))) is not None}
-    kinds = {str(root.tag).removeprefix(W): root for root in roots.values()}
+        names = [name for name in archive.namelist() if name.endswith(".xml") and "glossary/" not in name]
+        roots = {name: root for name in names if (root := parse_part(archive, name)) is not None}
+    kinds = {str(root.tag).removeprefix(W): root for name, root in roots.items() if "WithEffects" not in name}
     styles = Styles(kinds.get("styles", etree.Element("none")))
     numbers = Numbers(kinds.get("numbering", etree.Element("none")), styles)
+    hidden: list[str] = []
     changed: dict[str, bytes] = {}
     for name, root in roots.items():
-        if root.tag in [f"{W}{kind}" for kind in _TEXTS]:
+        if root.tag in (f"{W}document", f"{W}footnotes", f"{W}endnotes"):
             hidden += styles.take_hidden(root)
             numbers.write(root)
-            _prepare_part(root, equations)
+            _prepare_part(root)
             changed[name] = etree.tostring(root, encoding="UTF-8", xml_declaration=True)
-    return rewrite_parts(data, changed.get)
+    return rewrite_parts(data, changed.get), hidden
 
 
-def _parse(part: bytes) -> Any:
-    try:
-        return etree.fromstring(usual_names(part), etree.XMLParser(resolve_entities=False, no_network=True))
-    except etree.XMLSyntaxError:
-        return None  # mammoth will say it
-
-
-def _prepare_part(root: Any, equations: Equations) -> None:
+def _prepare_part(root: Any) -> None:
     for equation in list(root.iter(EQUATION)):
-        beside = " " if equation.getnext() is not None and equation.getnext().tag == equation.tag else ""
-        _replace(equation, [_run(equations.to_latex(equation) + beside)])
-    for ruby in list(root.iter(f"{W}ruby")):
-        base, above = (list(ruby.iterfind(f"{W}{name}/*")) for name in ("rubyBase", "rt"))
+        beside = " " if equation.getnext() is not None and equation.getnext().tag == EQUATION else ""
+        _replace(equation, [_run(equation_latex(equation) + beside)])
+    for ruby in list(root.iter("{*}ruby")):
+        base, above = (list(ruby.iterfind(f"{{*}}{name}/*")) for name in ("rubyBase", "rt"))
         _replace(ruby, [*base, _run(" ("), *above, _run(")")])
     for around in list(root.iter(*_WRAPPERS)):
         _replace(around, list(around))
-    for box in list(root.iter(f"{W}txbxContent")):
-        _move_text_box(box)
-
-
-def _move_text_box(box: Any) -> None:
-    """Put a text box where mammoth reads it: in a ``w:pict``, in the last of several alternatives.
-
-    Word writes most text boxes twice, for older and newer programs.
-    """
-    around = next(box.iterancestors(f"{W}pict", f"{W}drawing", f"{_MC}Fallback", f"{_MC}Choice"), None)
-    if around is None or around.tag in (f"{W}pict", f"{_MC}Fallback"):
-        return
-    choice = next(around.iterancestors(f"{_MC}Choice"), None)
-    if choice is None:
-        shown = around.makeelement(f"{W}pict")
-        around.addnext(shown)
-    else:
-        fallback = choice.getparent().find(f"{_MC}Fallback")
-        if fallback is None:
-            fallback = etree.SubElement(choice.getparent(), f"{_MC}Fallback")
-        elif fallback.find(f".//{W}txbxContent") is not None and not fallback.get(_ADDED):
-            return
-        fallback.set(_ADDED, "1")
-        shown = etree.SubElement(fallback, f"{W}pict")
-    shown.append(box)
+    # mammoth reads a text box in a w:pict, in the last of several alternatives. Most have one there for older programs.
+    for box in list(root.iter("{*}txbxContent")):
+        around = next(box.iterancestors("{*}pict", "{*}drawing", "{*}AlternateContent"), None)
+        if around is None or around.tag == f"{W}pict":
+            continue
+        around = next(around.iterancestors("{*}AlternateContent"), around)
+        if around.find("{*}Fallback//{*}txbxContent") is None:
+            around.addprevious(etree.Element(f"{W}pict"))
+            around.getprevious().append(box)
 
 
 def _run(text: str) -> Any:

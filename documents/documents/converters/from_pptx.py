@@ -11,7 +11,7 @@ from pptx import Presentation
 from pptx.enum.shapes import PP_PLACEHOLDER
 from pptx.oxml import parse_xml
 
-from documents.converters.office import EQUATION, Equations, check_office
+from documents.converters.office import EQUATION, check_office, equation_latex
 from documents.converters.output import compose, hidden_caveat, literal, one_line
 from documents.converters.tables import letter, table
 from documents.errors import Unconvertible
@@ -24,8 +24,6 @@ _ROW_EMU = 300_000  # 8 mm: shapes that begin within it stand side by side
 _HEADERS_AND_FOOTERS = (PP_PLACEHOLDER.SLIDE_NUMBER, PP_PLACEHOLDER.DATE, PP_PLACEHOLDER.FOOTER, PP_PLACEHOLDER.HEADER)
 _BODIES = (PP_PLACEHOLDER.BODY, PP_PLACEHOLDER.OBJECT)
 _MAX_SHAPE_DEPTH = 20
-_P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
-_A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _WHITE = "a:solidFill[a:srgbClr[@val='FFFFFF' or @val='ffffff'] or a:schemeClr[@val='bg1' or @val='lt1'][not(*)]]"
 _FILLED = f"[a:gradFill or a:blipFill or a:pattFill or a:solidFill and not({_WHITE})]"
 _GROUNDS = (
@@ -33,9 +31,7 @@ _GROUNDS = (
     " | .//p:style/a:fillRef[@idx > 0] | .//p:bgRef[not(a:schemeClr[@val='bg1'])] | .//p:clrMap[@bg1 != 'lt1']"
 )
 """What may be behind white letters: pictures, filled shapes and cells, coloured slides."""
-_SHAPES = frozenset(f"{_P}{name}" for name in ("sp", "pic", "graphicFrame", "grpSp", "cxnSp"))
-_MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
-_MATH = "{http://schemas.microsoft.com/office/drawing/2010/main}m"
+_SHAPES = ("{*}sp", "{*}pic", "{*}graphicFrame", "{*}grpSp", "{*}cxnSp")
 _RUN = '<a:r xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"><a:t/></a:r>'
 
 
@@ -48,9 +44,8 @@ def convert(data: bytes) -> Converted:
     title = check_office(data, suffix=".pptx", max_xml_bytes=MAX_XML_BYTES)
     deck = Presentation(io.BytesIO(data))
     slides = list(enumerate(deck.slides, 1))
-    equations = Equations()
     for _, slide in slides:
-        _expose_shapes(slide._element, equations)
+        _expose_shapes(slide._element)
     closed = [str(number) for number, slide in slides if slide._element.get("show") in ("0", "false")]
     shown = [(number, slide) for number, slide in slides if str(number) not in closed]
     hidden = [text for _, slide in shown for text in _take_hidden(slide, deck.slide_width or 0, deck.slide_height or 0)]
@@ -58,8 +53,7 @@ def convert(data: bytes) -> Converted:
     if not parts:
         raise Unconvertible("holds no text on its slides, as if they were pictures: put it through OCR first")
     caveats = (f"has hidden slides, which are left out: {', '.join(closed)}",) if closed else ()
-    text = compose("\n\n".join(parts), title=title)
-    return Converted(text, (*caveats, *hidden_caveat(hidden), *equations.caveats))
+    return Converted(compose("\n\n".join(parts), title=title), (*caveats, *hidden_caveat(hidden)))
 
 
 def _take_hidden(slide: Any, width: int, height: int) -> list[str]:
@@ -73,25 +67,22 @@ def _take_hidden(slide: Any, width: int, height: int) -> list[str]:
     layers = [slide, slide.slide_layout, slide.slide_layout.slide_master]
     is_plain = not any(layer._element.xpath(_GROUNDS) for layer in layers)
     elements += slide._element.xpath(f".//a:r[a:rPr[@sz <= 100{f' or {_WHITE}' if is_plain else ''}]]")
-    texts = ["".join(element.itertext(f"{_A}t")) for element in elements]
+    texts = ["".join(element.itertext("{*}t")) for element in elements]
     for element in elements:
         element.getparent().remove(element)
     return texts
 
 
-def _expose_shapes(slide: Any, equations: Equations) -> None:
+def _expose_shapes(slide: Any) -> None:
     """Move the first shapes of alternatives, and equations' text, to where python-pptx sees them."""
-    for alternatives in list(slide.iter(f"{_MC}AlternateContent")):
-        shapes = next(
-            (found for one in alternatives if (found := [shape for shape in one if shape.tag in _SHAPES])), []
-        )
-        for shape in shapes:
+    for alternatives in list(slide.iter("{*}AlternateContent")):
+        found = (list(one.iterchildren(*_SHAPES)) for one in alternatives)
+        for shape in next(filter(None, found), []):
             alternatives.addprevious(shape)
     for equation in list(slide.iter(EQUATION)):
-        around = next(equation.iterancestors(_MATH), None)
-        if around is not None:
+        for around in equation.iterancestors("{http://schemas.microsoft.com/office/drawing/2010/main}m"):
             run = parse_xml(_RUN)
-            run.text = equations.to_latex(equation)
+            run.text = equation_latex(equation)
             around.addprevious(run)
 
 

@@ -17,7 +17,7 @@ from openpyxl.styles.colors import COLOR_INDEX
 from openpyxl.utils.cell import range_boundaries
 
 from documents.converters.number_formats import shown_value
-from documents.converters.office import check_office, count_elements, from_strict, is_unseen_colour
+from documents.converters.office import check_office, from_strict, is_unseen_colour, parse_part
 from documents.converters.output import compose, hidden_caveat, literal, one_line
 from documents.converters.tables import Bold, Budget, ShownNumber, Spread, sheet_markdown
 from documents.errors import Unconvertible
@@ -50,8 +50,7 @@ def convert(data: bytes) -> Converted:
     Raises:
         Unconvertible: the file is encrypted, an old .xls, damaged, too large, has a DTD, or holds no cells with text.
     """
-    title = check_office(data, suffix=".xlsx", max_xml_bytes=MAX_XML_BYTES)
-    count_elements(data, MAX_ELEMENTS)
+    title = check_office(data, suffix=".xlsx", max_xml_bytes=MAX_XML_BYTES, max_elements=MAX_ELEMENTS)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # openpyxl warns of losses in writing
         book = _book(data)
@@ -203,37 +202,20 @@ def _areas(reference: re.Pattern[bytes], *parts: bytes) -> list[_Area]:
     return [area for area in found if None not in area]
 
 
-_A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
-_SHAPE = "{http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing}sp"
-_MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
-
-
 def text_boxes(archive: ZipFile, sheet: str) -> str:
     """Return the paragraphs of the text boxes on a sheet (a part's name), in the file's order."""
-    paragraphs = []
-    for drawing in _related(archive, sheet, "/drawing"):
-        for shape in drawing.iter(_SHAPE):
-            if next(shape.iterancestors(f"{_MC}Fallback"), None) is None:
-                words = ("".join(text.text or "" for text in line.iter(f"{_A}t")) for line in shape.iter(f"{_A}p"))
-                paragraphs += [literal(found) for line in words if (found := one_line(line))]
-    return "\n\n".join(paragraphs)
+    shapes = (shape for drawing in _related(archive, sheet, "/drawing") for shape in drawing.iter("{*}sp"))
+    shown = (shape for shape in shapes if next(shape.iterancestors("{*}Fallback"), None) is None)
+    paragraphs = ("".join(line.itertext("{*}t")) for shape in shown for line in shape.iter("{*}p"))
+    return "\n\n".join(literal(words) for line in paragraphs if (words := one_line(line)))
 
 
 def _related(archive: ZipFile, sheet: str, kind: str) -> Iterator[etree._Element]:
     """Yield the parts of a kind that belong to a sheet."""
     folder, name = posixpath.split(sheet)
-    relations = _parse_part(archive, f"{folder}/_rels/{name}.rels")
+    relations = parse_part(archive, f"{folder}/_rels/{name}.rels")
     for relation in () if relations is None else relations:
         if str(relation.get("Type")).endswith(kind):
             target = posixpath.normpath(posixpath.join("/", folder, str(relation.get("Target"))))
-            if (part := _parse_part(archive, target.lstrip("/"))) is not None:
+            if (part := parse_part(archive, target.lstrip("/"))) is not None:
                 yield part
-
-
-def _parse_part(archive: ZipFile, name: str) -> etree._Element | None:
-    if name not in archive.namelist():
-        return None
-    try:
-        return etree.fromstring(archive.read(name), etree.XMLParser(resolve_entities=False, no_network=True))
-    except etree.XMLSyntaxError:
-        return None  # the cells may be whole
