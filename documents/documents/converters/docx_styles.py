@@ -146,15 +146,9 @@ class Numbers:
         if definition is None:
             return None
         counts = self._counts.setdefault(str(definition.get(f"{W}abstractNumId")), {})
-        levels = {_number(found.get(f"{W}ilvl")): found for found in definition.iterfind(f"{W}lvl")}
-        starts = {index: _number(_value(found, "start") or "1") for index, found in levels.items()}
-        for override in self._nums[num].iterfind(f"{W}lvlOverride"):
-            index = _number(override.get(f"{W}ilvl"))
-            levels.update((index, found) for found in override.iterfind(f"{W}lvl"))
-            if start := _value(override, "startOverride"):
-                starts[index] = _number(start)
-                if index == level and (num, level) not in self._begun:
-                    counts.pop(level, None)
+        levels, starts, anew = self._level_definitions(num, definition)
+        if level in anew and (num, level) not in self._begun:
+            counts.pop(level, None)
         self._begun.add((num, level))
         if level not in levels:
             return None
@@ -174,6 +168,18 @@ class Numbers:
 
         text = _value(levels[level], "lvlText")[:_MAX_NUMBER_CHARS]
         return num, level, counts[level], re.sub("%([1-9])", place, text).strip()
+
+    def _level_definitions(self, num: str, definition: Any) -> tuple[dict[int, Any], dict[int, int], set[int]]:
+        """Return a list's levels, their first numbers, and the levels that do not go on with another list."""
+        levels = {_number(found.get(f"{W}ilvl")): found for found in definition.iterfind(f"{W}lvl")}
+        starts = {index: _number(_value(found, "start") or "1") for index, found in levels.items()}
+        anew = {}
+        for override in self._nums[num].iterfind(f"{W}lvlOverride"):
+            index = _number(override.get(f"{W}ilvl"))
+            levels.update((index, found) for found in override.iterfind(f"{W}lvl"))
+            if start := _value(override, "startOverride"):
+                anew[index] = _number(start)
+        return levels, starts | anew, set(anew)
 
     def _place(self, paragraph: Any) -> tuple[str, int]:
         """Return a paragraph's list and level, from itself or its styles."""
