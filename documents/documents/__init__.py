@@ -11,6 +11,7 @@ All arguments and results are plain values that can be sent to another process.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -143,7 +144,7 @@ def _add_includes(made: Converted, context: PageContext) -> Converted:
     plain = made.plain
     if plain is not None and context.included:  # only formats of text include others
         plain = f"{plain}\n{_plain_text('\n'.join(context.included), context.file)}"
-    return Converted(made.text, (*made.caveats, *context.all_caveats), plain)
+    return replace(made, caveats=(*made.caveats, *context.all_caveats), plain=plain)
 
 
 def _plain_text(text: str, file: Path) -> str:

@@ -17,12 +17,14 @@ ValueError."""
 class Converted:
     """A converted file: Markdown, perhaps with front matter, and sentences about losses.
 
-    ``plain`` is the text of the source before any filter, to compare with; None if it was not read.
+    ``plain`` is the text of the source before any filter, to compare with; None if it was not read. ``parts`` are the
+    documents of a file that holds several; one without text could not be read.
     """
 
     text: str
     caveats: tuple[str, ...] = ()
     plain: str | None = None
+    parts: tuple[Converted, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

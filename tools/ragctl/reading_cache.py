@@ -14,7 +14,7 @@ import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -139,7 +139,7 @@ def _dump_outcomes(outcomes: Outcomes, found: FoundFile) -> str | None:
     for outcome in outcomes:
         match outcome:
             case LoadedDocument(fields=Fields(draft=False, expires="", publish="")):
-                parts.append({"entry": {**asdict(outcome), "found": None}})
+                parts.append({"entry": {**asdict(outcome), "found": outcome.found.path}})
             case ExcludedDocument(empty=True) | ExcludedDocument(lasting=True):
                 parts.append({"left_out": asdict(outcome)})
             case Failure(lasting=True):
@@ -162,7 +162,8 @@ def _parse_outcomes(text: str, found: FoundFile) -> Outcomes:
             fields: dict[str, Any] = {
                 name: tuple(value) if isinstance(value, list) else value for name, value in entry["fields"].items()
             }
-            entry |= {"found": found, "fields": Fields(**fields), "caveats": tuple(entry["caveats"])}
+            entry |= {"fields": Fields(**fields), "caveats": tuple(entry["caveats"])}
+            entry["found"] = replace(found, path=entry["found"])
             entry["loss"] = WordLoss(*entry["loss"]) if entry["loss"] else None
             outcomes.append(LoadedDocument(**entry))
     return tuple(outcomes)

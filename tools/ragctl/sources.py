@@ -119,7 +119,8 @@ def _convert(
         raise EmptyFile(str(exc)) from exc
     except documents.DocumentError as exc:
         raise SourceUnreadable(str(exc)) from exc
-    return ConvertedText(converted.text, converted.caveats, converted.plain)
+    parts = tuple(ConvertedText(one.text, one.caveats, one.plain) for one in converted.parts)
+    return ConvertedText(converted.text, converted.caveats, converted.plain, parts)
 
 
 def fetch_pages(

@@ -22,6 +22,8 @@ _KINDS = {
     "EPUB": ("from_epub", ".epub"),
     "Excel workbook": ("from_xlsx", ".xlsx", ".xlsm"),
     "HTML": ("from_html", ".htm", ".html", ".xhtml"),
+    "mail": ("from_mail", ".eml", ".emlx", ".msg"),
+    "mailbox": ("from_mail", ".mbox"),
     "Jupyter notebook": ("from_notebook", ".ipynb"),
     "PDF": ("from_pdf", ".pdf"),
     "PowerPoint presentation": ("from_pptx", ".pptx"),
@@ -30,6 +32,7 @@ _KINDS = {
     "Word document": ("from_docx", ".docx"),
 }
 _PLAIN_TEXT = frozenset({"AsciiDoc", "CSV", "reStructuredText", "transcript"})  # the other formats state their encoding
+_MAIL = frozenset({"mail", "mailbox"})
 _WITH_OTHER_FILES = frozenset({"AsciiDoc", "reStructuredText"})
 
 _MAX_REASON_CHARS = 200
@@ -52,7 +55,9 @@ def convert(data: bytes, suffix: str, *, decode: Decode, context: PageContext | 
     """
     kind = _KIND_OF[suffix]
     module, *_ = _KINDS[kind]
-    options: dict[str, Any] = {"decode": decode} if kind in _PLAIN_TEXT else {}
+    options: dict[str, Any] = {"decode": decode} if kind in _PLAIN_TEXT | _MAIL else {}
+    if kind == "mailbox":
+        options["mailbox"] = True
     if kind in _WITH_OTHER_FILES:
         options["context"] = context
     try:

@@ -66,9 +66,9 @@ def convert(data: bytes) -> Converted:
     return Converted(compose(markdown(_main_part(page), anchors=True), **fields), hidden_caveat(hidden))
 
 
-def page_markdown(data: bytes) -> tuple[str, list[str]]:
+def page_markdown(data: bytes | BeautifulSoup) -> tuple[str, list[str]]:
     """Return the main part of one page of a book, ``""`` if it holds no text, and the hidden texts left out of it."""
-    page = parse(data)
+    page = data if isinstance(data, BeautifulSoup) else parse(data)
     hidden = drop_unseen(page)
     return markdown(_main_part(page)), hidden
 
@@ -357,7 +357,7 @@ def wrap_stray_rows(part: Tag) -> None:
 
 
 def unwrap_layout_tables(part: Tag) -> None:
-    """Turn tables in ``part`` that only lay out a page, with a table inside or one column, into blocks."""
+    """Turn tables in ``part`` that only lay out a page, with a table inside or one filled cell a row, into blocks."""
     tables = part.find_all("table")
     around = {id(one.find_parent("table")) for one in tables}
     parts: defaultdict[int, list[Tag]] = defaultdict(list)
@@ -365,7 +365,7 @@ def unwrap_layout_tables(part: Tag) -> None:
         parts[id(tag.find_parent("table"))].append(tag)
     for one in tables:
         own = parts[id(one)]
-        rows = Counter(id(tag.parent) for tag in own if tag.name in ("td", "th"))
+        rows = Counter(id(tag.parent) for tag in own if tag.name in ("td", "th") and tag.get_text(strip=True))
         if id(one) in around or one.get("role") in _LAYOUT_ROLES or max(rows.values(), default=0) < 2:
             for tag in (one, *own):
                 tag.name = "div"

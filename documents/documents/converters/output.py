@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from documents.entries import settled
 from documents.errors import NoText
@@ -29,7 +29,7 @@ _NO_TITLE = re.compile(
 )
 
 
-def compose(body: str, *, title: str = "", url: str = "", **fields: str) -> str:
+def compose(body: str, *, title: str = "", url: str = "", **fields: str | Sequence[str]) -> str:
     """Return the Markdown of a document; ``fields`` are for its front matter.
 
     It always begins with front matter, because a text that begins with a ruler would be taken for some.

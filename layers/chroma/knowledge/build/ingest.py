@@ -190,6 +190,7 @@ def _check(planned: Plan, previous: PreviousChunks, documents: Sequence[Document
         )
     texts = {chunk.text for chunk in planned.chunks}
     doubles = {path for chunk in planned.chunks for path in str(chunk.extra.get(OTHER_PATHS, "")).splitlines()}
+    doubles |= {source.path for source in planned.sources if not source.path.endswith(".jsonl")}
     there = {source.doc_id for source in planned.sources if source.chunks}
     removed = [
         previous.sources[doc_id].path

@@ -152,6 +152,7 @@ class SourceChanges:
         if removed:
             extras = (document.extra for document in self.read(self.fresh))
             doubles = {path for extra in extras for path in str(extra.get(OTHER_PATHS, "")).splitlines()}
+            doubles |= {source.path for source in self.fresh_sources if not source.path.endswith(".jsonl")}
             removed = [path for path in removed if path not in doubles]
         check_removals(removed, total=self.count_before, max_share=max_removed_share)
 

@@ -36,6 +36,7 @@ from knowledge.read.loading import (
 )
 from knowledge.read.losses import WordLoss
 from knowledge.read.remedies import PassedOver
+from knowledge.read.threads import find_threads
 from knowledge.read.walk import (
     EVERYTHING,
     EmptyFolder,
@@ -262,6 +263,14 @@ class _Outcomes:
         files = dict(enumerate(self._files))
         entries = {number: file for number, file in files.items() if isinstance(file, LoadedDocument)}
         places = dict(zip(entries, self._places, strict=True))
+        threads = find_threads({number: entry for number, entry in entries.items() if entry.fields.message_ids})
+        for (newest, *earlier), copies, thread in threads:
+            if earlier:
+                texts = (self._texts.read(places[number]) for number in (newest, *earlier))
+                places[newest] = self._texts.add("\n\n".join(texts))
+            files[newest] = entries[newest] = thread
+            for number in chain(earlier, copies):
+                del files[number], entries[number], places[number]
         named = {number: one for number, one in entries.items() if suffix(one.found.path) != CORPUS_SUFFIX}
         paths = {number: one.found.path for number, one in named.items()}
         duplicates = find_duplicates(named, lambda number: self._texts.read(places[number]))

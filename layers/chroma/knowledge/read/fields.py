@@ -54,7 +54,7 @@ class Fields:
 
     ``description`` has a paragraph for each different text among description, summary and the like. ``aliases`` are
     other names for its subject, without old addresses of the page. ``expires`` is the first day on which it is no
-    longer read, ``publish`` the first day on which it is.
+    longer read, ``publish`` the first day on which it is. ``message_ids`` of a mail: see ``knowledge.read.threads``.
     """
 
     doc_id: str = ""
@@ -72,6 +72,7 @@ class Fields:
     draft: bool = False
     expires: str = ""
     publish: str = ""
+    message_ids: tuple[str, ...] = ()
     extra: Mapping[str, Scalar] = field(default_factory=dict)
 
 
@@ -102,6 +103,7 @@ def parse_fields(meta: Mapping[Any, Any]) -> Fields:
         draft=_text(own.get("draft")).lower() in _TRUE or _text(own.get("published")).lower() in _FALSE,
         expires=next(filter(None, (_text(joined.get(name)) for name in _EXPIRES)), ""),
         publish=next(filter(None, (_text(joined.get(name)) for name in _PUBLISHED)), ""),
+        message_ids=tuple(map(str, ids)) if isinstance(ids := own.get("message_ids"), list) else (),
         extra=extra,
     )
 

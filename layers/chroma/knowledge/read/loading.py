@@ -36,11 +36,15 @@ class EmptyFile(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ConvertedText:
-    """A file as Markdown, front matter allowed, with caveats about the conversion and, if known, its plain text."""
+    """A file as Markdown, front matter allowed, with caveats about the conversion and, if known, its plain text.
+
+    ``parts`` are the documents of a file that holds several.
+    """
 
     text: str
     caveats: tuple[str, ...] = ()
     plain: str | None = None
+    parts: tuple[ConvertedText, ...] = ()
 
 
 type Reader = Callable[[bytes, FoundFile | None], ConvertedText]
@@ -79,6 +83,9 @@ SUFFIXES = (".markdown", ".md", ".mdx", TEXT_SUFFIX)
 
 PAGE_SUFFIXES = (".html", ".htm")
 """With front matter such a file is a page's source, which site generators read as they read Markdown."""
+
+MAIL_SUFFIX, MAX_NAME_CHARS = ".eml", 80
+"""The name of a message in a mailbox is its title with this suffix."""
 
 WRITTEN = (".ipynb",)
 """Converted formats whose text people wrote as Markdown."""
@@ -198,6 +205,13 @@ def _documents(found: FoundFile, shown: str, loading: Loading) -> Iterator[LoadO
     del data  # a corpus is large, and read line by line
     if kind == CORPUS_SUFFIX and not converted:
         yield from _corpus(found, shown, made)
+    elif made.parts:
+        for number, part in enumerate(made.parts, 1):
+            outcome = _single(found, f"{shown}:{number}", part, loading, written=False, plain=False)
+            if isinstance(outcome, LoadedDocument):
+                name = " ".join(re.sub(r"[\\/\0]", " ", outcome.fields.title).split())[:MAX_NAME_CHARS]
+                outcome = replace(outcome, found=replace(found, path=f"{found.path}/{name}{MAIL_SUFFIX}"))
+            yield outcome
     else:
         plain = not converted and kind not in {*SUFFIXES, *loading.readers} - {TEXT_SUFFIX}
         written = kind in WRITTEN if converted else not plain

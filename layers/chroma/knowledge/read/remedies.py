@@ -11,7 +11,7 @@ _BY_REMEDY = {
     "save {} as .xlsx": ".fods .numbers .ods .ots .xls .xlsb .xlt .xltx",
     "save {} as .pptx": ".fodp .key .odp .otp .potx .pps .ppsx .ppt .pptm",
     "save {} as .pdf": ".djvu .eps .indd .one .oxps .ps .vsd .vsdx .xps",
-    "save the messages as .pdf or .txt": ".eml .emlx .mbox .msg .pst",
+    "export the messages as .mbox or .eml": ".dbx .olm .ost .pst",
     "save {} as .html or .pdf": ".mht .mhtml .webarchive",
     "convert {} to .epub": ".azw .azw3 .fb2 .mobi",
     "download {} as .docx, .xlsx or .pptx": ".gdoc .gsheet .gslides",

@@ -2,6 +2,9 @@
 
 import json
 import os
+import re
+import shutil
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -551,3 +554,56 @@ def test_documents_whose_texts_are_in_a_file_are_the_same_and_none_is_in_memory(
     assert replace(kept, documents=()) == replace(read([folder]), documents=())
     with Path("/dev/full").open("w+b", buffering=0) as full, pytest.raises(IndexNotWritten, match="No space left"):
         read([folder], texts=full)
+
+
+def mail(name: str, *headers: str, day: int = 11) -> str:
+    """A message that has been read: ``headers`` are its id and those that it answers."""
+    front = f"title: Skip\nauthor: {name}\ndate: 2026-05-{day}T10:00:00+02:00\nmessage_ids: [{', '.join(headers)}]\n"
+    return f"---\n{front}---\n## {name}, 2026-05-{day}\n\nText of {name}.\n"
+
+
+MAIL = Loading(readers={".eml": lambda data, found: ConvertedText(data.decode())})
+
+
+def threads(folder: Path, files: Mapping[str, str]) -> dict[str, tuple[str, str, list[str]]]:
+    """The doc_id, the other paths and the writers of each document, by path."""
+    shutil.rmtree(folder, ignore_errors=True)
+    reading = read([write(folder, files)], loading=MAIL)
+    return {
+        one.path: (one.doc_id, str(one.extra.get("other_paths", "")), re.findall("^## (.*),", one.text, re.MULTILINE))
+        for one in reading.documents
+    }
+
+
+def test_a_thread_is_one_document_newest_first_that_keeps_its_id_when_it_grows(tmp_path: Path) -> None:
+    files = {"b.eml": mail("Kay", "1"), "c.eml": mail("Ola", "2", "1", day=12), "d.eml": mail("Jo", "4", day=14)}
+    assert threads(tmp_path / "m", files) == {
+        "c.eml": ("b", "b.eml", ["Ola", "Kay"]),
+        "d.eml": ("d", "", ["Jo"]),
+    }
+    files |= {"a.eml": mail("Kim", "3", "0", "2", day=13), "copy.eml": files["c.eml"]}
+    assert threads(tmp_path / "m", files)["a.eml"] == ("b", "b.eml\nc.eml\ncopy.eml", ["Kim", "Ola", "Kay"])
+    del files["a.eml"], files["b.eml"]
+    assert threads(tmp_path / "m", files)["copy.eml"] == ("c", "c.eml", ["Ola"])
+
+
+def test_mails_are_joined_by_subject_only_if_one_answers_and_names_none(tmp_path: Path) -> None:
+    files = {
+        "a.eml": mail("Kay", "1"),
+        "b.eml": mail("Ola", "2", day=12),
+        "c.eml": mail("Jo", "3", "'subject:'", day=13),
+    }
+    assert threads(tmp_path / "m", files) == {"c.eml": ("b", "b.eml", ["Jo", "Ola"]), "a.eml": ("a", "", ["Kay"])}
+
+
+def test_the_messages_of_a_mailbox_are_documents_below_it(tmp_path: Path) -> None:
+    parts = [mail("Kay", "1"), mail("Ola", "2", "1", day=12), "", mail("Jo", "3", day=13).replace("Skip", "a/b.txt 1")]
+    parts += [mail("Kim", "4", day=14)]
+    box = ConvertedText("", parts=tuple(ConvertedText(part, () if part else ("is damaged",)) for part in parts))
+    reading = read([write(tmp_path, {"list.mbox": "x"})], loading=Loading(readers={".mbox": lambda data, found: box}))
+    assert [(one.path, one.doc_id, one.title) for one in reading.documents] == [
+        ("list.mbox/Skip.eml", "list.mbox/Skip", "Skip"),
+        ("list.mbox/a b.txt 1.eml", "list.mbox/a b.txt 1", "a/b.txt 1"),
+        ("list.mbox/Skip 2.eml", "list.mbox/Skip 2", "Skip"),
+    ]
+    assert errors(reading.warnings, tmp_path) == {"list.mbox:3": "holds no text; is damaged"}

@@ -1,0 +1,326 @@
+"""Mail to Markdown: a section with the writer and the day, the new text of the message, and its attachments.
+
+The headers are decoded here: ``email.policy.default`` raises on malformed ones.
+"""
+
+from __future__ import annotations
+
+import codecs
+import hashlib
+import mimetypes
+import re
+from base64 import b64decode
+from collections import Counter
+from contextlib import suppress
+from datetime import datetime, timedelta, timezone
+from email import message_from_bytes
+from email.header import decode_header
+from email.message import Message
+from email.utils import parseaddr, parsedate_tz
+from pathlib import PurePosixPath
+
+from documents.converters import SUFFIXES
+from documents.converters import convert as convert_file
+from documents.converters.from_html import page_markdown, parse
+from documents.converters.mail_quotes import clean_body, mark_quotes, split_subject
+from documents.converters.outlook import OLE, make_part, read_outlook
+from documents.converters.output import compose, fence, hidden_caveat, literal, one_line
+from documents.errors import DocumentError, NoText, Unconvertible
+from documents.source_words import FRONT_MATTER, plain_text
+from documents.values import MIB, Converted, Decode
+
+MAX_DEPTH, MAX_FILES, MAX_BYTES = 4, 100, 200 * MIB
+"""Messages within each other, the attachments of one file, and their bytes."""
+SHARED_WORDS = 0.8
+"""Share of their words that a plain and an HTML body have in common; below it the HTML counts, which readers see."""
+
+_ENVELOPE = re.compile(
+    rb"^From [^\r\n]{0,200}\d\d:\d\d[^\r\n]{0,100}\r?\n(?=>?[!-9;-~]+[ \t]*:|>From |\r?\n)", re.MULTILINE
+)
+_APPLE_SIZE = re.compile(rb"(\d{1,12})[ \t]*\r?\n")
+_USUAL = ("from", "subject", "date", "to", "message-id", "received", "mime-version", "content-type")
+_ID = re.compile(r"<([^<>\s]{3,250})>")
+_STATEFUL = re.compile(r"iso-?2022|utf-?7|hz|utf-?(?:16|32)", re.IGNORECASE)
+_WIDER = {"iso-8859-1": "cp1252", "us-ascii": "cp1252", "gb2312": "gb18030", "ks_c_5601-1987": "cp949"}
+_NO_TEXT = re.compile(  # signatures, and what programs tell each other
+    r"application/(?:(?:x-)?pkcs7-signature|pgp-(?:signature|keys|encrypted)|(?:vnd\.)?ms-tnef|applefile)"
+    r"|message/(?!rfc822$)[\w.-]+|text/(?:rfc822-headers|x-amp-html)"
+)
+_LOCKED = re.compile(r"application/(?:x-)?pkcs7-mime|multipart/encrypted")
+_PGP = re.compile(
+    r"-----BEGIN PGP (MESSAGE|SIGNATURE)-----.*?(?:-----END PGP \1-----|\Z)"
+    r"|-----BEGIN PGP SIGNED MESSAGE-----\n(?:\w+: [^\n]*\n)*",
+    re.DOTALL,
+)
+_ENCRYPTED = "is encrypted: open it in a mail program and save the text"
+_HEADING = re.compile(r"^(`{3,}|~{3,})[^\n]*\n.*?^\1[ \t]*$|^(#{1,6})(?=[ \t])", re.DOTALL | re.MULTILINE)
+_EVENT = re.compile(
+    r"^(SUMMARY|DTSTART|DTEND|LOCATION)(?:;[^:\n]*)?:(?:(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)\w*)?$|(.*))", re.MULTILINE
+)
+_WORD = re.compile(r"\w{2,}")
+
+
+def convert(data: bytes, *, decode: Decode, mailbox: bool = False) -> Converted:
+    """Return a message, or with ``mailbox`` each message of a file in mbox format as one of the ``parts``.
+
+    Its front matter has ``title`` (the base subject), ``author``, ``date`` and ``message_ids``: its own, then those
+    that it answers, of which ``subject:`` stands for any of its title.
+
+    Raises:
+        NoText: the message holds no text.
+        Unconvertible: the file is no message.
+    """
+    if not mailbox:
+        return _convert_message(_parse(data), decode)
+    starts = [match.start() for match in _ENVELOPE.finditer(data)]
+    parts = []
+    for start, end in zip(starts or [0], [*starts[1:], len(data)], strict=True):
+        try:
+            mail = _parse(re.sub(rb"(?m)^>(>*From )", rb"\1", data[start:end]), strict=not starts)
+            parts.append(_convert_message(mail, decode))
+        except Exception as exc:  # noqa: BLE001 - the other messages go on
+            parts.append(Converted("", (one_line(str(exc)) or type(exc).__name__,)))
+    return Converted("", parts=tuple(parts))
+
+
+def _convert_message(mail: Message, decode: Decode) -> Converted:
+    reader, head = _Reader(decode), _Head(mail, decode)
+    body = reader.read(mail, head) or ("" if reader.caveats else head.title)
+    if not body:
+        raise NoText("; ".join(("holds no text", *reader.caveats)))
+    text = f"## {head.line}\n\n{body}" if head.line else body
+    first = next(filter(None, (one_line(line).strip("#>*-| ") for line in body.splitlines())), "")
+    front = {"author": head.author, "date": head.date.isoformat() if head.date else ""}
+    own, *answered = head.ids
+    ids = [own or hashlib.sha256(text.encode(errors="replace")).hexdigest(), *answered]
+    text = compose(text, title=head.title or first[:80], **front, message_ids=ids)
+    return Converted(text, tuple(dict.fromkeys(reader.caveats)), "\n".join(reader.plain))
+
+
+def _parse(data: bytes, *, strict: bool = True) -> Message:
+    if data.startswith(OLE):
+        return read_outlook(data)
+    if b"\0" in data[:2] or data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        data = data.decode("utf-16-be" if data[:1] in b"\0\xfe" else "utf-16-le", "replace").encode()
+    data = data.lstrip(codecs.BOM_UTF8 + b" \t\r\n")
+    if size := _APPLE_SIZE.match(data):
+        data = data[size.end() : size.end() + int(size[1])]
+    mail = message_from_bytes(data)
+    if strict and not any(name in mail for name in _USUAL):
+        raise Unconvertible("is no mail: it has no headers")
+    return mail
+
+
+def _decode_text(data: bytes, charset: str, decode: Decode) -> str:
+    """Decode by UTF-8 if that is possible, whatever is stated, else by ``charset``, else by ``decode``."""
+    charset = _WIDER.get(charset.lower(), charset)
+    for name in (charset, "utf-8") if _STATEFUL.match(charset) else ("utf-8", charset):
+        with suppress(ValueError, LookupError):
+            return data.decode(name)
+    with suppress(ValueError):
+        return decode(data)[0]
+    return data.decode("cp1252", "replace")
+
+
+class _Head:
+    """The decoded headers of a message. ``ids`` are those of ``convert``, ``line`` has the author and the day."""
+
+    def __init__(self, mail: Message, decode: Decode) -> None:
+        self._raw = {name.lower(): str(value) for name, value in reversed(list(mail.raw_items()))}
+        self._decode = decode
+        ids = [_ID.findall(self._raw.get(name, "")) for name in ("message-id", "in-reply-to", "references")]
+        index = b""
+        with suppress(ValueError):
+            index = b64decode(self._raw.get("thread-index", ""))
+        answered = [*ids[1], *ids[2]]
+        is_answer = bool(answered) or len(index) > 22
+        self.title, self.kind = split_subject(self.text(self._raw.get("subject", "")), is_answer=is_answer)
+        if not self.kind or "x-forwarded-message-id" in self._raw:
+            self.kind = "forward" if "x-forwarded-message-id" in self._raw else "reply" if is_answer else ""
+        if len(index) >= 22:  # these bytes are the same in a conversation ([MS-OXOMSG] 2.2.1.3)
+            answered.append(f"index:{index[:22].hex()}")
+        self.ids = [*(ids[0][:1] or [""]), *(answered or ["subject:"] * (self.kind == "reply"))]
+        name, address = parseaddr(self._raw.get("from", ""), strict=False)
+        self.author = self.text(name).strip(" '\"") or self.text(address).partition("@")[0].strip("-")
+        self.date = self._date()
+        self.line = ", ".join(filter(None, (self.author, self.date.date().isoformat() if self.date else "")))
+
+    def text(self, header: str) -> str:
+        """Decode the bytes and the encoded words (RFC 2047) of a header."""
+        text = _decode_text(header.encode("utf-8", "surrogateescape"), "utf-8", self._decode)
+        with suppress(ValueError):
+            words = decode_header(" ".join(text.split()))
+            text = "".join(
+                one if isinstance(one, str) else _decode_text(one, charset or "utf-8", self._decode)
+                for one, charset in words
+            )
+        return one_line(text)
+
+    def _date(self) -> datetime | None:
+        """Return when the message was written, else delivered."""
+        for text in (self._raw.get("date", ""), self._raw.get("received", "").rpartition(";")[2]):
+            with suppress(ValueError):
+                return datetime.fromisoformat(text)
+            with suppress(ValueError, OverflowError):
+                if (found := parsedate_tz(text)) and 1970 <= found[0] < 2100:
+                    seconds = found[9] or 0
+                    return datetime(
+                        *found[:6], tzinfo=timezone(timedelta(seconds=seconds if abs(seconds) < 86400 else 0))
+                    )
+        return None
+
+
+class _Reader:
+    """Reads a message and those within it; ``plain`` are its texts, to compare with."""
+
+    def __init__(self, decode: Decode) -> None:
+        self._decode = decode
+        self._files, self._bytes = 0, 0
+        self.caveats: list[str] = []
+        self.plain: list[str] = []
+
+    def read(self, mail: Message, head: _Head, depth: int = 0) -> str:
+        """Return the text and the attachments of a message."""
+        bodies: list[tuple[str, str]] = []
+        files: list[Message] = []
+        self._walk(mail, bodies, files)
+        texts = [self._body(plain, html, head) for plain, html in bodies]
+        return "\n\n".join(filter(None, (*texts, *(self._attachment(one, head, depth) for one in files))))
+
+    def _walk(self, part: Message, bodies: list[tuple[str, str]], files: list[Message]) -> None:
+        """Sort the parts of a message into its bodies, plain and HTML, and its files."""
+        kind, payload = part.get_content_type(), part.get_payload()
+        if kind.startswith("multipart/") and isinstance(payload, str):  # with another boundary than it states
+            line = re.search(r"^--(.*\S)\s*\nContent-", payload, re.MULTILINE)
+            part = make_part(f'{kind}; boundary="{line[1]}"' if line else "text/plain")
+            part = message_from_bytes(part.as_bytes() + payload.encode(errors="replace"))
+            kind, payload = part.get_content_type(), part.get_payload()
+        if _LOCKED.fullmatch(kind):
+            self.caveats.append(_ENCRYPTED)
+        elif kind.startswith("multipart/") and isinstance(payload, list):
+            found: list[tuple[str, str]] = []
+            for one in (one for one in payload if isinstance(one, Message)):
+                self._walk(one, found, files)
+            is_one = kind == "multipart/alternative"
+            bodies += (
+                [("\n\n".join(plain for plain, _ in found), "\n".join(html for _, html in found))] if is_one else found
+            )
+        elif (
+            kind in ("text/plain", "text/html")
+            and not part.get_filename()
+            and part.get_content_disposition() != "attachment"
+        ):
+            text = self._text(part)
+            bodies.append((text, "") if kind == "text/plain" else ("", text))
+        elif not _NO_TEXT.fullmatch(kind):
+            files.append(part)
+
+    def _text(self, part: Message) -> str:
+        data = part.get_payload(decode=True)
+        text = _decode_text(
+            data if isinstance(data, bytes) else b"", str(part.get_param("charset") or "utf-8"), self._decode
+        )
+        text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\xa0", " ")
+        if str(part.get_param("format")).lower() == "flowed":
+            text = _join_flowed(text, delete_space=str(part.get_param("delsp")).lower() == "yes")
+        if "-----BEGIN PGP MESSAGE-----" in text:
+            self.caveats.append(_ENCRYPTED)
+        return _PGP.sub("", text)
+
+    def _body(self, plain: str, html: str, head: _Head) -> str:
+        """Return the text of a body: the plain one, unless the HTML has other words or a table."""
+        made = literal(clean_body(plain, subject=head.title, kind=head.kind))
+        source = made
+        if html.strip():
+            page = parse(html)
+            mark_quotes(page, keep=head.kind == "forward")
+            whole, hidden = page_markdown(page)
+            text = _lower_headings(clean_body(whole, subject=head.title, kind=head.kind), 3)
+            words, shown = Counter(_WORD.findall(made)), Counter(_WORD.findall(text))
+            is_same = (words & shown).total() >= SHARED_WORDS * max(words.total(), shown.total())
+            if shown and not (is_same and "\n| ---" not in text):
+                self.caveats += hidden_caveat(hidden)
+                made = source = text
+                if len(text.split()) >= len(whole.split()):  # nothing of it is a quotation
+                    source = plain_text(html.encode(errors="replace"), ".html") or ""
+        self.plain.append(source)
+        return made.strip()
+
+    def _attachment(self, part: Message, head: _Head, depth: int) -> str:
+        kind, name = part.get_content_type(), head.text(str(part.get_filename() or ""))
+        if kind.startswith("image/") and (part["Content-ID"] or part.get_content_disposition() == "inline"):
+            return ""
+        data = part.get_payload(decode=True)
+        data = data if isinstance(data, bytes) else b""
+        self._files, self._bytes = self._files + 1, self._bytes + len(data)
+        title, text = f"Attachment: {name or kind}", ""
+        try:
+            if self._files > MAX_FILES or self._bytes > MAX_BYTES or depth >= MAX_DEPTH:
+                most = f"{MAX_FILES} attachments, {MAX_BYTES // MIB} MiB"
+                raise Unconvertible(f"is one of more than {most} or {MAX_DEPTH} messages within each other")
+            suffix = PurePosixPath(name).suffix.lower()
+            if kind == "message/rfc822" or suffix in (".eml", ".msg"):
+                mail = _inner_message(part) or _parse(data)
+                inner = _Head(mail, self._decode)
+                title = ": ".join(filter(None, (inner.line, inner.title)))
+                text = self.read(mail, inner, depth + 1)
+            else:
+                text = self._convert(data, suffix, kind)
+        except DocumentError as exc:
+            self.caveats.append(f"attachment {name or kind!r}: {exc}")
+        return f"### {title}\n\n{_lower_headings(text, 4)}" if text.strip() else ""
+
+    def _convert(self, data: bytes, suffix: str, kind: str) -> str:
+        """Return the text of an attached file, by its suffix or else by its kind."""
+        is_text = kind.startswith("text/") or suffix in (".ics", ".md", ".txt")
+        suffix = suffix if suffix in SUFFIXES or is_text else mimetypes.guess_extension(kind) or suffix
+        if suffix in SUFFIXES:
+            made = convert_file(data, suffix, decode=self._decode)
+            self.caveats += made.caveats
+            self.plain.append(made.plain or made.text)
+            return FRONT_MATTER.sub("", made.text, count=1)
+        if not is_text:
+            raise Unconvertible(f"{suffix or kind} files are not read")
+        text = _decode_text(data, "utf-8", self._decode).replace("\r\n", "\n")
+        if kind == "text/calendar" or suffix == ".ics":
+            said = {
+                one[0]: one[6] or "{}-{}-{} {}:{}".format(*one[1:6]).rstrip(" :")
+                for one in _EVENT.findall(re.sub(r"\n[ \t]", "", text))
+            }
+            return ", ".join(
+                said[name].replace("\\", "") for name in ("SUMMARY", "DTSTART", "DTEND", "LOCATION") if said.get(name)
+            )
+        self.plain.append(text)
+        return literal(text) if suffix in (".md", ".txt") else fence(text)
+
+
+def _inner_message(part: Message) -> Message | None:
+    """Return the message that is the content of a part; some programs encode it."""
+    payload = part.get_payload()
+    mail = payload[0] if isinstance(payload, list) and payload else None
+    if isinstance(mail, Message) and not mail.keys():
+        with suppress(ValueError):
+            return message_from_bytes(b64decode(str(mail.get_payload())))
+    return mail if isinstance(mail, Message) else None
+
+
+def _lower_headings(text: str, level: int) -> str:
+    """Return Markdown whose highest heading has ``level``."""
+    highest = min((len(found[2]) for found in _HEADING.finditer(text) if found[2]), default=level)
+    more = "#" * max(level - highest, 0)
+    return _HEADING.sub(lambda found: f"{more}{found[2]}"[:6] if found[2] else found[0], text)
+
+
+def _join_flowed(text: str, *, delete_space: bool) -> str:
+    """Join the lines of a text with ``format=flowed`` (RFC 3676)."""
+    lines: list[str] = []
+    flowing = None  # the marks of the quotation whose line goes on
+    for line in text.split("\n"):
+        words = line.lstrip(">")
+        marks, words = line[: len(line) - len(words)], words.removeprefix(" ")
+        if marks == flowing and words != "-- ":
+            lines[-1] = (lines[-1][:-1] if delete_space else lines[-1]) + words
+        else:
+            lines.append(f"{marks} {words}" if marks else words)
+        flowing = marks if words.endswith(" ") and words != "-- " else None
+    return "\n".join(lines)

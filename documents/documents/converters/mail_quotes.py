@@ -1,0 +1,157 @@
+"""The new text of a message: without the text that it quotes, and without its signature."""
+
+from __future__ import annotations
+
+import re
+from itertools import dropwhile
+
+from bs4 import BeautifulSoup
+from mailparser_reply.constants import MAIL_LANGUAGES
+
+MOST_LINES = 12
+"""Lines of a signature, and of a quotation above its answer: the question is at its end."""
+_MARK = "\ufdd0"  # begins a quotation that is marked in HTML
+
+# RFC 5256's prefixes, and those of programs in other languages; of an answer any three letters ([MS-OXCMSG] 2.2.1.10).
+_REPLY, _FORWARD = (
+    "re|aw|antw?|sv|vs|odp|rif|ynt|res|回复|答复|回覆|返信",
+    "fwd?|wg|tr|rv|enc|vb|vl|pd|doorst|转发|轉寄",
+)
+_PREFIX = (
+    r"(?i)(?:\[[^\[\]]{{1,80}}\]\s*)*(?:(?P<forward>{})|(?P<reply>{}))"
+    r"\s?(?:\[\w+\]|\(\d+\)|\d+)?\s?[:：]\s*|\[(?=fwd?:)"
+)
+_KNOWN_PREFIX = re.compile(_PREFIX.format(_FORWARD, _REPLY))
+_ANY_PREFIX = re.compile(_PREFIX.format(_FORWARD, rf"{_REPLY}|[^\W\d]{{1,3}}"))
+
+_LABEL = re.compile(r"[>*\s]{0,6}[^\W\d][^:：\n@<>]{0,24}[:：]\*{0,2}(?:\s|$)")
+_FRAMED = re.compile(rf"\s*[-_]{{3,}}\s?[^\W\d_][^-_]{{2,60}}\w:?\s?[-_]{{3,}}\s*|{_MARK}")
+_MOMENT = re.compile(r"\d{4}.*\d[:.h]\d\d|\d[:.h]\d\d.*\d{4}|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
+_ADDRESS = re.compile(r"\s?(?:<|\[|\()(?:mailto:)?[^\s<>\[\]@]{1,80}@[^\s<>\[\]]{1,200}?[>\])]")
+_LANGUAGES = MAIL_LANGUAGES.values()
+_WROTE, _BLOCK = (
+    [re.compile(one[name], re.IGNORECASE) for one in _LANGUAGES if one.get(name)]
+    for name in ("wrote_header", "from_header")
+)
+_SENT = "|".join(one["sent_from"] for one in _LANGUAGES if one.get("sent_from"))
+_SENT_FROM = re.compile(rf"(?i)(?:{_SENT}|Von mein\w+ .{{2,30}} gesendet|Envoyé de mon)\b.{{0,60}}")
+_NOTICE = re.compile("|".join(word for one in _LANGUAGES for word in one.get("disclaimers", ())), re.IGNORECASE)
+_SIGNATURES = (
+    ".gmail_signature, .gmail_signature_prefix, [data-smartmail=gmail_signature], .moz-signature, #Signature,"
+    "#ms-outlook-mobile-signature, .protonmail_signature_block"
+)
+_BOXES = ".gmail_quote, .yahoo_quoted, .protonmail_quote, .zmail_extra, #OLK_SRC_BODY_SECTION"
+_BEGINNINGS = "#divRplyFwdMsg, div[style*='border-top:solid'], div[style*='border-top: solid']"
+
+
+def split_subject(subject: str, *, is_answer: bool) -> tuple[str, str]:
+    """Return the base subject (RFC 5256) and ``reply`` or ``forward`` by its first prefix, ``""`` without one.
+
+    A tag in brackets stays unless a prefix follows it. ``is_answer``: the headers say so.
+    """
+    kind, prefix = "", _ANY_PREFIX if is_answer else _KNOWN_PREFIX
+    while (match := prefix.match(subject)) and match.end() < len(subject):
+        kind = kind or match.lastgroup or "forward"
+        subject = subject[match.end() :]
+    subject = re.sub(r"(?i)(\s*\(fwd\))+$", "", subject)
+    return subject.removesuffix("" if "[" in subject else "]"), kind
+
+
+def mark_quotes(page: BeautifulSoup, *, keep: bool) -> None:
+    """Remove the signatures of a message in HTML, and unless ``keep`` mark what its program says is quoted."""
+    for tag in page.select(_SIGNATURES):
+        tag.extract()
+    for tag in page.select(_BOXES) if not keep else ():
+        if not tag.find("blockquote"):
+            tag.name = "blockquote"
+    for tag in page.select(_BEGINNINGS) if not keep else ():
+        if _LABEL.match(tag.get_text().strip()):
+            tag.insert_before(_MARK)
+
+
+def clean_body(text: str, *, subject: str, kind: str) -> str:
+    """Return a message's own text; of one that is only a quotation, the quotation.
+
+    A ``reply`` loses what it quotes below its text; questions above their answers stay. What a ``forward`` quotes
+    stays, below those lines of its header that say who wrote when on that ``subject``.
+    """
+    lines = [line.rstrip() for line in text.split("\n")]
+    start, end = _find_header(lines, subject)
+    own, header, rest = _drop_tail(lines[:start]), lines[start:end], lines[end:]
+    if kind == "reply" and any(map(_is_own, own)):
+        header, rest = [], []
+    if not rest and not any(map(_is_own, own)):
+        return text.replace(_MARK, "")
+    header = [line for line in header if line.strip() and not _FRAMED.fullmatch(line)]
+    said = [line for line in header if line in header[:1] or _MOMENT.search(line[:300]) or line.endswith(subject)]
+    own = own if kind == "forward" else _shorten_quotes(own)
+    return "\n".join([*own, "", *(_ADDRESS.sub("", line) for line in said), *rest]).strip("\n")
+
+
+def _is_own(line: str) -> bool:
+    return line.strip() != "" and not line.startswith(">")
+
+
+def _find_header(lines: list[str], subject: str) -> tuple[int, int]:
+    """Return where the header of a quotation without marks begins and ends; both are the end if there is none."""
+    lines = [line[:300] for line in lines]
+    for at, line in enumerate(lines):
+        end = at + 1
+        while end - at < 20 and any(map(_LABEL.match, lines[end : end + 2])):  # a line may go on in the next one
+            end += 1
+        block = "\n".join(lines[at:end])
+        if line == _MARK or (_FRAMED.fullmatch(line) and end - at > 2):
+            return at, end
+        if _LABEL.match(line) and end - at > 2 and _MOMENT.search(block):
+            same = len(subject) > 3 and any(one.endswith(subject) for one in lines[at:end])
+            if same or any(one.match(block[:1000]) for one in _BLOCK):
+                return at, end
+        if line.endswith((":", "：")) and not next(filter(None, lines[at + 1 : at + 4]), "").startswith(">"):
+            for begin in range(at, max(at - 3, -1), -1):
+                said = " ".join(lines[begin:end])
+                if not _is_own(lines[begin]) or len(said) > 250:
+                    break
+                if (_ADDRESS.search(said) and _MOMENT.search(said)) or any(one.match(said) for one in _WROTE):
+                    return begin, end
+    return len(lines), len(lines)
+
+
+def _drop_tail(lines: list[str]) -> list[str]:
+    """Return ``lines`` without signatures, notices and quotations at the end."""
+    kept, size = list(lines), -1
+    while size != len(kept):
+        size = len(kept)
+        while kept and not _is_own(kept[-1]):
+            is_quote = kept.pop().startswith(">")
+            while is_quote and kept and not kept[-1].strip():
+                kept.pop()
+            if is_quote and kept and kept[-1].endswith((":", "：")):  # the sentence that introduces it
+                start = max((n for n, line in enumerate(kept) if not line.strip()), default=-1) + 1
+                kept = kept[: start if len(kept) - start <= 3 else -1]
+        marks = (n for n, line in enumerate(kept) if line in ("--", r"\--", "--\xa0") or line.startswith("_" * 30))
+        start = next(marks, len(kept))
+        if len(kept) - start > MOST_LINES + 1:
+            start = len(kept)
+        last = max((n for n, line in enumerate(kept[:start]) if not line.strip()), default=-1) + 1
+        said = " ".join(kept[last:start])
+        if last and (_SENT_FROM.fullmatch(said[:200]) or (_NOTICE.match(said) and "mail" in said.casefold())):
+            start = last
+        kept = kept[:start]
+    return kept
+
+
+def _shorten_quotes(lines: list[str]) -> list[str]:
+    """Return ``lines`` with the end of each quotation, without what that quotes itself."""
+    kept: list[str] = []
+    quoted: list[tuple[int, str]] = []
+    for line in [*lines, ""]:
+        if marks := re.match(r"(?:>\s?)+", line):
+            quoted.append((marks[0].count(">"), line))
+            continue
+        if quoted:
+            least = min(depth for depth, _ in quoted)
+            nearest = [*dropwhile(lambda one: not one.strip("> "), (one for depth, one in quoted if depth == least))]
+            kept += ["", *nearest[-MOST_LINES:], ""]
+            quoted = []
+        kept.append(_ADDRESS.sub("", line) if line.endswith(":") else line)
+    return kept

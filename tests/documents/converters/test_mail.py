@@ -1,0 +1,191 @@
+"""documents.converters: what is read of mail, whatever program wrote it."""
+
+from email.message import EmailMessage
+from email.mime.message import MIMEMessage
+
+import pytest
+
+from documents import NoText, Unconvertible, convert
+
+
+def mail(body: str | bytes, *headers: str) -> bytes:
+    """A message by Ola Reed on the skip; ``headers`` replace the usual ones."""
+    usual = {"From": "Ola Reed <ola@example.org>", "Subject": "Skip", "Date": "Tue, 12 May 2026 09:14:00 +0100"}
+    usual |= dict(header.split(": ", 1) for header in headers)
+    head = "".join(f"{name}: {value}\n" for name, value in usual.items() if value)
+    return head.encode("utf-8", "surrogateescape") + b"\n" + (body.encode() if isinstance(body, str) else body)
+
+
+def made(data: bytes, suffix: str = ".eml") -> dict[str, str]:
+    """The front matter, and the text below the line with the writer and the day."""
+    _, front, text = convert(data, suffix).text.split("---\n", 2)
+    fields = dict(line.split(": ", 1) for line in front.splitlines())
+    return {name: value.strip('"') for name, value in fields.items()} | {"text": text.partition("\n\n")[2].strip()}
+
+
+def text_of(body: str | bytes, *headers: str) -> str:
+    return made(mail(body, *headers))["text"]
+
+
+@pytest.mark.parametrize(
+    ("subject", "title"),
+    [
+        ("Re: Fwd: AW: WG: Skip", "Skip"),
+        ("[yard] Re[2]: SV: Skip (fwd)", "Skip"),
+        ("[Fwd: Re: Skip]", "Skip"),
+        ("Re: [Ticket#7] Skip", "[Ticket#7] Skip"),
+        ("VAT: new rate", "VAT: new rate"),
+        ("=?utf-8?q?Abfuhr_=E2=80=93_ne?= =?utf-8?q?u?=", "Abfuhr – neu"),
+        ("Abfuhr f\udcfcr alle", "Abfuhr für alle"),
+        ("=?x-none?q?Skip?=", "Skip"),
+        ("", "It moves."),
+    ],
+)
+def test_the_title_is_the_base_subject(subject: str, title: str) -> None:
+    assert made(mail("It moves.", f"Subject: {subject}"))["title"] == title
+
+
+@pytest.mark.parametrize(
+    ("sender", "date", "line"),
+    [
+        ("Ola Reed <ola@example.org>", "Tue, 12 May 2026 09:14:00 +0100", "## Ola Reed, 2026-05-12"),
+        ('"Reed, Ola" <ola@example.org>', "2026-05-12T09:14:00Z", "## Reed, Ola, 2026-05-12"),
+        ("ola.reed@example.org", "12 May 26 9:14 +9900", "## ola.reed, 2026-05-12"),
+        ("=?iso-8859-1?q?J=FCrgen?= <j@x.org>", "soon", "## Jürgen"),
+    ],
+)
+def test_the_text_begins_with_the_writer_and_the_day(sender: str, date: str, line: str) -> None:
+    assert convert(mail("Text.", f"From: {sender}", f"Date: {date}"), ".eml").text.splitlines()[-3] == line
+
+
+PGP = "-----BEGIN PGP"
+OUTLOOK = "Von: Kay Low <kay@example.org>\nGesendet: Montag, 11. Mai 2026 10:00\nAn: Ola <ola@x.org>\nBetreff: Skip\n\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "headers", "shown"),
+    [
+        ("It moves.\n\n> On 11 May Kay wrote:\n> When?\n", [], "It moves."),
+        ("It moves.\n\nAm 11.05.26 um 10:00 schrieb Kay:\n> When?\n\n-- \nOla\nTel. 7", [], "It moves."),
+        (f"It moves.\n\n{OUTLOOK}When?", ["Subject: AW: Skip"], "It moves."),
+        (f"It moves.\n\n-----Message d'origine-----\n{OUTLOOK}When?", ["Subject: Re: Skip"], "It moves."),
+        (
+            "It moves.\n\nLe lun. 11 mai 2026 à 10:00, Kay <kay@x.org> a écrit :\n\nWhen?",
+            ["Subject: Re: Skip"],
+            "It moves.",
+        ),
+        ("Moved.\n\nVon meinem iPhone gesendet", [], "Moved."),
+        ("Moved.\n\n- one\n- two\n\nThanks,\nOla", ["Subject: Re: Skip"], "Moved.\n\n- one\n- two\n\nThanks,\nOla"),
+        (
+            f"See below.\n\n{OUTLOOK}It goes on Friday.",
+            ["Subject: WG: Skip"],
+            "See below.\n\nVon: Kay Low\nGesendet: Montag, 11. Mai 2026 10:00\nBetreff: Skip\n\nIt goes on Friday.",
+        ),
+        (
+            "> When does it go?\nOn Friday.\n> Which one?\nThe first.",
+            [],
+            "> When does it go?\n\nOn Friday.\n\n> Which one?\n\nThe first.",
+        ),
+        ("> It goes on Friday.", ["Subject: Re: Skip"], "> It goes on Friday."),
+        (
+            "It moves from \nFriday.\n\n>> a \n>> b\n>\n> c\nYes.",
+            ["Content-Type: text/plain; format=flowed"],
+            "It moves from Friday.\n\n> c\n\nYes.",
+        ),
+        ("Das gr\udcfcne".encode("utf-8", "surrogateescape"), ["Content-Type: text/plain; charset=utf-8"], "Das grüne"),
+        ("Das grüne", ["Content-Type: text/plain; charset=iso-8859-1"], "Das grüne"),
+        (
+            f"{PGP} SIGNED MESSAGE-----\nHash: SHA256\n\nSigned.\n{PGP} SIGNATURE-----\niQ",
+            [],
+            "Signed.",
+        ),
+    ],
+)
+def test_quotations_and_signatures_are_left_out(body: str | bytes, headers: list[str], shown: str) -> None:
+    assert text_of(body, *headers) == shown
+
+
+@pytest.mark.parametrize(
+    ("html", "shown"),
+    [
+        (
+            "<p>New.</p><div class=gmail_quote><div>On 11 May Kay wrote:</div><blockquote>Old</blockquote></div>",
+            "New.",
+        ),
+        ("<p>New.</p><hr><div id=divRplyFwdMsg><b>Da:</b> Kay</div><p>Old</p>", "New.\n\n---"),
+        ("<p>New.</p><div class=gmail_signature>Tel. 7</div>", "New."),
+        (
+            "<h1>Rates</h1><table><tr><td>Skip</td><td>9</td></tr></table><p style='display:none'>x</p>",
+            "### Rates\n\n| Skip | 9 |\n| --- | --- |",
+        ),
+        ("<table><tr><td></td><td><p>Laid out.</p></td></tr></table>", "Laid out."),
+    ],
+)
+def test_html(html: str, shown: str) -> None:
+    assert text_of(html, "Content-Type: text/html; charset=utf-8", "Subject: Re: Skip") == shown
+
+
+def test_of_two_bodies_the_html_counts_where_they_differ() -> None:
+    found = EmailMessage()
+    found["From"], found["Subject"] = "ola@x.org", "Skip"
+    found.set_content("The plain part tells another story of gold.")
+    found.add_alternative("<p>The skip goes on Friday.</p>", subtype="html")
+    assert made(bytes(found))["text"] == "The skip goes on Friday."
+
+
+def test_attachments_are_sections_and_what_cannot_be_read_is_named() -> None:
+    inner = EmailMessage()
+    inner["From"], inner["Subject"] = "Kay <kay@example.org>", "Rates"
+    inner.set_content("Nine a day.")
+    found = EmailMessage()
+    found["From"], found["Subject"] = "Ola <ola@example.org>", "Skip"
+    found.set_content("See the table.")
+    found.add_attachment(b"a,b\n1,2\n", maintype="text", subtype="csv", filename="Preise für 2026.csv")
+    found.add_attachment(b"x", maintype="application", subtype="zip", filename="a.zip")
+    found.add_attachment(b"x", maintype="application", subtype="ms-tnef", filename="winmail.dat")
+    found.add_attachment(b"x", maintype="image", subtype="png", cid="<logo>")
+    found.attach(MIMEMessage(inner))
+    event = "SUMMARY:Delivery\r\nDTSTART;TZID=X:20260512T091400\r\nLOCATION:Yard\\, gate\r\n 2\r\n"
+    found.add_attachment(event.encode(), maintype="text", subtype="calendar")
+    read = convert(bytes(found), ".eml")
+    assert read.text.split("---\n", 2)[2] == (
+        "## Ola\n\nSee the table.\n\n### Attachment: Preise für 2026.csv\n\n"
+        "| a | b |\n| --- | --- |\n| 1 | 2 |\n\n### Kay: Rates\n\nNine a day.\n\n"
+        "### Attachment: text/calendar\n\nDelivery, 2026-05-12 09:14, Yard, gate2\n"
+    )
+    assert read.caveats == ("attachment 'a.zip': .zip files are not read",)
+
+
+def test_mail_without_text_or_headers_and_encrypted_mail_is_told_so() -> None:
+    with pytest.raises(NoText, match="is encrypted: open it in a mail program and save the text"):
+        convert(mail("x", "Content-Type: application/pkcs7-mime; smime-type=enveloped-data"), ".eml")
+    with pytest.raises(Unconvertible, match="is no mail: it has no headers"):
+        convert(b"Nothing of it.", ".eml")
+    assert text_of("", "Subject: No skip on Friday") == "No skip on Friday"
+
+
+def test_a_message_within_many_others_ends() -> None:
+    data = mail("Deep.")
+    for _ in range(9):
+        data = mail(data, "Content-Type: message/rfc822")
+    with pytest.raises(NoText, match="or 4 messages within each other"):
+        convert(data, ".eml")
+
+
+def test_a_mailbox_has_its_messages_as_parts_and_a_damaged_one_fails_alone() -> None:
+    envelope = b"From ola@x.org Tue May 12 09:14:00 2026\n"
+    box = (
+        envelope
+        + mail("One.\n\n>From here on.\n\nFrom 9 to 5.\n\n")
+        + envelope
+        + b"Subject: \n\n"
+        + envelope
+        + mail("Two.")
+    )
+    parts = convert(box, ".mbox").parts
+    assert [part.text.partition("\n\n")[2] for part in parts] == [
+        "One.\n\nFrom here on.\n\nFrom 9 to 5.\n",
+        "",
+        "Two.\n",
+    ]
+    assert parts[1].caveats == ("holds no text",)
