@@ -54,6 +54,7 @@ _PGP = re.compile(
 )
 _ENCRYPTED = "is encrypted: open it in a mail program and save the text"
 _HEADING = re.compile(r"^(`{3,}|~{3,})[^\n]*\n.*?^\1[ \t]*$|^(#{1,6})(?=[ \t])", re.DOTALL | re.MULTILINE)
+_EVENT_FIELDS = ("SUMMARY", "DTSTART", "DTEND", "LOCATION")
 _EVENT = re.compile(
     r"^(SUMMARY|DTSTART|DTEND|LOCATION)(?:;[^:\n]*)?:(?:(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)\w*)?$|(.*))", re.MULTILINE
 )
@@ -190,29 +191,20 @@ class _Reader:
     def _walk(self, part: Message, bodies: list[tuple[str, str]], files: list[Message]) -> None:
         """Sort the parts of a message into its bodies, plain and HTML, and its files."""
         kind, payload = part.get_content_type(), part.get_payload()
-        if kind.startswith("multipart/") and isinstance(payload, str):  # with another boundary than it states
-            line = re.search(r"^--(.*\S)\s*\nContent-", payload, re.MULTILINE)
-            part = make_part(f'{kind}; boundary="{line[1]}"' if line else "text/plain")
-            part = message_from_bytes(part.as_bytes() + payload.encode(errors="replace"))
-            kind, payload = part.get_content_type(), part.get_payload()
+        is_attached = part.get_filename() or part.get_content_disposition() == "attachment"
         if _LOCKED.fullmatch(kind):
             self.caveats.append(_ENCRYPTED)
-        elif kind.startswith("multipart/") and isinstance(payload, list):
+        elif kind.startswith("multipart/"):
             found: list[tuple[str, str]] = []
-            for one in (one for one in payload if isinstance(one, Message)):
-                self._walk(one, found, files)
-            is_one = kind == "multipart/alternative"
-            bodies += (
-                [("\n\n".join(plain for plain, _ in found), "\n".join(html for _, html in found))] if is_one else found
-            )
-        elif (
-            kind in ("text/plain", "text/html")
-            and not part.get_filename()
-            and part.get_content_disposition() != "attachment"
-        ):
+            for one in payload if isinstance(payload, list) else _find_parts(str(payload)):
+                self._walk(one, found, files)  # type: ignore[arg-type]  # the stub's union
+            if kind == "multipart/alternative":
+                found = [("\n\n".join(plain for plain, _ in found), "\n".join(html for _, html in found))]
+            bodies += found
+        elif kind in ("text/plain", "text/html") and not is_attached:
             text = self._text(part)
             bodies.append((text, "") if kind == "text/plain" else ("", text))
-        elif not _NO_TEXT.fullmatch(kind):
+        elif not _NO_TEXT.fullmatch(kind) and not (kind.startswith("image/") and part["Content-ID"]):
             files.append(part)
 
     def _text(self, part: Message) -> str:
@@ -248,22 +240,21 @@ class _Reader:
 
     def _attachment(self, part: Message, head: _Head, depth: int) -> str:
         kind, name = part.get_content_type(), head.text(str(part.get_filename() or ""))
-        if kind.startswith("image/") and (part["Content-ID"] or part.get_content_disposition() == "inline"):
-            return ""
-        data = part.get_payload(decode=True)
-        data = data if isinstance(data, bytes) else b""
+        payload = part.get_payload(decode=True)
+        data = payload if isinstance(payload, bytes) else b""
         self._files, self._bytes = self._files + 1, self._bytes + len(data)
-        title, text = f"Attachment: {name or kind}", ""
+        title, text, suffix = f"Attachment: {name or kind}", "", PurePosixPath(name).suffix.lower()
         try:
             if self._files > MAX_FILES or self._bytes > MAX_BYTES or depth >= MAX_DEPTH:
                 most = f"{MAX_FILES} attachments, {MAX_BYTES // MIB} MiB"
                 raise Unconvertible(f"is one of more than {most} or {MAX_DEPTH} messages within each other")
-            suffix = PurePosixPath(name).suffix.lower()
             if kind == "message/rfc822" or suffix in (".eml", ".msg"):
                 mail = _inner_message(part) or _parse(data)
                 inner = _Head(mail, self._decode)
                 title = ": ".join(filter(None, (inner.line, inner.title)))
                 text = self.read(mail, inner, depth + 1)
+            elif kind == "text/calendar" or suffix == ".ics":
+                text = _event(_decode_text(data, "utf-8", self._decode))
             else:
                 text = self._convert(data, suffix, kind)
         except DocumentError as exc:
@@ -272,7 +263,7 @@ class _Reader:
 
     def _convert(self, data: bytes, suffix: str, kind: str) -> str:
         """Return the text of an attached file, by its suffix or else by its kind."""
-        is_text = kind.startswith("text/") or suffix in (".ics", ".md", ".txt")
+        is_text = kind.startswith("text/") or suffix in (".md", ".txt")
         suffix = suffix if suffix in SUFFIXES or is_text else mimetypes.guess_extension(kind) or suffix
         if suffix in SUFFIXES:
             made = convert_file(data, suffix, decode=self._decode)
@@ -281,17 +272,22 @@ class _Reader:
             return FRONT_MATTER.sub("", made.text, count=1)
         if not is_text:
             raise Unconvertible(f"{suffix or kind} files are not read")
-        text = _decode_text(data, "utf-8", self._decode).replace("\r\n", "\n")
-        if kind == "text/calendar" or suffix == ".ics":
-            said = {
-                one[0]: one[6] or "{}-{}-{} {}:{}".format(*one[1:6]).rstrip(" :")
-                for one in _EVENT.findall(re.sub(r"\n[ \t]", "", text))
-            }
-            return ", ".join(
-                said[name].replace("\\", "") for name in ("SUMMARY", "DTSTART", "DTEND", "LOCATION") if said.get(name)
-            )
-        self.plain.append(text)
+        self.plain.append(text := _decode_text(data, "utf-8", self._decode).replace("\r\n", "\n"))
         return literal(text) if suffix in (".md", ".txt") else fence(text)
+
+
+def _event(text: str) -> str:
+    """Return the title, the time and the place of an invitation in one line."""
+    text = re.sub(r"\n[ \t]", "", text.replace("\r\n", "\n"))
+    found = {one[0]: one[6] or "{}-{}-{} {}:{}".format(*one[1:6]).rstrip(" :") for one in _EVENT.findall(text)}
+    return ", ".join(found[name].replace("\\", "") for name in _EVENT_FIELDS if found.get(name))
+
+
+def _find_parts(text: str) -> list[Message]:
+    """Return the parts of a message whose boundary is not the one that it states; else all as one text."""
+    line = re.search(r"^--(.*\S)\s*\nContent-", text, re.MULTILINE)
+    part = make_part(f'multipart/mixed; boundary="{line[1]}"' if line else "text/plain")
+    return [message_from_bytes(part.as_bytes() + text.encode(errors="replace"))]
 
 
 def _inner_message(part: Message) -> Message | None:

@@ -36,6 +36,7 @@ _WROTE, _BLOCK = (
 _SENT = "|".join(one["sent_from"] for one in _LANGUAGES if one.get("sent_from"))
 _SENT_FROM = re.compile(rf"(?i)(?:{_SENT}|Von mein\w+ .{{2,30}} gesendet|Envoyé de mon)\b.{{0,60}}")
 _NOTICE = re.compile("|".join(word for one in _LANGUAGES for word in one.get("disclaimers", ())), re.IGNORECASE)
+_SIGNATURE = re.compile(r"\\?--\s?$|_{30}")
 _SIGNATURES = (
     ".gmail_signature, .gmail_signature_prefix, [data-smartmail=gmail_signature], .moz-signature, #Signature,"
     "#ms-outlook-mobile-signature, .protonmail_signature_block"
@@ -78,12 +79,13 @@ def clean_body(text: str, *, subject: str, kind: str) -> str:
     lines = [line.rstrip() for line in text.split("\n")]
     start, end = _find_header(lines, subject)
     own, header, rest = _drop_tail(lines[:start]), lines[start:end], lines[end:]
-    if kind == "reply" and any(map(_is_own, own)):
+    has_own = any(map(_is_own, own))
+    if kind == "reply" and has_own:
         header, rest = [], []
-    if not rest and not any(map(_is_own, own)):
+    elif not rest and not has_own:
         return text.replace(_MARK, "")
-    header = [line for line in header if line.strip() and not _FRAMED.fullmatch(line)]
-    said = [line for line in header if line in header[:1] or _MOMENT.search(line[:300]) or line.endswith(subject)]
+    header = [line[:300] for line in header if line.strip() and not _FRAMED.fullmatch(line[:300])]
+    said = [line for line in header if line in header[:1] or _MOMENT.search(line) or line.endswith(subject)]
     own = own if kind == "forward" else _shorten_quotes(own)
     return "\n".join([*own, "", *(_ADDRESS.sub("", line) for line in said), *rest]).strip("\n")
 
@@ -99,45 +101,55 @@ def _find_header(lines: list[str], subject: str) -> tuple[int, int]:
         end = at + 1
         while end - at < 20 and any(map(_LABEL.match, lines[end : end + 2])):  # a line may go on in the next one
             end += 1
-        block = "\n".join(lines[at:end])
-        if line == _MARK or (_FRAMED.fullmatch(line) and end - at > 2):
+        if line == _MARK or (end - at > 2 and _is_header(lines[at:end], subject)):
             return at, end
-        if _LABEL.match(line) and end - at > 2 and _MOMENT.search(block):
-            same = len(subject) > 3 and any(one.endswith(subject) for one in lines[at:end])
-            if same or any(one.match(block[:1000]) for one in _BLOCK):
-                return at, end
-        if line.endswith((":", "：")) and not next(filter(None, lines[at + 1 : at + 4]), "").startswith(">"):
-            for begin in range(at, max(at - 3, -1), -1):
-                said = " ".join(lines[begin:end])
-                if not _is_own(lines[begin]) or len(said) > 250:
-                    break
-                if (_ADDRESS.search(said) and _MOMENT.search(said)) or any(one.match(said) for one in _WROTE):
-                    return begin, end
+        size = _introduction_size(lines[max(at - 2, 0) : at + 1])
+        if size and not next(filter(None, lines[at + 1 : at + 4]), "").startswith(">"):
+            return at + 1 - size, at + 1
     return len(lines), len(lines)
+
+
+def _is_header(lines: list[str], subject: str) -> bool:
+    block = "\n".join(lines)
+    if _FRAMED.fullmatch(lines[0]) or not (_LABEL.match(lines[0]) and _MOMENT.search(block)):
+        return _FRAMED.fullmatch(lines[0]) is not None
+    is_same = len(subject) > 3 and any(line.endswith(subject) for line in lines)
+    return is_same or any(one.match(block[:1000]) for one in _BLOCK)
+
+
+def _introduction_size(lines: list[str]) -> int:
+    """Return how many of the last ``lines`` are the sentence "On ..., ... wrote:"; 0 if there is none."""
+    for size in range(1, len(lines) + 1):
+        said = " ".join(lines[-size:])
+        if not said.endswith((":", "：")) or not _is_own(lines[-size]) or len(said) > 250:
+            break
+        if (_ADDRESS.search(said) and _MOMENT.search(said)) or any(one.match(said) for one in _WROTE):
+            return size
+    return 0
 
 
 def _drop_tail(lines: list[str]) -> list[str]:
     """Return ``lines`` without signatures, notices and quotations at the end."""
-    kept, size = list(lines), -1
-    while size != len(kept):
-        size = len(kept)
-        while kept and not _is_own(kept[-1]):
-            is_quote = kept.pop().startswith(">")
-            while is_quote and kept and not kept[-1].strip():
-                kept.pop()
-            if is_quote and kept and kept[-1].endswith((":", "：")):  # the sentence that introduces it
-                start = max((n for n, line in enumerate(kept) if not line.strip()), default=-1) + 1
-                kept = kept[: start if len(kept) - start <= 3 else -1]
-        marks = (n for n, line in enumerate(kept) if line in ("--", r"\--", "--\xa0") or line.startswith("_" * 30))
-        start = next(marks, len(kept))
-        if len(kept) - start > MOST_LINES + 1:
-            start = len(kept)
-        last = max((n for n, line in enumerate(kept[:start]) if not line.strip()), default=-1) + 1
-        said = " ".join(kept[last:start])
-        if last and (_SENT_FROM.fullmatch(said[:200]) or (_NOTICE.match(said) and "mail" in said.casefold())):
-            start = last
-        kept = kept[:start]
-    return kept
+    size = -1
+    while size != len(lines):
+        size = len(lines)
+        end = max((at for at, line in enumerate(lines) if _is_own(line)), default=-1) + 1
+        is_quoted = any(line.startswith(">") for line in lines[end:])
+        lines = lines[:end]
+        if is_quoted and lines and lines[-1].endswith((":", "：")):
+            lines = lines[: -(_introduction_size(lines[-3:]) or 1)]
+        lines = lines[: _signature_start(lines)]
+    return lines
+
+
+def _signature_start(lines: list[str]) -> int:
+    for at in range(max(len(lines) - MOST_LINES - 1, 0), len(lines)):
+        if _SIGNATURE.match(lines[at]):
+            return at
+    last = max((at for at, line in enumerate(lines) if not line.strip()), default=-1) + 1
+    said = " ".join(lines[last:])
+    is_notice = _NOTICE.match(said) and "mail" in said.casefold()
+    return last if last and (is_notice or _SENT_FROM.fullmatch(said[:200])) else len(lines)
 
 
 def _shorten_quotes(lines: list[str]) -> list[str]:

@@ -258,11 +258,10 @@ class _Outcomes:
         if suffix(found.path) != CORPUS_SUFFIX:  # whose records have ids of their own
             self._files.append(found)
 
-    def _merge(self) -> tuple[Sequence[LoadedDocument | FoundFile], Sequence[FileSlice]]:
-        """Return the files and texts without duplicates; the others get their paths, and those of older versions."""
-        files = dict(enumerate(self._files))
-        entries = {number: file for number, file in files.items() if isinstance(file, LoadedDocument)}
-        places = dict(zip(entries, self._places, strict=True))
+    def _join_threads(
+        self, files: dict[int, Any], entries: dict[int, LoadedDocument], places: dict[int, FileSlice]
+    ) -> None:
+        """Replace the messages of each thread by its document."""
         threads = find_threads({number: entry for number, entry in entries.items() if entry.fields.message_ids})
         for (newest, *earlier), copies, thread in threads:
             if earlier:
@@ -271,6 +270,13 @@ class _Outcomes:
             files[newest] = entries[newest] = thread
             for number in chain(earlier, copies):
                 del files[number], entries[number], places[number]
+
+    def _merge(self) -> tuple[Sequence[LoadedDocument | FoundFile], Sequence[FileSlice]]:
+        """Return the files and texts without duplicates; the others get their paths, and those of older versions."""
+        files = dict(enumerate(self._files))
+        entries = {number: file for number, file in files.items() if isinstance(file, LoadedDocument)}
+        places = dict(zip(entries, self._places, strict=True))
+        self._join_threads(files, entries, places)
         named = {number: one for number, one in entries.items() if suffix(one.found.path) != CORPUS_SUFFIX}
         paths = {number: one.found.path for number, one in named.items()}
         duplicates = find_duplicates(named, lambda number: self._texts.read(places[number]))
