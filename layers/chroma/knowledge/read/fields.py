@@ -103,7 +103,7 @@ def parse_fields(meta: Mapping[Any, Any]) -> Fields:
         draft=_text(own.get("draft")).lower() in _TRUE or _text(own.get("published")).lower() in _FALSE,
         expires=next(filter(None, (_text(joined.get(name)) for name in _EXPIRES)), ""),
         publish=next(filter(None, (_text(joined.get(name)) for name in _PUBLISHED)), ""),
-        message_ids=tuple(map(str, ids)) if isinstance(ids := own.get("message_ids"), list) else (),
+        message_ids=tuple(_listed(own.get("message_ids"))),
         extra=extra,
     )
 
