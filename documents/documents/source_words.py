@@ -105,6 +105,16 @@ _EXPORTERS = {
 }
 """What a program writes around the author's text when it exports a page, by a mark of its pages, as CSS selectors."""
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_UNSEEN_IN_ODF = tuple(
+    "{*}" + name
+    for name in (
+        *("tracked-changes", "annotation", "note-citation", "table-of-content", "alphabetical-index", "forms", "title"),
+        *("desc", "binary-data", "header-decl", "footer-decl", "date-time-decl", "page-number"),
+    )
+)
+_HIDING_STYLES = (
+    "//@*[. = 'hidden' or local-name() = 'display' and (. = 'false' or . = 'none')]/../../@*[local-name() = 'name']"
+)
 _TEXT_CELL = re.compile(rb"<(?:\w+:)?c\s[^>]*\bt=\"s\"[^>]*>(?:(?!</).)*<(?:\w+:)?v>(\d+)<", re.DOTALL)
 _INLINE_CELL = re.compile(rb"<(?:\w+:)?is>(.*?)</(?:\w+:)?is>", re.DOTALL)
 
@@ -222,6 +232,19 @@ def _sheets(data: bytes) -> str:
     return "\n".join(found)
 
 
+def _open_document(data: bytes) -> str:
+    """Read the paragraphs, without deleted text, comments, tables of contents, and hidden sheets and slides."""
+    (root,) = _parts(data, r"content\.xml") if data.startswith(b"PK") else [etree.fromstring(data)]
+    etree.strip_elements(root, *_UNSEEN_IN_ODF, with_tail=False)
+    for blank in root.iter("{*}tab", "{*}line-break", "{*}s"):
+        blank.text = " "
+    hidden = {*root.xpath(_HIDING_STYLES)}
+    lines = (line for line in root.iter("{*}p", "{*}h") if next(line.iterancestors("{*}p", "{*}h"), None) is None)
+    return "\n".join(
+        "".join(line.itertext()) for line in lines if not any(hidden & {*one.values()} for one in line.iterancestors())
+    )
+
+
 def _epub(data: bytes) -> str:
     with ZipFile(BytesIO(data)) as archive:
         pages = [archive.read(name) for name in archive.namelist() if name.endswith((".xhtml", ".html", ".htm"))]
@@ -239,6 +262,8 @@ _READERS: Mapping[str, Callable[[bytes], str]] = {
     **dict.fromkeys((".adoc", ".asciidoc", ".asc"), lambda data: unescape(_ADOC_MARK.sub(" ", _decode(data)))),
     **dict.fromkeys((".csv", ".tsv"), lambda data: _TAG.sub(" ", NOTION_LINK.sub("", _decode(data)))),
     **dict.fromkeys((".xlsx", ".xlsm"), _sheets),
+    **dict.fromkeys([f".{flat}{kind}" for flat in ("o", "fo") for kind in ("dt", "ds", "dp")], _open_document),
+    **dict.fromkeys((".ott", ".ots", ".otp"), _open_document),
     **dict.fromkeys((".srt", ".vtt"), _transcript),
     ".rst": lambda data: _RST_MARK.sub(" ", _decode(data)),
     ".ipynb": _notebook,

@@ -22,7 +22,7 @@ def test_a_file_becomes_markdown_with_its_title_in_front(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("name", "data", "error", "said"),
     [
-        ("a.ods", b"PK", documents.Unconvertible, r"has the suffix '\.ods'; read are \.adoc, "),
+        ("a.dwg", b"PK", documents.Unconvertible, r"has the suffix '\.dwg'; read are \.adoc, "),
         ("a.md", b"\xff\xfe\xfa", documents.Unreadable, r"is no text: 'utf-8' codec"),
         ("a.csv", b"\xff\xfe\xfa", documents.Unreadable, r"cannot be read as CSV: UnicodeDecodeError"),
         ("a.txt", b" \n", documents.NoText, "holds no text"),

@@ -25,6 +25,7 @@ _KINDS = {
     "mail": ("from_mail", ".eml", ".emlx", ".msg"),
     "mailbox": ("from_mail", ".mbox"),
     "Jupyter notebook": ("from_notebook", ".ipynb"),
+    "OpenDocument": ("from_odf", ".odt", ".ods", ".odp", ".ott", ".ots", ".otp", ".fodt", ".fods", ".fodp"),
     "PDF": ("from_pdf", ".pdf"),
     "PowerPoint presentation": ("from_pptx", ".pptx"),
     "reStructuredText": ("from_rst", ".rst"),

@@ -164,7 +164,7 @@ class Numbers:
         def place(found: re.Match[str]) -> str:
             index = int(found[1]) - 1
             form = "decimal" if is_legal else _value(levels.get(index), "numFmt")
-            return _in_form(counts.get(index, starts.get(index, 1)), form)
+            return in_form(counts.get(index, starts.get(index, 1)), form)
 
         text = _value(levels[level], "lvlText")[:_MAX_NUMBER_CHARS]
         return num, level, counts[level], re.sub("%([1-9])", place, text).strip()
@@ -221,7 +221,8 @@ def _set_list(paragraph: Any, num: str, level: int) -> None:
     etree.SubElement(place, f"{W}numId", {_VAL: num})
 
 
-def _in_form(number: int, form: str) -> str:
+def in_form(number: int, form: str) -> str:
+    """Return a number in one of Word's forms, such as ``lowerRoman``."""
     if form == "none":
         return ""
     text = str(number)

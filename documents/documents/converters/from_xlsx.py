@@ -122,7 +122,7 @@ class _Reader:
             self.budget.count_places(len(cells) + len(values))
             row = [self._cell_text(cell) for cell in cells]
             self.hidden += row if number in hidden_rows else [row[c - 1] for c in hidden_columns if c <= len(row)]
-            _spread(row, number, merged, values, hidden_columns)
+            spread(row, number, merged, values, hidden_columns)
             if number not in hidden_rows:
                 yield [cell for column, cell in enumerate(row, 1) if column not in hidden_columns]
 
@@ -161,7 +161,7 @@ def _rgb(color: Any) -> str:
     return str(color.rgb)[-6:]
 
 
-def _spread(
+def spread(
     row: list[str], number: int, merged: list[_Area], values: dict[_Area, str], hidden_columns: set[int]
 ) -> None:
     """Put the values of merged ranges into a row; ``values`` has those that go on below."""

@@ -110,7 +110,7 @@ def _font_size(style: _Style, around: float) -> float:
     stated = style.get("font-size") or style.get("font", "").partition("/")[0]
     if stated.replace("-", "").isalpha():  # "medium", "x-small"
         return around if stated in ("inherit", "larger", "smaller", "unset") else NORMAL_FONT_PX
-    return min(_pixels(stated, {"em": around, "%": around / 100}), default=around)
+    return min(pixels(stated, {"em": around, "%": around / 100}), default=around)
 
 
 def _background(tag: Tag, style: _Style, around: _Color | None, *, is_known: bool) -> _Color | None:
@@ -214,11 +214,11 @@ def _conceals(style: _Style) -> bool:
         return True
     is_cut = any(style.get(name) in ("hidden", "clip") for name in ("overflow", "overflow-x", "overflow-y"))
     sides = ("width", "height", "max-width", "max-height") if is_cut else ()
-    if any(length <= 1 for name in sides for length in _pixels(style.get(name, ""))):
+    if any(length <= 1 for name in sides for length in pixels(style.get(name, ""))):
         return True
     moves = ["text-indent", "margin", "margin-left", "margin-top", "transform", "translate"]
     moves += ["left", "top", "right", "bottom", "inset"] if style.get("position", "static") != "static" else []
-    return any(length <= OFF_SCREEN_PX for name in moves for length in _pixels(style.get(name, "")))
+    return any(length <= OFF_SCREEN_PX for name in moves for length in pixels(style.get(name, "")))
 
 
 def _sheet_styles(page: Tag) -> tuple[Mapping[int, _Style], set[int]]:
@@ -298,7 +298,7 @@ def _color(value: str, inherited: _Color | None, *, least: float = LEAST_ALPHA) 
     return None
 
 
-def _pixels(value: str, units: Mapping[str, float] = {"em": NORMAL_FONT_PX}) -> list[float]:
+def pixels(value: str, units: Mapping[str, float] = {"em": NORMAL_FONT_PX}) -> list[float]:
     """Return the lengths in ``value`` in pixels; ``units`` are those of the font around it."""
     found = _LENGTH.findall(value) if "var(" not in value else []
     units = {**_PX, **units}

@@ -1,4 +1,8 @@
-"""documents.converters: what is read of transcripts."""
+"""documents.converters: what is read of transcripts and OpenDocument files."""
+
+import io
+from collections.abc import Mapping
+from zipfile import ZipFile
 
 import pytest
 
@@ -47,3 +51,122 @@ def test_a_transcript_without_sentences_is_cut_and_a_text_is_none() -> None:
     assert [part[:9] for part in words.split("\n\n")] == ["(0:00) a0", "(0:10) a5"]
     with pytest.raises(Unconvertible, match=r"give it the suffix \.txt"):
         convert(b"Menu --> File", ".srt", decode=decode_utf_8)
+
+
+# OpenDocument
+
+_SPACES = "".join(
+    f' xmlns:{space[:2]}="urn:oasis:names:tc:opendocument:xmlns:{space}:1.0"'
+    for space in ("office", "text", "table", "style", "drawing", "presentation", "svg-compatible", "xsl-fo-compatible")
+)
+
+
+def opened(kind: str, body: str, *styles: str) -> str:
+    """A flat OpenDocument file; each of ``styles`` is a family, a name and attributes."""
+    made = "".join(
+        '<st:style st:family="{}" st:name="{}"><st:look {}/></st:style>'.format(*style.split(" ", 2))
+        for style in styles
+    )
+    return f"<of:document{_SPACES}>{made}<of:body><of:{kind}>{body}</of:{kind}></of:body></of:document>"
+
+
+def test_an_open_document_shows_what_its_reader_sees() -> None:
+    body = """
+    <te:tracked-changes><te:p>Deleted.</te:p></te:tracked-changes>
+    <te:p te:style-name="Title">Clean<te:span/>ing</te:p><te:h te:outline-level="2">Hall</te:h>
+    <te:p>It<te:s te:c="2"/>is<te:note><te:note-citation>1</te:note-citation><te:note-body><te:p>Not on Sunday.</te:p>
+    </te:note-body></te:note> done<of:annotation><te:p>Why?</te:p></of:annotation>.<dr:frame><dr:text-box>
+    <te:p>A box</te:p></dr:text-box></dr:frame><dr:frame><dr:image/><sv:desc>A mop</sv:desc><sv:desc>b.png</sv:desc>
+    </dr:frame></te:p>
+    <te:p>No<te:span te:style-name="T1">thing here</te:span><te:span te:style-name="T2"> white</te:span>.</te:p>
+    <te:section te:display="none"><te:p>Hidden</te:p></te:section>
+    <ta:table><ta:table-header-rows><ta:table-row><ta:table-cell><te:p>Day</te:p></ta:table-cell>
+    <ta:table-cell><te:p>Who</te:p></ta:table-cell></ta:table-row></ta:table-header-rows><ta:table-row>
+    <ta:table-cell ta:number-columns-spanned="2"><te:p>All</te:p></ta:table-cell><ta:covered-table-cell/>
+    </ta:table-row></ta:table>"""
+    styles = ("text T1 te:display='none'", "text T2 xs:color='#ffffff'")
+    found = convert(opened("text", body, *styles).encode(), ".fodt", decode=decode_utf_8)
+    assert found.text.split("---\n", 2)[2] == (
+        "# Cleaning\n\n## Hall\n\nIt is done. A mop b.png\n\nA box\n\nNo.\n\n| Day | Who |\n| --- | --- |\n"
+        "| All |  |\n\nNot on Sunday.\n"
+    )
+    assert found.caveats == ("left out as hidden: 4 words",)
+
+
+def test_lists_and_headings_of_an_open_document_have_their_numbers() -> None:
+    item = "<te:list-item><te:p>a</te:p>{}</te:list-item>"
+    listing = f'<te:list te:style-name="L" te:continue-numbering="{{}}">{item}</te:list>'
+    style = """<te:list-style st:name="L"><te:list-level-style-number te:level="1" st:num-format="1" st:num-suffix="."/>
+    <te:list-level-style-number te:level="2" st:num-format="a" te:display-levels="2" st:num-suffix=")"/></te:list-style>
+    <te:outline-style st:name="Outline"><te:outline-level-style te:level="1" st:num-format="I"/></te:outline-style>"""
+    inner = f"<te:list>{item.format('')}{item.format('')}</te:list>"
+    body = (
+        f'<te:h te:outline-level="1">A</te:h>{listing.format("false", inner)}<te:p>b</te:p>{listing.format("true", "")}'
+    )
+    assert read(".fodt", opened("text", style + body)) == ("# I A\n\n1. a\n\n   1.a) a\n\n   1.b) a\n\nb\n\n2. a")
+
+
+def test_sheets_of_an_open_document_are_read_as_shown() -> None:
+    def cell(text: str, more: str = "") -> str:
+        return f"<ta:table-cell {more}><te:p>{text}</te:p></ta:table-cell>"
+
+    many = (
+        '<ta:table-row ta:number-rows-repeated="99999"><ta:table-cell ta:number-columns-repeated="99"/></ta:table-row>'
+    )
+    body = f"""
+    <ta:table ta:name="Fee"><ta:table-column ta:number-columns-repeated="2"/><ta:table-column ta:visibility="collapse"/>
+    <ta:table-row>{cell("Zone", "ta:style-name='B'")}{cell("Fee")}{cell("x")}</ta:table-row>
+    <ta:table-row>{cell("A", "ta:number-rows-spanned='2'")}{cell("1,50 €", "of:value-type='currency'")}</ta:table-row>
+    <ta:table-row><ta:covered-table-cell/>{cell("2", "of:value-type='float'")}</ta:table-row>
+    <ta:table-row ta:visibility="collapse">{cell("y")}</ta:table-row>{many}
+    <ta:table-row>{cell("Box", "ta:style-name='W'")}<ta:table-cell ta:number-columns-repeated="9"/></ta:table-row>{many}
+    </ta:table><ta:table ta:name="Old" ta:style-name="H"><ta:table-row>{cell("z")}</ta:table-row></ta:table>"""
+    styles = ("table-cell B xs:font-weight='bold'", "table-cell W xs:color='#fefefe'", "table H ta:display='false'")
+    found = convert(opened("spreadsheet", body, *styles).encode(), ".fods", decode=decode_utf_8)
+    assert found.text == "---\n---\n## Fee\n\n| Zone | Fee |\n| --- | --- |\n| A | 1,50 € |\n| A | 2 |\n"
+    assert found.caveats == ("has hidden sheets, which are left out: Old", "left out as hidden: 3 words")
+
+
+def test_slides_of_an_open_document_are_sections_in_reading_order() -> None:
+    def frame(text: str, more: str, left: int = 1, top: int = 5) -> str:
+        return (
+            f'<dr:frame sv:x="{left}cm" sv:y="{top}cm" {more}><dr:text-box><te:p>{text}</te:p></dr:text-box></dr:frame>'
+        )
+
+    body = (
+        f'<dr:page dr:style-name="P">{frame("Secret", "")}</dr:page><dr:page>{frame("b", "", 3)}{frame("a", "", 1)}'
+        f"{frame('Plan', 'pr:class="title"')}{frame('7', 'pr:class="page-number"')}{frame('Off', '', 40)}<pr:notes>"
+        f"{frame('Say it', 'pr:class="notes"')}{frame('7', '')}</pr:notes></dr:page>"
+        f"<dr:page>{frame('c', '')}</dr:page><dr:page/>"
+    )
+    layout = '<st:page-layout-properties xs:page-width="28cm"/>'
+    made = opened("presentation", body, 'drawing-page P pr:visibility="hidden"').replace(
+        "<of:body>", f"{layout}<of:body>"
+    )
+    found = convert(made.encode(), ".fodp", decode=decode_utf_8)
+    assert found.text.split("---\n")[2] == "## Plan\n\na\n\nb\n\nNotes:\n\nSay it\n\n## Slide 3\n\nc\n"
+    assert found.caveats == ("has hidden slides, which are left out: 1", "left out as hidden: 1 word")
+
+
+def test_an_open_document_in_a_zip_has_a_title_and_a_locked_or_damaged_one_is_refused() -> None:
+    meta = '<m xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>Keys</dc:title></m>'
+    parts = {
+        "META-INF/manifest.xml": "<!DOCTYPE m><m/>",
+        "meta.xml": meta,
+        "content.xml": opened("text", "<te:p>A</te:p>"),
+    }
+    assert convert(zipped(parts), ".odt", decode=decode_utf_8).text == '---\ntitle: "Keys"\n---\nA\n'
+    for made, reason in (
+        ({**parts, "META-INF/manifest.xml": "<encryption-data/>"}, "password"),
+        ({"a": ""}, "no OpenDocument"),
+    ):
+        with pytest.raises(Unconvertible, match=reason):
+            convert(zipped(made), ".odt", decode=decode_utf_8)
+
+
+def zipped(parts: Mapping[str, str]) -> bytes:
+    made = io.BytesIO()
+    with ZipFile(made, "w") as archive:
+        for name, part in parts.items():
+            archive.writestr(name, part)
+    return made.getvalue()

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 _BY_REMEDY = {
     "save {} as .docx": ".doc .docm .dotm .dotx .wpd .wps",
-    "save {} as .docx or .pdf": ".abw .fodt .hwp .hwpx .odt .ott .pages .rtf",
-    "save {} as .xlsx": ".fods .numbers .ods .ots .xls .xlsb .xlt .xltx",
-    "save {} as .pptx": ".fodp .key .odp .otp .potx .pps .ppsx .ppt .pptm",
+    "save {} as .docx or .pdf": ".abw .hwp .hwpx .pages .rtf",
+    "save {} as .xlsx": ".numbers .xls .xlsb .xlt .xltx",
+    "save {} as .pptx": ".key .potx .pps .ppsx .ppt .pptm",
     "save {} as .pdf": ".djvu .eps .indd .one .oxps .ps .vsd .vsdx .xps",
     "export the messages as .mbox or .eml": ".dbx .olm .ost .pst",
     "save {} as .html or .pdf": ".mht .mhtml .webarchive",

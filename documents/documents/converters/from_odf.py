@@ -1,0 +1,392 @@
+"""OpenDocument (texts, sheets, slides; zipped or flat XML) to Markdown: with other names its elements are HTML.
+
+odfdo reads deleted, hidden and repeated content like any other.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from typing import Any
+from zipfile import BadZipFile, ZipFile
+
+from lxml import etree
+
+from documents.converters.docx_styles import in_form
+from documents.converters.from_html import drop_unseen, markdown, parse
+from documents.converters.from_xlsx import spread
+from documents.converters.mathml import write_math
+from documents.converters.office import check_archive, is_unseen_colour, stated_title
+from documents.converters.output import compose, hidden_caveat, literal, one_line, own_title
+from documents.converters.tables import Bold, Budget, ShownNumber, sheet_markdown
+from documents.converters.visibility import pixels
+from documents.errors import NoText, Unconvertible
+from documents.values import Converted
+
+MAX_XML_BYTES = 64 * 1024 * 1024
+"""Of a part, which lxml holds in memory as a tree."""
+_SPACE = "{urn:oasis:names:tc:opendocument:xmlns:"
+_MAX_COLUMNS, _MAX_SPACES = 16_384, 100
+_POINT_PX, _ROW_PX = 4 / 3, 30  # the second is 8 mm: shapes that begin within it stand side by side
+_LEFT_OUT = (
+    *("text.tracked-changes", "table.tracked-changes", "office.annotation", "text.note-citation", "office.forms"),
+    *("text.table-of-content", "text.illustration-index", "text.table-index", "text.object-index", "text.user-index"),
+    *("text.alphabetical-index", "text.page-number", "text.script", "other.event-listeners"),
+    *("presentation.header-decl", "presentation.footer-decl", "presentation.date-time-decl"),
+)
+_BLOCKS = ("text.p", "text.h", "text.list", "table.table")
+_SHAPES = tuple(f"drawing.{name}" for name in ("frame", "custom-shape", "rect", "ellipse", "circle", "caption", "path"))
+_NAMES = {"text.p": "p", "text.list": "ul", "text.list-item": "li", "text.list-header": "li", "text.line-break": "br"}
+_NAMES |= {
+    "table.table": "table",
+    "table.table-header-rows": "thead",
+    "table.table-row": "tr",
+    "table.table-cell": "td",
+}
+_FAMILIES = {"text.p": "paragraph", "text.h": "paragraph", "text.span": "text", "table.table-cell": "table-cell"}
+_FAMILIES |= {"drawing.page": "drawing-page", **dict.fromkeys(_SHAPES, "graphic")}
+_FURNITURE = ("title", "notes", "header", "footer", "date-time", "page-number", "page")
+_FORMS = {"1": "decimal", "a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
+
+type _Properties = Callable[[str, str], Mapping[str, str]]
+"""What a style states, by its family and name."""
+
+type _Levels = Mapping[tuple[str, int], Any]
+
+
+def convert(data: bytes) -> Converted:
+    """Return the text, the visible sheets or the visible slides.
+
+    Raises:
+        Unconvertible: the file is encrypted, damaged or too large.
+        NoText: it holds no text.
+    """
+    title, parts = _parts(data)
+    roots = [parts[name] for name in ("styles.xml", "content.xml") if name in parts]
+    properties = _read_styles(roots)
+    etree.strip_elements(roots[-1], *_LEFT_OUT, with_tail=False)
+    for blank in roots[-1].iter("text.s", "text.tab"):
+        blank.text = " " * min(int(blank.get("text.c", 1)), _MAX_SPACES)
+    body = roots[-1].find(".//office.body/*")
+    if body is None:
+        raise NoText("holds no text")
+    if body.tag == "office.spreadsheet":
+        text, caveats = _sheets(body, properties)
+    else:
+        caveats = _prepare_slides(body, roots, properties)
+        _write_numbers(body, roots)
+        _open_frames(body, parts)
+        body.extend([line for note in body.iter("text.note-body") for line in note])
+        etree.strip_elements(body, "text.note", with_tail=False)
+        page = parse(f"{_html(body, properties)}<p>.</p>")  # a page of which nothing is seen is one that a script shows
+        caveats += hidden_caveat(drop_unseen(page))
+        page.contents[-1].extract()
+        write_math(page)
+        text = markdown(page)
+    return Converted(compose(text, title=title), caveats)
+
+
+def _parts(data: bytes) -> tuple[str, dict[str, Any]]:
+    """Return the title, and the roots of the parts by their names."""
+    try:
+        if not data.startswith(b"PK"):
+            root = _parse(data)
+            return own_title(root.findtext(".//office.meta/other.title") or ""), {"content.xml": root}
+        with ZipFile(io.BytesIO(data)) as archive:
+            check_archive(archive)
+            if b"encryption-data" in archive.read("META-INF/manifest.xml"):
+                raise Unconvertible("is protected with a password: save it without one")
+            wanted = [name for name in archive.namelist() if name.endswith(("content.xml", "styles.xml"))]
+            return stated_title(archive, "meta.xml"), {name: _parse(archive.read(name)) for name in wanted}
+    except (BadZipFile, KeyError, etree.XMLSyntaxError) as exc:
+        raise Unconvertible(f"is damaged or no OpenDocument file: {exc}") from exc
+
+
+def _parse(part: bytes) -> Any:
+    """Return the root of a part, with each name as ``text.p``."""
+    if len(part) > MAX_XML_BYTES:
+        raise Unconvertible(f"holds {len(part) >> 20} MiB of XML; at most {MAX_XML_BYTES >> 20} are read: split it")
+    root = etree.fromstring(part, etree.XMLParser(resolve_entities=False, no_network=True, remove_comments=True))
+    for element in root.iter(etree.Element):
+        attributes = [(_short(name), value) for name, value in element.attrib.items()]
+        element.tag = _short(element.tag)
+        element.attrib.clear()
+        element.attrib.update(attributes)
+    return root
+
+
+@lru_cache(maxsize=4096)
+def _short(name: str) -> str:
+    space, _, local = name.rpartition("}")
+    if space.endswith("MathML"):
+        return local
+    return f"{space.removeprefix(_SPACE).partition(':')[0] if space.startswith(_SPACE) else 'other'}.{local}"
+
+
+def _read_styles(roots: list[Any]) -> _Properties:
+    styles = {
+        (one.get("style.family"), one.get("style.name")): one for root in roots for one in root.iter("style.style")
+    }
+
+    @cache
+    def properties(family: str, name: str) -> Mapping[str, str]:
+        style = styles.get((family, name), etree.Element("none"))
+        own = {key.rpartition(".")[2]: value for part in style for key, value in part.attrib.items()}
+        own |= {"is-title": "1"} if name == "Title" else {}
+        around = style.get("style.parent-style-name")
+        return {**properties(family, around), **own} if around else own
+
+    return properties
+
+
+def _style_of(element: Any) -> str:
+    return str(element.get(f"{element.tag.partition('.')[0]}.style-name", element.get("presentation.style-name", "")))
+
+
+def _html(body: Any, properties: _Properties) -> str:
+    for element in list(body.iter(etree.Element)):
+        css, old = _css(element, properties), dict(element.attrib)
+        is_title = element.tag == "text.p" and "is-title" in properties("paragraph", _style_of(element))
+        if "." in element.tag:  # no MathML
+            element.attrib.clear()
+        if element.tag == "text.h" or is_title:
+            element.tag = f"h{min(int(old.get('text.outline-level', 1)), 6)}"
+        elif element.tag == "text.list" and "start" in old:
+            element.tag = "ol"
+            element.set("start", old["start"])
+        element.tag = "div" if "plain" in old else _NAMES.get(element.tag, element.tag)
+        if element.tag == "td":
+            element.set("colspan", old.get("table.number-columns-spanned", "1"))
+            element.set("rowspan", old.get("table.number-rows-spanned", "1"))
+        element.set("style", ";".join(f"{name}:{value}" for name, value in css.items()))
+    return str(etree.tostring(body, encoding="unicode", method="html"))
+
+
+def _css(element: Any, properties: _Properties) -> dict[str, str]:
+    """Return what decides in HTML whether an element's text is seen."""
+    family = "presentation" if element.get("presentation.style-name") else _FAMILIES.get(element.tag, "")
+    found = {
+        **properties("drawing-page", element.get("drawing.master-page-name", "")),
+        **properties(family, _style_of(element)),
+    }
+    css: dict[str, str] = {name: found[name] for name in ("color", "background-color", "font-size") if name in found}
+    if found.get("fill", "none") != "none":
+        css["background"] = found.get("fill-color", "") if found["fill"] == "solid" else "url(x)"
+    is_hidden = "none" in (found.get("display"), element.get("text.display"), element.get("drawing.display"))
+    if is_hidden or element.get("text.is-hidden") == "true" or element.get("table.visibility") == "collapse":
+        css["display"] = "none"
+    return css
+
+
+def _open_frames(body: Any, parts: Mapping[str, Any]) -> None:
+    """Move what stands in frames behind their paragraph; pictures become their words."""
+    for shape in reversed(list(body.iter(_SHAPES))):
+        around = next(shape.iterancestors("text.p", "text.h"), None)
+        blocks = [block for block in shape.iter(_BLOCKS) if next(block.iterancestors(*_BLOCKS, *_SHAPES)) is shape]
+        titles = shape.iter("svg-compatible.title", "svg-compatible.desc")
+        words = one_line(" ".join(found.text or "" for found in titles))
+        names = [
+            f"{str(part.get('other.href')).removeprefix('./')}/content.xml" for part in shape.iter("drawing.object")
+        ]
+        shape[:] = [
+            *shape.iter("math"),
+            *(parts[name] for name in names if name in parts and parts[name].tag == "math"),
+        ]
+        if not len(shape) and " " in words:  # a word alone is a file's name
+            (etree.SubElement(shape, "text.p") if around is None else shape).text = f" {words} "
+        for block in reversed(blocks):
+            shape.insert(0, block) if around is None else around.addnext(block)
+
+
+def _prepare_slides(body: Any, roots: list[Any], properties: _Properties) -> tuple[str, ...]:
+    """Prepare the slides that are not hidden, and drop the others."""
+    layouts = [layout for root in roots for layout in root.iter("style.page-layout-properties")]
+    width = max((_lengths(layout, "xsl-fo-compatible.page-width")[0] for layout in layouts), default=0)
+    closed = []
+    for number, page in enumerate(body.findall("drawing.page"), 1):
+        if properties("drawing-page", _style_of(page)).get("visibility") == "hidden":
+            closed.append(str(number))
+            body.remove(page)
+        else:
+            for left, _, across, shape in ((*_box(shape), shape) for shape in page):
+                if left >= width or left + across < 0:
+                    shape.set("drawing.display", "none")
+            _arrange(page, number)
+    return (f"has hidden slides, which are left out: {', '.join(closed)}",) if closed else ()
+
+
+def _arrange(page: Any, number: int) -> None:
+    """Give a slide its title as a heading, order its shapes, and drop furniture."""
+    shapes: dict[str, list[Any]] = defaultdict(list)
+    for shape in page:
+        kind = "notes" if shape.tag == "presentation.notes" else shape.get("presentation.class", "")
+        shapes[kind if kind in _FURNITURE else ""].append(shape)
+    words = " ".join("".join(line.itertext()) for title in shapes["title"] for line in title.iter("text.p"))
+    for notes in shapes["notes"]:
+        notes[:] = [frame for frame in notes if frame.get("presentation.class") == "notes"]
+        if "".join(notes.itertext()).strip():
+            notes.insert(0, etree.Element("text.p"))
+            notes[0].text = "Notes:"
+    heading = etree.Element("text.h", {"text.outline-level": "2"})
+    heading.text = one_line(words) or f"Slide {number}"
+    shapes[""].sort(key=lambda shape: (_box(shape)[1] // _ROW_PX, _box(shape)[0]))
+    page[:] = [heading, *shapes[""], *shapes["notes"]] if "".join(page.itertext()).strip() else []
+
+
+def _box(shape: Any) -> list[float]:
+    """Return a shape's left, top and width in pixels."""
+    placed = next((one for one in shape.iter(etree.Element) if one.get("svg-compatible.y")), shape)
+    return _lengths(placed, *(f"svg-compatible.{name}" for name in ("x", "y", "width")))
+
+
+def _lengths(element: Any, *names: str) -> list[float]:
+    return [next(iter(pixels(element.get(name, ""))), 0.0) for name in names]
+
+
+def _write_numbers(body: Any, roots: list[Any]) -> None:
+    """Write the numbers of headings and items; lists that Markdown numbers alike stay lists."""
+    levels = {
+        (one.get("style.name"), int(level.get("text.level", 1))): level
+        for root in roots
+        for one in root.iter("text.list-style", "text.outline-style")
+        for level in one
+    }
+    counts: dict[str, dict[int, int]] = defaultdict(dict)
+    for heading in body.iter("text.h"):
+        if next(heading.iterancestors("text.list"), None) is None:
+            level = int(heading.get("text.outline-level", 1))
+            number, _ = _next_number(("Outline", level), heading.get("text.start-value"), levels, counts["Outline"])
+            heading.text = f"{number} {heading.text or ''}" if number else heading.text
+    for item in body.iter("text.list-item"):
+        _write_item_number(item, levels, counts)
+
+
+def _write_item_number(item: Any, levels: _Levels, counts: dict[str, dict[int, int]]) -> None:
+    lists = list(item.iterancestors("text.list"))
+    first = next(iter(item), item)
+    is_cell = len(lists[0]) == 1 and lists[0].getparent().tag == "table.table-cell"  # as Impress writes each
+    if is_cell or first.tag not in ("text.p", "text.h"):  # else a deeper level alone
+        item.set("plain", "")
+        return
+    style = next((name for one in lists if (name := one.get("text.style-name"))), "")
+    goes_on = lists[-1].get("text.continue-numbering") == "true" or "text.continue-list" in lists[-1].attrib
+    if not goes_on and "begun" not in lists[-1].attrib:
+        counts.pop(style, None)
+    lists[-1].set("begun", "")
+    number, count = _next_number((style, len(lists)), item.get("text.start-value"), levels, counts[style])
+    if number in (f"{count}.", f"{count})"):
+        lists[0].set("start", lists[0].get("start", str(count)))
+    elif number:
+        first.text = f"{number} {first.text or ''}"
+        item.set("plain", "")
+
+
+def _next_number(place: tuple[str, int], start: str | None, levels: _Levels, counts: dict[int, int]) -> tuple[str, int]:
+    """Count an item at its style's level, and return its number as shown (``""``: none) and its count."""
+    style, level = place
+    form = levels.get(place)
+    if form is None or not form.get("style.num-format"):
+        return "", 0
+    counts[level] = int(start or counts.get(level, int(form.get("text.start-value", 1)) - 1) + 1)
+    for deeper in [at for at in counts if at > level]:
+        del counts[deeper]
+    shown = [
+        in_form(counts.get(at, 1), _FORMS.get(kind, "decimal"))
+        for at in range(max(1, level + 1 - int(form.get("text.display-levels", 1))), level + 1)
+        if (kind := levels.get((style, at), form).get("style.num-format"))
+    ]
+    return f"{form.get('style.num-prefix', '')}{'.'.join(shown)}{form.get('style.num-suffix', '')}".strip(), counts[
+        level
+    ]
+
+
+def _sheets(body: Any, properties: _Properties) -> tuple[str, tuple[str, ...]]:
+    reader = _SheetReader(properties)
+    parts, closed = [], []
+    for sheet in body.iterchildren("table.table"):
+        name = one_line(sheet.get("table.name", ""))
+        if properties("table", _style_of(sheet)).get("display") == "false":
+            closed.append(name)
+        elif sheet.find("table.table-source") is None:  # else a copy of another file's cells
+            cells = sheet_markdown(list(reader.budget.limit(reader.rows(sheet))))
+            lines = (literal(one_line("".join(line.itertext()))) for line in sheet.iterfind("table.shapes//text.p"))
+            if text := "\n\n".join(filter(None, [cells, *lines])):
+                parts.append(f"## {name}\n\n{text}")
+    caveats = (f"has hidden sheets, which are left out: {', '.join(closed)}",) if closed else ()
+    return "\n\n".join(parts), (*caveats, *hidden_caveat(reader.hidden))
+
+
+@dataclass
+class _SheetReader:
+    """A reader of sheets with one budget; ``hidden`` are the texts that it leaves out."""
+
+    properties: _Properties
+    budget: Budget = field(default_factory=Budget)
+    hidden: list[str] = field(default_factory=list)
+
+    def rows(self, sheet: Any) -> Iterator[list[str]]:
+        """Yield the visible cells, a merged range's value in each of its cells, and empty rows once."""
+        closed: set[int] = set()
+        defaults: list[str] = []
+        for column in sheet.iter("table.table-column"):
+            count = min(int(column.get("table.number-columns-repeated", 1)), _MAX_COLUMNS - len(defaults))
+            if _is_collapsed(column):
+                closed.update(range(len(defaults) + 1, len(defaults) + count + 1))
+            defaults += [column.get("table.default-cell-style-name", "")] * count
+        values: dict[tuple[int, int, int, int], str] = {}
+        numbers = itertools.count(1)
+        for row in sheet.iter("table.table-row"):
+            line, spans = self._cells(row, defaults)
+            for number in itertools.islice(numbers, int(row.get("table.number-rows-repeated", 1))):
+                shown = list(line)
+                areas = [(left, number, right, number + down - 1) for left, right, down in spans]
+                spans = []
+                spread(shown, number, areas, values, closed)
+                self.budget.count_places(len(shown) + len(values))
+                is_hidden = _is_collapsed(row)
+                self.hidden += shown if is_hidden else [shown[at - 1] for at in closed if at <= len(shown)]
+                if not is_hidden:
+                    yield [cell for at, cell in enumerate(shown, 1) if at not in closed]
+                if not shown:
+                    break
+
+    def _cells(self, row: Any, defaults: list[str]) -> tuple[list[str], list[tuple[int, int, int]]]:
+        """Return the cells of a row, and the first and last column and the rows of the ranges merged from it on."""
+        line: list[str] = []
+        spans = []
+        blank = 0
+        for cell in row.iterchildren("table.table-cell", "table.covered-table-cell"):
+            count = min(int(cell.get("table.number-columns-repeated", 1)), _MAX_COLUMNS)
+            usual = row.get("table.default-cell-style-name") or "".join(defaults[len(line) + blank :][:1])
+            text = self._text(cell, self.properties("table-cell", cell.get("table.style-name", usual)))
+            if not text or cell.tag == "table.covered-table-cell":
+                blank += count
+                continue
+            line += [""] * min(blank, _MAX_COLUMNS - len(line))
+            blank = 0
+            across, down = (int(cell.get(f"table.number-{kind}-spanned", 1)) for kind in ("columns", "rows"))
+            spans += [(len(line) + 1, len(line) + across, down)] if across > 1 or down > 1 else []
+            line += [text] * min(count, _MAX_COLUMNS - len(line))
+        return line, spans
+
+    def _text(self, cell: Any, style: Mapping[str, str]) -> str:
+        kind = cell.get("office.value-type", "")
+        text = "\n".join("".join(line.itertext()) for line in cell.iterchildren("text.p"))
+        text = text or cell.get(f"office.{kind}-value") or cell.get("office.value") or ""
+        ground = style.get("background-color", "#ffffff").replace("transparent", "#ffffff")
+        is_tiny = max(pixels(style.get("font-size", "")), default=_ROW_PX) <= _POINT_PX
+        if text and (is_tiny or is_unseen_colour(style.get("color", "")[1:], ground[1:])):
+            self.hidden.append(text)
+            return ""
+        if kind in ("float", "currency", "percentage"):
+            return ShownNumber(text)
+        return Bold(text) if style.get("font-weight") == "bold" else text
+
+
+def _is_collapsed(line: Any) -> bool:
+    """Return whether a row or column is hidden; one of a group, whose control is beside it, is not."""
+    return line.get("table.visibility") == "collapse" and not line.getparent().tag.endswith("-group")
