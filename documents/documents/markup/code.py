@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 _OPEN, _CLOSE = "\ufdd0", "\ufdd1"  # noncharacters of Unicode: no text holds them
 _HIDDEN = re.compile(rf"{_OPEN}(\d+){_CLOSE}")
-_BACKTICKS = re.compile(r"`+")
+_INLINE = re.compile(r"\\[\\`]|(?<!`)(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)", re.DOTALL)
 _INDENTED = re.compile(r"^(?: {4}| {0,3}\t)", re.MULTILINE)
-_ESCAPES = re.compile(r"\\*$")
 _TAG = re.compile(r"<(/?)([A-Za-z][\w.-]*)[^<>]*?(/?)>")
 _BLOCKS = MarkdownIt("commonmark").enable("table")
 _BLOCKS.core.ruler.enableOnly(["normalize", "block"])
@@ -44,8 +43,8 @@ class HiddenCode:
         return text
 
     def restore_inline(self, text: str) -> str:
-        """Restore pieces in a line that must stay one, such as a table's row: a block of code becomes inline code."""
-        return _HIDDEN.sub(lambda match: _flatten_block(self.restore(match[0])), text)
+        """Restore pieces in a line that must stay one, such as a table's row."""
+        return _HIDDEN.sub(lambda match: " ".join(self.restore(match[0]).split()), text)
 
     def hide(self, text: str, *, mdx: bool = False) -> str:
         """Replace each fence, indented block of code and inline code by a mark."""
@@ -58,26 +57,12 @@ class HiddenCode:
                 continue
             out += lines[done:first]
             part = "\n".join(lines[first:end])
-            out.append(self.mark(part) if is_code else self._hide_in_line(part))
+            out.append(self.mark(part) if is_code else _INLINE.sub(self._hide_inline, part))
             done = end
         return "\n".join([*out, *lines[done:]])
 
-    def _hide_in_line(self, text: str) -> str:
-        runs = list(_BACKTICKS.finditer(text))
-        out, done = [], 0
-        closing: dict[int, list[int]] = {}
-        for number in range(len(runs) - 1, -1, -1):
-            closing.setdefault(len(runs[number][0]), []).append(number)
-        for number, run in enumerate(runs):
-            same = closing[len(run[0])]
-            while same and same[-1] <= number:
-                same.pop()
-            if run.start() < done or not same or _is_escaped(text, run.start()):
-                continue
-            end = runs[same[-1]].end()
-            out += [text[done : run.start()], self.mark(text[run.start() : end])]
-            done = end
-        return "".join([*out, text[done:]])
+    def _hide_inline(self, match: re.Match[str]) -> str:
+        return self.mark(match[0]) if match["ticks"] else match[0]
 
 
 def code_lines(text: str) -> set[int]:
@@ -85,14 +70,9 @@ def code_lines(text: str) -> set[int]:
     if _INDENTED.search(text) is None:
         return set()
     tokens = _BLOCKS.parse(text)
-    lines = text.split("\n")
     blocks = {token.map[0] for token in tokens if token.type == "code_block" and token.map}
-    return {
-        line
-        for first, end, code in _code_parts(tokens, lines)
-        if code and first in blocks
-        for line in range(first, end)
-    }
+    parts = _code_parts(tokens, text.split("\n"))
+    return {line for first, end, code in parts if code and first in blocks for line in range(first, end)}
 
 
 def _code_parts(tokens: list[Token], lines: list[str]) -> Iterator[tuple[int, int, bool]]:
@@ -101,8 +81,8 @@ def _code_parts(tokens: list[Token], lines: list[str]) -> Iterator[tuple[int, in
     for token in tokens:
         first, end = token.map or (0, 0)
         if token.type == "html_block":
-            depth = max(depth + _balance(token.content), 0)
-            lists = max(lists + _balance(token.content, _STRUCTURES), 0)
+            depth = max(depth + _balance(token.content, lambda name: name not in _NOT_WRAPPERS), 0)
+            lists = max(lists + _balance(token.content, _STRUCTURES.__contains__), 0)
             if not token.content.lstrip().startswith(("<!--", "<script", "<style", "<pre")):
                 yield first, end, False
         elif token.type == "fence":
@@ -115,23 +95,7 @@ def _code_parts(tokens: list[Token], lines: list[str]) -> Iterator[tuple[int, in
             yield first, end, False
 
 
-def _balance(html: str, names: frozenset[str] = frozenset()) -> int:
-    """Count the elements (of ``names``, or all that wrap blocks) that ``html`` opens and does not close."""
-    tags = [tag for tag in _TAG.findall(html) if not tag[2] and _is_wrapper(tag[1].lower(), names)]
+def _balance(html: str, is_counted: Callable[[str], bool]) -> int:
+    """Count the elements that ``html`` opens and does not close."""
+    tags = (tag for tag in _TAG.findall(html) if not tag[2] and is_counted(tag[1].lower()))
     return sum(-1 if closing else 1 for closing, *_ in tags)
-
-
-def _is_wrapper(name: str, names: frozenset[str]) -> bool:
-    return name in names if names else name not in _NOT_WRAPPERS
-
-
-def _is_escaped(text: str, at: int) -> bool:
-    before = _ESCAPES.search(text[max(at - 20, 0) : at])
-    return before is not None and len(before[0]) % 2 == 1
-
-
-def _flatten_block(code: str) -> str:
-    lines = [line.strip() for line in code.strip().split("\n")]
-    if len(lines) > 2 and lines[0].startswith(("```", "~~~")):
-        return " ".join(f"`{line}`" for line in lines[1:-1] if line)
-    return " ".join(lines)

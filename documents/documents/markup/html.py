@@ -25,6 +25,7 @@ from documents.markup.tags import (
     apply_edits,
     is_alone_in_cell,
     line_start,
+    pair_ends,
     parse_parameters,
     visible_title,
     visible_words,
@@ -51,6 +52,7 @@ _TAG = re.compile(
     r"(?P<rest>(?:(?:\s+|(?<=[\"']))[^\s\"'<>/={}]+(?:\s*=\s*(?:\"[^\"]*\"|'[^']*'|[^\s\"'=<>`]+))?|\s+/(?=[^>]))*)\s*(?P<leaf>/?)>"
 )
 _HIDING = re.compile(r"<(?:template|[^<]*\b(?:hidden|style|color))\b", re.IGNORECASE)
+_SLOT = re.compile(r"[#:]|v-|slot")
 _FRAGMENT = re.compile(r"</?>")
 _COMMENTS = (("<!--", "-->"), ("<!DOCTYPE", ">"), ("<?", "?>"))
 _MAX_LIST_DEPTH = 8
@@ -69,16 +71,14 @@ class _Writer:
 
 
 def drop_comments(text: str) -> str:
-    """Remove comments and declarations."""
-    return apply_edits(text, (edit for begin, end in _COMMENTS for edit in _removals(text, begin, end)))
-
-
-def _removals(text: str, begin: str, end: str) -> Iterator[Edit]:
-    """Yield the removal of each part from ``begin`` to ``end``; an unclosed one stays as text."""
-    start = text.find(begin)
-    while start >= 0 and (stop := text.find(end, start + len(begin))) >= 0:
-        yield Edit(start, stop + len(end))
-        start = text.find(begin, stop + len(end))
+    """Remove comments and declarations; an unclosed one stays as text."""
+    edits = []
+    for begin, end in _COMMENTS:
+        start = text.find(begin)
+        while start >= 0 and (stop := text.find(end, start + len(begin))) >= 0:
+            edits.append(Edit(start, stop + len(end)))
+            start = text.find(begin, edits[-1].end)
+    return apply_edits(text, edits)
 
 
 def drop_unseen(text: str) -> tuple[str, list[str]]:
@@ -88,15 +88,12 @@ def drop_unseen(text: str) -> tuple[str, list[str]]:
     parts: list[PageElement] = []
     with suppress(RecursionError):
         page = parse(text)
-        parts = [*page.find_all(_is_template), *find_unseen(page, is_styled_elsewhere=True)]
+        templates = page.find_all("template")  # a script has to show them, but for a slot of Vue's
+        parts = [tag for tag in templates if not any(map(_SLOT.match, tag.attrs))]
+        parts += find_unseen(page, is_styled_elsewhere=True)
     places = _Places(text)
     edits = [edit for part in parts if (edit := places.removal(part))]
     return apply_edits(text, edits), [_TAG.sub(" ", text[edit.start : edit.end]) for edit in edits]
-
-
-def _is_template(tag: Tag) -> bool:
-    """Return whether a script has to show the content of ``tag``; a slot of Vue's is shown."""
-    return tag.name == "template" and not any(name.startswith(("#", ":", "v-", "slot")) for name in tag.attrs)
 
 
 class _Places:
@@ -107,7 +104,7 @@ class _Places:
         self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
         self._tags = list(_TAG.finditer(text))
         self._numbers = {tag.start(): number for number, tag in enumerate(self._tags)}
-        self._ends = _pair_ends(self._tags)
+        self._ends = pair_ends(map(_tag_kind, self._tags))
 
     def removal(self, part: PageElement) -> Edit | None:
         """Return the removal of ``part``; None if its place is unknown."""
@@ -170,7 +167,7 @@ def _is_markup(tag: re.Match[str], closed: set[str], components: bool) -> bool:
 
 
 def _edits(state: _Writer, tags: list[re.Match[str]]) -> Iterator[Edit]:
-    ends = _pair_ends(tags)
+    ends = pair_ends(map(_tag_kind, tags))
     skip = -1
     for number, tag in enumerate(tags):
         if number <= skip:
@@ -215,17 +212,8 @@ def _widen(text: str, tag: re.Match[str], end: int, shown_text: str) -> Edit:
     return Edit(start, end, shown_text)
 
 
-def _pair_ends(tags: list[re.Match[str]]) -> dict[int, int]:
-    """Return the number of the closing tag by the number of each tag that is closed."""
-    waiting: dict[str, list[int]] = {}
-    ends: dict[int, int] = {}
-    for number, tag in enumerate(tags):
-        name = tag["name"].lower()
-        if not tag["close"] and not tag["leaf"]:
-            waiting.setdefault(name, []).append(number)
-        elif tag["close"] and waiting.get(name):
-            ends[waiting[name].pop()] = number
-    return ends
+def _tag_kind(tag: re.Match[str]) -> tuple[str, bool, bool]:
+    return tag["name"].lower(), bool(tag["close"]), bool(tag["leaf"])
 
 
 def _write_element(state: _Writer, name: str, tag: re.Match[str], inner: str) -> str:
@@ -251,25 +239,15 @@ def _write_element(state: _Writer, name: str, tag: re.Match[str], inner: str) ->
 
 
 def _write_tag(state: _Writer, name: str, tag: re.Match[str]) -> str:
-    if name in _MARKS:
-        return _write_emphasis(state.text, tag, _MARKS[name])
+    before, after = state.text[max(tag.start() - 1, 0) : tag.start()], state.text[tag.end() : tag.end() + 1]
+    if name in _MARKS:  # beside no word a mark of emphasis would be read as text
+        beside = before if tag["close"] else after
+        return _MARKS[name] if beside and not beside.isspace() and beside not in "*<>" else ""
     if name in _WRITERS:
         return _WRITERS[name](state, tag)
     if name in _BLOCKS:
-        around = state.text[max(tag.start() - 1, 0) : tag.start()], state.text[tag.end() : tag.end() + 1]
-        return "" if all(char in ("\n", "") for char in around) else "\n\n"
-    if name in _INLINE:
-        return ""
-    return _write_component(state, tag)
-
-
-def _write_emphasis(text: str, tag: re.Match[str], mark: str) -> str:
-    """Return the mark of emphasis beside a word, else ``""``: there it would be read as text."""
-    beside = text[tag.start() - 1 : tag.start()] if tag["close"] else text[tag.end() : tag.end() + 1]
-    return mark if beside and not beside.isspace() and beside not in "*<>" else ""
-
-
-_FIELD_NAMES = ("name", "path", "query", "body", "header")
+        return "" if before in ("\n", "") and after in ("\n", "") else "\n\n"
+    return "" if name in _INLINE else _write_component(state, tag)
 
 
 def _write_component(state: _Writer, tag: re.Match[str]) -> str:
@@ -288,7 +266,8 @@ def _write_component(state: _Writer, tag: re.Match[str]) -> str:
     if kind in ("TabItem", "Tab") and not visible_title(named):
         named["label"] = named.get("value") or next(state.tabs, "")
     if kind.endswith("Field"):  # a parameter of Mintlify's
-        named["title"] = next((named[name] for name in _FIELD_NAMES if name in named), "")
+        names = ("name", "path", "query", "body", "header")
+        named["title"] = next((named[name] for name in names if name in named), "")
         named["caption"] = ", ".join(filter(None, map(named.get, ("type", "default"))))
     if "number" in named:  # a listing, a figure: 384 in docs_rust_book; the text speaks of "Listing 2-1"
         named["caption"] = f"{tag['name']} {named['number']}: {named.get('caption', '')}".rstrip(": ")
@@ -303,19 +282,14 @@ def _write_link(state: _Writer, tag: re.Match[str]) -> str:
     address = named.get("href", "")
     if anchor := named.get("name") or named.get("id"):
         state.links.append("")
-        return f" {{#{anchor}}}" if _ends_heading(state.text, tag) and not re.search(r"[\s{}]", anchor) else ""
-    closes = state.text.find("</a", tag.end(), tag.end() + 1000)
-    words = state.text[tag.end() : closes] if closes >= 0 else ""
-    plain = _TAG.sub("", words).strip()
-    is_link = bool(address) and bool(plain) and "\n\n" not in words and not re.search(r"[\s()]", address)
-    state.links.append(f"]({address})" if is_link and "[" not in plain and "{" not in address else "")
-    return "[" if state.links[-1] else ""
-
-
-def _ends_heading(text: str, tag: re.Match[str]) -> bool:
-    """Return whether ``tag`` is an empty element that ends a ``#`` heading, as on 1,568 pages of docs_aws."""
-    line = line_start(text, tag.start())
-    return text.startswith("#", line) and text[tag.end() : tag.end() + 5].rstrip() == "</a>"
+        is_heading = state.text.startswith("#", line_start(state.text, tag.start()))  # on 1,568 pages of docs_aws
+        is_empty = state.text[tag.end() : tag.end() + 5].rstrip() == "</a>"
+        return f" {{#{anchor}}}" if is_heading and is_empty and not re.search(r"[\s{}]", anchor) else ""
+    words = state.text[tag.end() : tag.end() + 1000].partition("</a")
+    plain = _TAG.sub("", words[0]).strip() if words[1] and "\n\n" not in words[0] else ""
+    is_link = bool(address and plain and "[" not in plain) and not re.search(r"[\s(){]", address)
+    state.links.append(f"]({address})" if is_link else "")
+    return "[" if is_link else ""
 
 
 def _write_image(state: _Writer, tag: re.Match[str]) -> str:
@@ -328,13 +302,9 @@ def _write_image(state: _Writer, tag: re.Match[str]) -> str:
 
 def _write_break(state: _Writer, tag: re.Match[str]) -> str:
     line = state.text[line_start(state.text, tag.start()) : tag.start()]
-    if "|" in line or line.startswith("#") or state.text[tag.end() : tag.end() + 1] in ("\n", ""):
-        return "" if state.text[tag.end() : tag.end() + 1] in ("\n", "") else " "
-    return "  \n"
-
-
-def _write_item(state: _Writer, tag: re.Match[str]) -> str:
-    return "\n" if tag["close"] else "\n" + "  " * min(max(state.lists - 1, 0), _MAX_LIST_DEPTH) + "- "
+    if state.text[tag.end() : tag.end() + 1] in ("\n", ""):
+        return ""
+    return " " if "|" in line or line.startswith("#") else "  \n"
 
 
 def _write_list(state: _Writer, tag: re.Match[str]) -> str:
@@ -346,44 +316,38 @@ _WRITERS: dict[str, Callable[[_Writer, re.Match[str]], str]] = {
     "a": _write_link,
     "img": _write_image,
     "br": _write_break,
-    "li": _write_item,
+    "li": lambda state, tag: "\n" if tag["close"] else f"\n{'  ' * min(max(state.lists - 1, 0), _MAX_LIST_DEPTH)}- ",
     "ul": _write_list,
     "ol": _write_list,
     "summary": lambda _, tag: "**\n\n" if tag["close"] else "\n\n**",
     "dt": lambda _, tag: "**\n" if tag["close"] else "\n- **",
     "dd": lambda _, tag: "\n" if tag["close"] else "\n  ",
     "sup": lambda _, tag: "" if tag["close"] else "^",
-    "hr": lambda _state, _tag: "\n\n",
-    "tr": lambda _state, _tag: "\n",
-    "td": lambda _state, _tag: " ",
-    "th": lambda _state, _tag: " ",
+    "hr": lambda *_: "\n\n",
+    "tr": lambda *_: "\n",
+    **dict.fromkeys(("td", "th"), lambda *_: " "),
 }
 
 
 def _write_table(source: str, hidden: HiddenCode) -> str:
     """Return a whole ``<table>`` as Markdown, with its code restored in the line."""
-    page = BeautifulSoup(source, "html.parser")
-    top = page.find("table")
-    if not isinstance(top, Tag):
+    top = BeautifulSoup(source, "html.parser").find("table")
+    if top is None:
         return ""
     try:
-        for inner in [found for found in top.find_all("table") if found.find_parent("table") is top]:
+        for inner in top.select("table:not(table table table)"):
             inner.replace_with(inner.get_text(" ", strip=True))  # a cell cannot hold a table
         write_math(top)
         write_icons(top)
         for image in top.find_all("img"):
             image.replace_with(str(image.get("alt") or ""))
         for link in top.find_all("a", href=True):
-            _write_table_link(link)
+            words, address = " ".join(link.get_text(" ").split()), str(link["href"])
+            if words and address and not re.search(r"[\s()|]", address) and not re.search(r"[\[\]]", words):
+                link.replace_with(f"[{words}]({address})")
         rows = markdown(top)
     except RecursionError:
         rows = "\n".join(row.get_text(" ", strip=True) for row in top.find_all("tr"))
     lines = rows.strip().split("\n")
     kept = lines[:2] + [row for row in lines[2:] if row.strip(" |")]  # a loop without data leaves empty rows
     return "\n\n" + hidden.mark("\n".join(hidden.restore_inline(row) for row in kept)) + "\n\n"
-
-
-def _write_table_link(link: Tag) -> None:
-    words, address = " ".join(link.get_text(" ").split()), str(link["href"])
-    if words and address and not re.search(r"[\s()|]", address) and not re.search(r"[\[\]]", words):
-        link.replace_with(f"[{words}]({address})")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from documents.markup.context import PageContext
 from documents.markup.tags import Edit, apply_edits, unquote
@@ -14,6 +13,8 @@ _MODULE = re.compile(
     re.MULTILINE,
 )
 _LINE = re.compile(r"^.*$", re.MULTILINE)
+_BEGINNING = re.compile(r"(?:\A\s?|\s\s|-->\s*)\Z")
+"""What is before a paragraph, possibly a comment."""
 _FENCE = re.compile(r"[ \t>]*(`{3,}(?=[^`]*$)|~{3,})(.*)")
 _UNCOUNTED = re.compile(
     r"'(?:\\.|[^'\\\n])*'|\"(?:\\.|[^\"\\\n])*\"|`(?:\\.|[^`\\])*`|/\*.*?\*/|(?<![:\w])//[^\n]*", re.DOTALL
@@ -38,28 +39,21 @@ def drop_modules(text: str) -> str:
 
     MDX reads them before Markdown, so that a fence in one of their strings does not count.
     """
-    return apply_edits(text, _module_edits(text))
-
-
-def _module_edits(text: str) -> Iterator[Edit]:
+    edits: list[Edit] = []
     done, fence = 0, ""
     for line in _LINE.finditer(text):
-        if line.start() < done:
+        start = line.start()
+        if start < done:
             continue
         mark = _FENCE.match(line[0])
         if fence:
             fence = "" if mark and mark[1].startswith(fence) and not mark[2].strip() else fence
         elif mark:
             fence = mark[1]
-        elif _MODULE.match(text, line.start()) and (done == line.start() or _begins_paragraph(text, line.start())):
-            done = _end_of_statement(text, line.start())
-            yield Edit(line.start(), done)
-
-
-def _begins_paragraph(text: str, start: int) -> bool:
-    """Return whether a paragraph begins at ``start``, possibly behind a comment."""
-    before = text[max(start - 5, 0) : start]
-    return not before[-2:].strip() or before.rstrip().endswith("-->")
+        elif _MODULE.match(text, start) and (done == start or _BEGINNING.search(text[max(start - 5, 0) : start])):
+            done = _end_of_statement(text, start)
+            edits.append(Edit(start, done))
+    return apply_edits(text, edits)
 
 
 def _end_of_statement(text: str, start: int) -> int:
@@ -82,20 +76,16 @@ def _end_of_statement(text: str, start: int) -> int:
 
 def expand_expressions(text: str, context: PageContext) -> str:
     """Replace each ``{...}`` by its text, its value in the front matter, or nothing."""
-    return apply_edits(text, _expression_edits(text, context))
-
-
-def _expression_edits(text: str, context: PageContext) -> Iterator[Edit]:
+    edits: list[Edit] = []
     for start, end in _braces(text):
-        if _ANCHOR.fullmatch(text, start, end):
-            continue
         before = text[max(start - _LOOK_BACK_CHARS, 0) : start]
         code = _COMMENT.sub("", text[start + 1 : end - 1]).strip()
         words = unquote(code) if _STRING.fullmatch(code) else ""
-        if _IN_TAG.search(before) is None:
-            yield Edit(start, end, words or (context.value(code) if _PATH.fullmatch(code) else ""))
-        else:
-            yield Edit(start, end, _write_attribute(before, code, words) if before.endswith("=") else " ")
+        if _IN_TAG.search(before):
+            edits.append(Edit(start, end, _write_attribute(before, code, words) if before.endswith("=") else " "))
+        elif not _ANCHOR.fullmatch(text, start, end):
+            edits.append(Edit(start, end, words or (context.value(code) if _PATH.fullmatch(code) else "")))
+    return apply_edits(text, edits)
 
 
 def _write_attribute(before: str, code: str, words: str) -> str:
@@ -111,8 +101,8 @@ def _write_attribute(before: str, code: str, words: str) -> str:
     return f'"{words}"'
 
 
-def _braces(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the outermost pairs of braces, without unclosed and escaped ones."""
+def _braces(text: str) -> list[tuple[int, int]]:
+    """Return the outermost pairs of braces, without unclosed and escaped ones."""
     opened: list[int] = []
     pairs: list[tuple[int, int]] = []
     for match in re.finditer(r"\\?[{}]", text):
@@ -124,4 +114,4 @@ def _braces(text: str) -> Iterator[tuple[int, int]]:
                 pairs.pop()
             if match.end() - start <= MAX_EXPRESSION_CHARS:
                 pairs.append((start, match.end()))
-    yield from pairs
+    return pairs

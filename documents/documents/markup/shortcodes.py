@@ -10,7 +10,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from documents.markup.context import PageContext
-from documents.markup.tags import Edit, apply_edits, is_among_words, is_in_address, parse_parameters, visible_words
+from documents.markup.tags import (
+    Edit,
+    apply_edits,
+    is_among_words,
+    is_in_address,
+    pair_ends,
+    parse_parameters,
+    visible_words,
+)
 
 _OPENER = re.compile(r"\{\{([<%])")
 _INSIDE = re.compile(r"\s*(?P<close>/?)\s*(?P<name>[\w./-]+)(?P<rest>.*)", re.DOTALL)
@@ -33,7 +41,8 @@ class _Tag:
 def expand_shortcodes(text: str, context: PageContext) -> str:
     """Replace each shortcode by the text that it shows; escaped ones (``{{</* x */>}}``) become literal."""
     tags = list(_tags(text))
-    partner = _pairs(tags)
+    partner = pair_ends((tag.name, tag.closes, tag.leaf) for tag in tags)
+    partner |= {end: start for start, end in partner.items()}
     edits: list[Edit] = []
     for number, tag in enumerate(tags):
         other = tags[partner[number]] if number in partner else None
@@ -61,19 +70,6 @@ def _tags(text: str) -> Iterator[_Tag]:
             rest = match["rest"].rstrip()
             named, others = parse_parameters(rest.removesuffix("/"))
             yield _Tag(opener.start(), done, match["name"], bool(match["close"]), rest.endswith("/"), named, others)
-
-
-def _pairs(tags: list[_Tag]) -> dict[int, int]:
-    """Return the number of the other tag by the number of each paired tag."""
-    waiting: dict[str, list[int]] = {}
-    partner: dict[int, int] = {}
-    for number, tag in enumerate(tags):
-        if tag.closes and waiting.get(tag.name):
-            opener = waiting[tag.name].pop()
-            partner[opener], partner[number] = number, opener
-        elif not tag.closes and not tag.leaf:
-            waiting.setdefault(tag.name, []).append(number)
-    return partner
 
 
 def _expand(text: str, tag: _Tag, other: _Tag | None, context: PageContext) -> str:

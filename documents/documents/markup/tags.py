@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 REMOVED = "\ufdd2"
 """The mark of a removed part until ``tidy``: a noncharacter of Unicode, which no text holds."""
@@ -14,8 +15,7 @@ _REMOVED_BETWEEN_BLANKS = re.compile(rf"(?<=[ \t])(?:{REMOVED}[ \t]*)+|[ \t]*{RE
 _REMOVED_RUN = re.compile(f"{REMOVED}{{2,}}")
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(NamedTuple):
     """A replacement of the characters ``start`` to ``end`` by ``text``."""
 
     start: int
@@ -29,10 +29,10 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
     A line that is left with only list or table marks is removed.
     """
     parts, done = [], 0
-    for edit in sorted(edits, key=lambda edit: (edit.start, -edit.end)):
-        if edit.start >= done:
-            parts += [text[done : edit.start], edit.text or REMOVED]
-            done = edit.end
+    for start, end, shown in sorted(edits, key=lambda edit: (edit.start, -edit.end)):
+        if start >= done:
+            parts += [text[done:start], shown or REMOVED]
+            done = end
     return tidy("".join([*parts, text[done:]])) if parts else text
 
 
@@ -43,6 +43,18 @@ def tidy(text: str) -> str:
     text = _REMOVED_RUN.sub(REMOVED, text)  # mark by mark, a run takes quadratic time
     text = _EMPTIED_LINE.sub("", text)
     return _REMOVED_BETWEEN_BLANKS.sub("", text).replace(REMOVED, "")
+
+
+def pair_ends(tags: Iterable[tuple[str, bool, bool]]) -> dict[int, int]:
+    """Return the number of the end tag by that of each tag that has one; ``tags`` are (name, is an end, has no end)."""
+    waiting: defaultdict[str, list[int]] = defaultdict(list)
+    ends: dict[int, int] = {}
+    for number, (name, is_end, is_leaf) in enumerate(tags):
+        if is_end and waiting[name]:
+            ends[waiting[name].pop()] = number
+        elif not (is_end or is_leaf):
+            waiting[name].append(number)
+    return ends
 
 
 _FRONT_MATTER = re.compile(r"\A(---|\+\+\+)\n.*?^\1[ \t]*\n", re.DOTALL | re.MULTILINE)
