@@ -68,22 +68,8 @@ ARGUMENTS = ", ".join(f"argument_{n}" for n in range(12))
             "<dl><dd>Of all.<dt><b>a_b</b><dd>B.</dl>",
             "# T\n\nIndented.\n\n- Quay:\n  A pier.\n\nOf all.\n\n## `a_b`\n\nB.\n",
         ),
-        (
-            "<h2>Class Quay</h2><ul><li><h3>Field Detail</h3><a id='MAX'><!-- --></a><ul><li><h4>MAX</h4>"
-            "<pre>static int MAX</pre><div>How many. Default is 3.</div></li></ul></li></ul>",
-            "## Class Quay\n\n### Field Detail\n\n#### `MAX` {#MAX}\n\n```\nstatic int MAX\n```\n\n"
-            "How many. Default is 3.\n",
-        ),
-        (
-            "<h2>Field Summary</h2><div class='summary-table two-column-summary'>"
-            "<div class='table-header col-first'>Field</div><div class='table-header col-last'>Description</div>"
-            "<div class='col-first'><code>MAX</code></div>"
-            "<div class='col-last'><div class='block'>How many.</div></div></div>",
-            "## Field Summary\n\n| Field | Description |\n| --- | --- |\n| `MAX` | How many. |\n",
-        ),
     ],
-    ids=["names within a list are items", "a long entry has a short heading", "what has no term is kept",
-         "Javadoc's lists are names", "Javadoc's grids are tables"],
+    ids=["names within a list are items", "a long entry has a short heading", "what has no term is kept"],
 )  # fmt: skip
 def test_lists_of_html(html: str, shown: str) -> None:
     assert converted(html, ".html") == shown

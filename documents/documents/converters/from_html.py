@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from itertools import chain
-from urllib.parse import urlsplit
 
 import soupsieve
 from bs4 import BeautifulSoup, CData, Tag, XMLParsedAsHTMLWarning
@@ -20,7 +19,7 @@ from documents import entries
 from documents.converters.icons import write_icons
 from documents.converters.mathml import write_math
 from documents.converters.output import compose, fence, hidden_caveat, literal, one_line
-from documents.converters.tables import table
+from documents.converters.tables import spread, table
 from documents.converters.visibility import find_unseen
 from documents.markup.liquid import drop_template_tags
 from documents.source_words import WIKI_TEXT, drop_export_noise
@@ -103,9 +102,7 @@ def markdown(part: Tag, *, anchors: bool = False) -> str:
     for link in part.select("h1 a, h2 a, h3 a, h4 a, h5 a, h6 a, dt a"):
         if not any(char.isalnum() for char in link.get_text()):
             link.extract()  # the "¶" or "#" that links to the heading itself
-    convert_div_grids(part)
     close_definitions(part)
-    unwrap_heading_lists(part)
     wrap_stray_rows(part)
     unwrap_layout_tables(part)
     text = _Converter(anchors=anchors).convert_soup(part)
@@ -137,10 +134,7 @@ def _wiki_fields(page: BeautifulSoup) -> dict[str, str]:
 def _canonical_address(page: BeautifulSoup) -> str:
     link = page.select_one("link[rel~=canonical][href]")
     address = str(link["href"]).strip() if link else ""
-    try:
-        return address if urlsplit(address).scheme in ("http", "https") else ""
-    except ValueError:
-        return ""
+    return address if address.startswith(("http://", "https://")) else ""
 
 
 def _drop_furniture(page: BeautifulSoup) -> None:
@@ -180,19 +174,13 @@ def _is_button_text(button: Tag) -> bool:
 
     They do in a sentence ("Click the [Start] button"), and if they are a whole heading, which opens the text below it.
     """
-    inner, beside = button, _has_words_beside(button)
-    while inner.parent is not None and inner.parent.name in _INLINE:
-        inner = inner.parent
-        beside = beside or _has_words_beside(inner)
-    block = inner.parent.name if inner.parent is not None else ""
-    return not beside if _HEADING.fullmatch(block) else beside and block != "pre"
 
-
-def _has_words_beside(tag: Tag) -> bool:
     def reads(node: PageElement) -> bool:
         return (not isinstance(node, Tag) or node.name in _INLINE) and bool(node.get_text(strip=True))
 
-    return any(map(reads, chain(tag.previous_siblings, tag.next_siblings)))
+    beside = any(map(reads, chain(button.previous_siblings, button.next_siblings)))
+    block = button.parent.name if button.parent is not None else ""
+    return not beside if _HEADING.fullmatch(block) else beside and block != "pre"
 
 
 class _Converter(MarkdownConverter):
@@ -216,8 +204,8 @@ class _Converter(MarkdownConverter):
         if not text.strip():
             return ""
         anchor = _anchor(el)
-        if _is_code_name(text.strip(), anchor):
-            text = f"`{text.strip()}`"
+        if text.strip() == anchor:  # a name of code
+            text = f"`{anchor}`"
         heading = str(super().convert_hN(n, el, text, parent_tags))  # type: ignore[misc]  # stub
         if "_inline" in parent_tags:
             return heading
@@ -270,38 +258,12 @@ def _in_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _is_code_name(text: str, anchor: str) -> bool:
-    """Return whether a heading is a name of code: its text is its id, as in Javadoc."""
-    return text == anchor or (anchor.startswith((f"{text}(", f"{text}-")) and anchor.endswith((")", "-")))
-
-
 def _anchor(heading: Tag) -> str:
     """Return a heading's id, or, as Sphinx writes it, that of the section that the heading begins."""
     around = heading.parent
     begins = around is not None and around.name in ("section", "div") and around.find(_HEADING) is heading
     found = str(heading.get("id") or (around.get("id") if begins and around else "") or "")
     return found if _ANCHOR.fullmatch(found) else ""
-
-
-_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
-_LISTS = ("ul", "ol")
-
-
-def unwrap_heading_lists(part: Tag) -> None:
-    """Turn lists in ``part`` with a heading in an item into blocks, so that it becomes a heading of the page.
-
-    Old Javadoc has a section with its heading in each item. An empty ``<a id="...">`` before such a list holds the id
-    of its first heading.
-    """
-    for heading in part.find_all(_HEADINGS):
-        for around in heading.find_parents(["li", *_LISTS]):
-            around.name = "div"
-            for other in around.find_all("li", recursive=False):
-                other.name = "div"
-            before = around.find_previous_sibling()
-            is_address = before is not None and before.name == "a" and not before.get_text(strip=True)
-            if before is not None and is_address and not heading.get("id") and around.find(_HEADINGS) is heading:
-                heading["id"] = str(before.get("id") or before.get("name") or "")
 
 
 def close_definitions(part: Tag) -> None:
@@ -312,36 +274,9 @@ def close_definitions(part: Tag) -> None:
                 around.insert_after(node.extract())
 
 
-def convert_div_grids(part: Tag) -> None:
-    """Turn grids of ``<div>``, which Javadoc writes since Java 16, into tables.
-
-    120 pages of JDK 17's documentation have 855 with 7,355 names and descriptions: all are then together in a row, only
-    186 without this.
-    """
-    for grid in part.select("div.summary-table"):
-        cells = grid.find_all("div", recursive=False)
-        width = sum(_is_grid_header(cell) for cell in cells)
-        if not width or len(cells) % width:
-            continue
-        rows = [cells[at : at + width] for at in range(0, len(cells), width)]
-        grid.clear()
-        grid.name = "table"
-        for row in rows:
-            line = Tag(name="tr")
-            for cell in row:
-                cell.name = "th" if _is_grid_header(cell) else "td"
-                line.append(cell)
-            grid.append(line)
-
-
-def _is_grid_header(cell: Tag) -> bool:
-    return "table-header" in cell.get_attribute_list("class")
-
-
 MAX_SPAN = 100
 """A cell spans no more rows or columns; HTML allows a thousand columns and 65,534 rows."""
 
-_LAYOUT_ROLES = ("presentation", "none")
 _TABLE_PARTS = ("tbody", "thead", "tfoot", "tr", "td", "th", "caption")
 
 
@@ -366,7 +301,7 @@ def unwrap_layout_tables(part: Tag) -> None:
     for one in tables:
         own = parts[id(one)]
         rows = Counter(id(tag.parent) for tag in own if tag.name in ("td", "th") and tag.get_text(strip=True))
-        if id(one) in around or one.get("role") in _LAYOUT_ROLES or max(rows.values(), default=0) < 2:
+        if id(one) in around or one.get("role") in ("presentation", "none") or max(rows.values(), default=0) < 2:
             for tag in (one, *own):
                 tag.name = "div"
 
@@ -374,24 +309,15 @@ def unwrap_layout_tables(part: Tag) -> None:
 def table_grid(table: Tag, words: Mapping[int, str]) -> tuple[list[str], list[list[str]]] | None:
     """Return the header and the rows of ``table``, equally long; ``words`` has each cell's text by its tag's ``id()``.
 
-    A spanning cell stands in each place that it covers, so that each row can be read alone. The names in several header
-    rows are joined. Without a header row the first row is the header.
+    The names in several header rows are joined. Without a header row the first row is the header.
     """
     rows = _table_rows(table)
-    cells: dict[tuple[int, int], str] = {}
-    for y, row in enumerate(rows):
-        x = 0
-        for cell in row:
-            while (y, x) in cells:
-                x += 1
-            across, down = _span(cell, "colspan"), min(_span(cell, "rowspan"), len(rows) - y)
-            shown = 1 if len(row) == 1 else across  # a cell as wide as the table stands once
-            cells |= {(y + j, x + i): words.get(id(cell), "") for j in range(down) for i in range(shown)}
-            x += across
-    if not cells:
+    if not rows:
         return None
-    width = 1 + max(x for _, x in cells)
-    lines = [[cells.get((y, x), "") for x in range(width)] for y in range(len(rows))]
+    spans = (
+        ((words.get(id(cell), ""), _span(cell, "colspan"), _span(cell, "rowspan")) for cell in row) for row in rows
+    )
+    lines = spread(list(map(list, spans)))
     heads = _header_rows(rows)
     header = [" ".join(dict.fromkeys(filter(None, names))) for names in zip(*lines[:heads], strict=True)]
     return header, [line for line in lines[heads:] if any(line)]

@@ -13,7 +13,7 @@ from pptx.oxml import parse_xml
 
 from documents.converters.office import EQUATION, check_office, equation_latex
 from documents.converters.output import compose, hidden_caveat, literal, one_line
-from documents.converters.tables import letter, table
+from documents.converters.tables import letter, spread, table
 from documents.errors import Unconvertible
 from documents.values import Converted
 
@@ -125,15 +125,8 @@ def _blocks(shape: Any, depth: int) -> Iterator[str]:
 
 
 def _rows(grid: Any) -> list[list[str]]:
-    """Return the cells; a merged one stands in each place that it covers, so that rows read alone."""
-    cells = [list(row.cells) for row in grid.rows]
-    words = [[one_line(cell.text_frame.text) for cell in row] for row in cells]
-    for y, row in enumerate(cells):
-        for x, cell in enumerate(row):
-            if cell.is_merge_origin:
-                for line in words[y : y + cell.span_height]:
-                    line[x : x + cell.span_width] = [words[y][x]] * len(line[x : x + cell.span_width])
-    return words
+    cells = ([cell for cell in row.cells if not cell.is_spanned] for row in grid.rows)
+    return spread([[(one_line(one.text_frame.text), one.span_width, one.span_height) for one in row] for row in cells])
 
 
 def _diagram(shape: Any) -> Iterator[str]:

@@ -36,6 +36,24 @@ def table(header: Row, rows: Sequence[Row]) -> str:
     return "\n".join(f"| {' | '.join(_BARE_PIPE.sub(r'\|', cell) for cell in row)} |" for row in lines)
 
 
+def spread(rows: Sequence[Sequence[tuple[str, int, int]]]) -> list[list[str]]:
+    """Return the texts of cells that cover columns and rows in each of these places, so that each row reads alone.
+
+    A cell alone in its row stands once.
+    """
+    cells: dict[tuple[int, int], str] = {}
+    for y, row in enumerate(rows):
+        x = 0
+        for text, across, down in row:
+            while (y, x) in cells:
+                x += 1
+            columns = range(x, x + (1 if len(row) == 1 else across))
+            cells |= {(line, column): text for line in range(y, min(y + down, len(rows))) for column in columns}
+            x += across
+    width = 1 + max((x for _, x in cells), default=-1)
+    return [[cells.get((y, x), "") for x in range(width)] for y in range(len(rows))]
+
+
 def records(header: Row, rows: Sequence[Row]) -> str:
     """Return rows of plain text cells as a table, or as records or several tables if it is wide.
 
