@@ -70,7 +70,7 @@ class ReadingCache:
         """Yield ``function`` of each of ``files``, in order; ``run`` calls it for the files without a cached result."""
         with closing(_open_database(self._path)) as database:
             states = cache(documents.look_state)
-            keys = [self._key(found, _digest_file(found.file)) for found in files]
+            keys = [self._key(found, _digest_file(found)) for found in files]
             cached = [key is not None and _is_current(database, key, states) for key in keys]
             unread = [found for found, is_cached in zip(files, cached, strict=True) if not is_cached]
             fresh = iter(run(partial(_read_traced, function), unread)) if unread else iter(())
@@ -101,6 +101,7 @@ class ReadingCache:
         if digest is None:
             return None
         place = [str(found.file), str(found.root), found.root.resolve().name, found.path, found.explicit, found.url]
+        place.append(found.part)
         return hashlib.sha256(json.dumps([self._common, place, digest.hex()]).encode()).digest()
 
 
@@ -118,17 +119,17 @@ def program_digest() -> str:
 
 def _read_traced(function: Read, found: FoundFile) -> TracedReading:
     """Read a file, perhaps in another process, and record the dependencies of the result."""
-    before = _digest_file(found.file)
+    before = _digest_file(found)
     with documents.record_looks() as looks:
         outcomes = function(found)
-    is_same = before is not None and before == _digest_file(found.file)
+    is_same = before is not None and before == _digest_file(found)
     states = {look: documents.look_state(look) for look in looks}
     return TracedReading(outcomes, before if is_same else None, states)
 
 
-def _digest_file(path: Path) -> bytes | None:
+def _digest_file(found: FoundFile) -> bytes | None:
     try:
-        return hashlib.sha256(file_bytes(path)).digest()
+        return hashlib.sha256(file_bytes(found.file, found.part)).digest()
     except (OSError, ValueError):
         return None  # reading the file reports it
 

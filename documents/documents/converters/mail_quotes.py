@@ -10,6 +10,8 @@ from mailparser_reply.constants import MAIL_LANGUAGES
 
 MOST_LINES = 12
 """Lines of a signature, and of a quotation above its answer: the question is at its end."""
+NOTICE_WORDS = 25
+"""Least words of a notice: a shorter one says something."""
 _MARK = "\ufdd0"  # begins a quotation that is marked in HTML
 
 # RFC 5256's prefixes, and those of programs in other languages; of an answer any three letters ([MS-OXCMSG] 2.2.1.10).
@@ -24,19 +26,25 @@ _PREFIX = (
 _KNOWN_PREFIX = re.compile(_PREFIX.format(_FORWARD, _REPLY))
 _ANY_PREFIX = re.compile(_PREFIX.format(_FORWARD, rf"{_REPLY}|[^\W\d]{{1,3}}"))
 
-_LABEL = re.compile(r"[>*\s]{0,6}[^\W\d][^:：\n@<>]{0,24}[:：]\*{0,2}(?:\s|$)")
-_FRAMED = re.compile(rf"\s*[-_]{{3,}}\s?[^\W\d_][^-_]{{2,60}}\w:?\s?[-_]{{3,}}\s*|{_MARK}")
+_LABEL = re.compile(r"[>*\s]{0,6}[^\W\d][^:：\n@<>]{0,24}[:：](?!//)")
+_SEPARATOR = re.compile(
+    rf"(?i)\s?-{{3,}}\s?(?:original message|.{{3,60}}\d:\d\d.{{1,60}}@.{{1,60}})\s?-{{3,}}\s?|{_MARK}"
+)
+_RULER = re.compile(r"\s*\\?[-_=*]{3,}\s*")
+_FRAMED = re.compile(r"\s*[-_]{3,}\s?[^\W\d_][^-_]{2,60}\w:?\s?[-_]{3,}\s*")
 _MOMENT = re.compile(r"\d{4}.*\d[:.h]\d\d|\d[:.h]\d\d.*\d{4}|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
-_ADDRESS = re.compile(r"\s?(?:<|\[|\()(?:mailto:)?[^\s<>\[\]@]{1,80}@[^\s<>\[\]]{1,200}?[>\])]")
+_ADDRESS = re.compile(r"\s?(?:<|\[|\()\s?(?:mailto:)?[^\s<>\[\]@]{1,80}@[^\s<>\[\]]{1,200}?\s?[>\])]")
 _LANGUAGES = MAIL_LANGUAGES.values()
 _WROTE, _BLOCK = (
     [re.compile(one[name], re.IGNORECASE) for one in _LANGUAGES if one.get(name)]
     for name in ("wrote_header", "from_header")
 )
 _SENT = "|".join(one["sent_from"] for one in _LANGUAGES if one.get("sent_from"))
-_SENT_FROM = re.compile(rf"(?i)(?:{_SENT}|Von mein\w+ .{{2,30}} gesendet|Envoyé de mon)\b.{{0,60}}")
+_SENT_FROM = re.compile(
+    rf"(?i)(?:{_SENT}|Von mein\w+ .{{2,30}} gesendet|Envoyé de mon)\b.{{0,60}}|.{{2,60}}<?https?://(?:aka\.ms|outlook\.com/mobile).*"
+)
 _NOTICE = re.compile("|".join(word for one in _LANGUAGES for word in one.get("disclaimers", ())), re.IGNORECASE)
-_SIGNATURE = re.compile(r"\\?--\s?$|_{30}")
+_SIGNATURE = re.compile(r"\\?(?:--|__|—)\s?$|_{30}|—{3,}\s*$")
 _SIGNATURES = (
     ".gmail_signature, .gmail_signature_prefix, [data-smartmail=gmail_signature], .moz-signature, #Signature,"
     "#ms-outlook-mobile-signature, .protonmail_signature_block"
@@ -84,14 +92,18 @@ def clean_body(text: str, *, subject: str, kind: str) -> str:
         header, rest = [], []
     elif not rest and not has_own:
         return text.replace(_MARK, "")
-    header = [line[:300] for line in header if line.strip() and not _FRAMED.fullmatch(line[:300])]
-    said = [line for line in header if line in header[:1] or _MOMENT.search(line) or line.endswith(subject)]
+    writer = next((at for at, line in enumerate(header) if "@" in line), 1)
+    said = [
+        _ADDRESS.sub("", line[:300])
+        for at, line in enumerate(header)
+        if at <= writer or _MOMENT.search(line[:300]) or line.endswith(subject)
+    ]
     own = own if kind == "forward" else _shorten_quotes(own)
-    return "\n".join([*own, "", *(_ADDRESS.sub("", line) for line in said), *rest]).strip("\n")
+    return "\n".join([*own, "", *said, *rest]).strip("\n").replace(_MARK, "")
 
 
 def _is_own(line: str) -> bool:
-    return line.strip() != "" and not line.startswith(">")
+    return line.strip() != "" and (line[:1] != ">" or line[1:2] == ":") and not _RULER.fullmatch(line[:300])
 
 
 def _find_header(lines: list[str], subject: str) -> tuple[int, int]:
@@ -101,7 +113,7 @@ def _find_header(lines: list[str], subject: str) -> tuple[int, int]:
         end = at + 1
         while end - at < 20 and any(map(_LABEL.match, lines[end : end + 2])):  # a line may go on in the next one
             end += 1
-        if line == _MARK or (end - at > 2 and _is_header(lines[at:end], subject)):
+        if _SEPARATOR.fullmatch(line) or (end - at > 2 and _is_header(lines[at:end], subject)):
             return at, end
         size = _introduction_size(lines[max(at - 2, 0) : at + 1])
         if size and not next(filter(None, lines[at + 1 : at + 4]), "").startswith(">"):
@@ -114,7 +126,7 @@ def _is_header(lines: list[str], subject: str) -> bool:
     if _FRAMED.fullmatch(lines[0]) or not (_LABEL.match(lines[0]) and _MOMENT.search(block)):
         return _FRAMED.fullmatch(lines[0]) is not None
     is_same = len(subject) > 3 and any(line.endswith(subject) for line in lines)
-    return is_same or any(one.match(block[:1000]) for one in _BLOCK)
+    return is_same or any(one.search(block[:1000]) for one in _BLOCK)
 
 
 def _introduction_size(lines: list[str]) -> int:
@@ -143,13 +155,13 @@ def _drop_tail(lines: list[str]) -> list[str]:
 
 
 def _signature_start(lines: list[str]) -> int:
+    """Return where a signature or a notice of law begins among the last ``lines``."""
     for at in range(max(len(lines) - MOST_LINES - 1, 0), len(lines)):
-        if _SIGNATURE.match(lines[at]):
+        words = " ".join(lines[at:]).casefold().split()
+        is_notice = _NOTICE.match(lines[at]) and len(words) > NOTICE_WORDS and "mail" in " ".join(words)
+        if _SIGNATURE.match(lines[at]) or (is_notice and not "".join(lines[at - 1 : at]).strip()):
             return at
-    last = max((at for at, line in enumerate(lines) if not line.strip()), default=-1) + 1
-    said = " ".join(lines[last:])
-    is_notice = _NOTICE.match(said) and "mail" in said.casefold()
-    return last if last and (is_notice or _SENT_FROM.fullmatch(said[:200])) else len(lines)
+    return len(lines) - bool(lines and _SENT_FROM.fullmatch(lines[-1][:200]))
 
 
 def _shorten_quotes(lines: list[str]) -> list[str]:

@@ -112,7 +112,7 @@ def test_quotations_and_signatures_are_left_out(body: str | bytes, headers: list
             "<p>New.</p><div class=gmail_quote><div>On 11 May Kay wrote:</div><blockquote>Old</blockquote></div>",
             "New.",
         ),
-        ("<p>New.</p><hr><div id=divRplyFwdMsg><b>Da:</b> Kay</div><p>Old</p>", "New.\n\n---"),
+        ("<p>New.</p><hr><div id=divRplyFwdMsg><b>Da:</b> Kay</div><p>Old</p>", "New."),
         ("<p>New.</p><div class=gmail_signature>Tel. 7</div>", "New."),
         (
             "<h1>Rates</h1><table><tr><td>Skip</td><td>9</td></tr></table><p style='display:none'>x</p>",

@@ -32,8 +32,8 @@ _EAST_ASIAN = frozenset({"big5", "big5hkscs", "cp932", "cp949", "cp950", "euc_ji
 is guessed: in a table with few words "Köln" in Windows-1252 is taken for Big5."""
 
 
-def file_bytes(path: Path) -> bytes:
-    """Return the content of the file at one moment, whoever writes to it meanwhile.
+def file_bytes(path: Path, part: tuple[int, int] = (0, -1)) -> bytes:
+    """Return the content of the file, or of a ``part`` of it, at one moment, whoever writes to it meanwhile.
 
     OSError: it cannot be read, or was being written all the time. ValueError: it is a pipe or a device.
     """
@@ -42,10 +42,12 @@ def file_bytes(path: Path) -> bytes:
             before = os.fstat(file.fileno())
             if not stat.S_ISREG(before.st_mode):
                 raise ValueError("is not a regular file")
-            data = file.read()
+            file.seek(part[0])
+            data = file.read(part[1])
             after = path.stat()
             same = (before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns)
-            if same and before.st_size == after.st_size == len(data):
+            expected = part[1] if part[1] >= 0 else before.st_size
+            if same and before.st_size == after.st_size and len(data) == expected:
                 return data
     raise OSError("it changes while it is read; run the command again when it is written")
 

@@ -33,6 +33,7 @@ from knowledge.read.loading import (
     is_corpus,
     load,
     load_lazily,
+    split_mailbox,
 )
 from knowledge.read.losses import WordLoss
 from knowledge.read.remedies import PassedOver
@@ -198,7 +199,7 @@ def read(
             if loading.site and not item.explicit and loading.site.excludes(item):
                 outcomes.skipped["excluded by the site"] += 1
             else:
-                files.append(item)
+                files += split_mailbox(item, loading)
         elif isinstance(item, IgnoredPath):
             outcomes.skipped[item.kind] += 1
             outcomes.examples.setdefault(item.kind, item)

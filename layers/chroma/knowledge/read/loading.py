@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
+from mmap import ACCESS_READ, mmap
 from typing import Any, Protocol
 
 from knowledge.model.errors import SourceUnreadable, describe_unexpected
@@ -84,12 +85,15 @@ SUFFIXES = (".markdown", ".md", ".mdx", TEXT_SUFFIX)
 PAGE_SUFFIXES = (".html", ".htm")
 """With front matter such a file is a page's source, which site generators read as they read Markdown."""
 
+MAILBOX_SUFFIX, MAILBOX_BYTES = ".mbox", 1 << 23
+"""A larger mailbox is read in parts."""
 MAIL_SUFFIX, MAX_NAME_CHARS = ".eml", 80
 """The name of a message in a mailbox is its title with this suffix."""
 
 WRITTEN = (".ipynb",)
 """Converted formats whose text people wrote as Markdown."""
 
+_ENVELOPE = re.compile(rb"\n(?=From [^\r\n]{0,200}\d\d:\d\d[^\r\n]{0,100}\r?\n[!-9;-~]+:)")
 _LINE = re.compile(r"^.*$", re.MULTILINE)
 _FRONT_MATTER = re.compile(rb"(?:\xef\xbb\xbf)?\s*---[ \t]*\r?\n")
 
@@ -184,6 +188,20 @@ def _is_lasting(error: BaseException | None) -> bool:
     return True
 
 
+def split_mailbox(found: FoundFile, loading: Loading) -> list[FoundFile]:
+    """Return the parts of a large mailbox, which are read one by one: each has its own time and memory."""
+    parts, start = [], 0
+    with suppress(OSError, ValueError):  # reading the file reports it
+        if _kind(found, loading) == MAILBOX_SUFFIX and found.file.stat().st_size > MAILBOX_BYTES:
+            with found.file.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
+                while start < len(data):
+                    match = _ENVELOPE.search(data, start + MAILBOX_BYTES)
+                    end = match.end() if match else len(data)
+                    parts.append(replace(found, part=(start, end - start)))
+                    start = end
+    return parts or [found]
+
+
 def is_corpus(found: FoundFile, loading: Loading) -> bool:
     """Whether a file has a document on each line."""
     return _kind(found, loading) == CORPUS_SUFFIX
@@ -195,7 +213,7 @@ def _kind(found: FoundFile, loading: Loading) -> str:
 
 def _documents(found: FoundFile, shown: str, loading: Loading) -> Iterator[LoadOutcome]:
     kind = _kind(found, loading)
-    data = file_bytes(found.file)
+    data = file_bytes(found.file, found.part)
     if not data.strip():
         yield ExcludedDocument(shown, "is empty", empty=True)
         return

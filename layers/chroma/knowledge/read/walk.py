@@ -146,7 +146,8 @@ def is_partial_table(name: str, beside: Sequence[str]) -> bool:
 class FoundFile:
     """A file, the given path that it was found in (``root``), and its path relative to that.
 
-    ``url`` is the address that it was fetched from, ``""`` for a local file.
+    ``url`` is the address that it was fetched from, ``""`` for a local file. ``part`` are the first byte and the length
+    of what is read of it; a length of -1: up to its end.
     """
 
     file: Path
@@ -154,6 +155,7 @@ class FoundFile:
     path: str
     explicit: bool
     url: str = ""
+    part: tuple[int, int] = (0, -1)
 
     @property
     def within(self) -> Path:

@@ -607,3 +607,19 @@ def test_the_messages_of_a_mailbox_are_documents_below_it(tmp_path: Path) -> Non
         ("list.mbox/Skip 2.eml", "list.mbox/Skip 2", "Skip"),
     ]
     assert errors(reading.warnings, tmp_path) == {"list.mbox:3": "holds no text; is damaged"}
+
+
+def test_a_large_mailbox_is_read_in_parts_that_end_with_a_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loading, "MAILBOX_BYTES", 40)
+    one = b"From ola Tue May 12 09:14:00 2026\nSubject: Skip\n\nFrom 9:00 on.\n\n"
+    seen: list[bytes] = []
+
+    def reader(data: bytes, found: FoundFile | None) -> ConvertedText:
+        seen.append(data)
+        return ConvertedText("", parts=(ConvertedText(mail(f"Kay{len(seen)}", str(len(seen)))),))
+
+    reading = read([write(tmp_path, {"list.mbox": 3 * one})], loading=Loading(readers={".mbox": reader}))
+    assert seen == [one, one, one]
+    assert [one.path for one in reading.documents] == [f"list.mbox/Skip{end}.eml" for end in ("", " 2", " 3")]
