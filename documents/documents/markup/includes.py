@@ -34,7 +34,6 @@ _FASTAPI = re.compile(
 _SNIPPET = re.compile(
     r"^(?P<indent>[ \t>]*)(?P<escaped>;)?-+8<-+[ \t]+[\"'](?P<file>[^\"':\n]+)(?P<part>:[^\"'\n]*)?[\"'][ \t]*$", re.M
 )
-_SNIPPETS = re.compile(r"^([ \t>]*)-+8<-+[ \t]*\n((?:.*\n){1,50}?)[ \t>]*-+8<-+[ \t]*$", re.MULTILINE)
 _COMMENT = re.compile(
     r"<!--\s*@include:\s*(?P<file>[^\s{#>]+)(?:#(?P<part>[^\s{>]+))?\s*(?:\{(?P<lines>[^}\n]*)\})?[^>\n]*-->"
 )
@@ -71,7 +70,6 @@ def _include_pages(text: str, context: PageContext, depth: int) -> str:
 
 
 def _include(text: str, context: PageContext, depth: int) -> str:
-    text = _SNIPPETS.sub(_list_snippets, text)
     take = partial(_included_text, context=context, depth=depth)
     for form in (_BOOK, _FASTAPI, _SNIPPET, _COMMENT, _HUGO):
         text = form.sub(take, text)
@@ -79,12 +77,6 @@ def _include(text: str, context: PageContext, depth: int) -> str:
         hidden = HiddenCode()
         text = hidden.restore(_CODE.sub(take, hidden.hide(text)))
     return tidy(_EMPTIED_FENCE.sub(REMOVED, text)) if REMOVED in text else text
-
-
-def _list_snippets(block: re.Match[str]) -> str:
-    """Return one include for each file that a block names; a semicolon switches one off."""
-    names = (line.strip() for line in block[2].split("\n"))
-    return "\n".join(f'{block[1]}--8<-- "{name}"' for name in names if name and not name.startswith(";"))
 
 
 def _included_text(match: re.Match[str], context: PageContext, depth: int) -> str:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator
-from itertools import chain
 
 from documents.markup.context import PageContext
 from documents.markup.tags import (
@@ -20,6 +19,7 @@ from documents.markup.tags import (
     Edit,
     apply_edits,
     drop_front_matter,
+    fence_marks,
     is_among_words,
     is_in_address,
     parse_parameters,
@@ -75,31 +75,22 @@ def drop_template_tags(prose: str, context: PageContext | None = None, *, values
 
 def _liquid_edits(text: str, context: PageContext, texts: dict[str, str]) -> Iterator[Edit]:
     """Yield the edits of ``text``; ``texts`` are those that it captures or assigns, by name."""
-    ends = _closing_tags(text)
-    done = 0
-    matches = sorted(chain(_TAG.finditer(text), _VALUE.finditer(text)), key=lambda match: match.start())
-    for match in matches:
-        if match.start() < done:
-            continue
-        found = match.groupdict()
-        if "value" in found:
-            yield Edit(match.start(), match.end(), _expand_value(found["value"], context, texts))
-            continue
-        done, edits = _tag_edits(text, match, ends, context, texts)
-        yield from edits
-
-
-def _closing_tags(text: str) -> dict[int, re.Match[str]]:
-    """Return the closing tag by the start of each tag that is closed; of all blocks only captures nest."""
     waiting: defaultdict[str, list[int]] = defaultdict(list)
-    ends: dict[int, re.Match[str]] = {}
-    for tag in _TAG.finditer(text):
+    ends: dict[int, re.Match[str]] = {}  # by the start of each tag that is closed; of all blocks only captures nest
+    tags = [*_TAG.finditer(text)]
+    for tag in tags:
         name = tag["name"].removeprefix("end")
         if name == tag["name"]:
             waiting[name] += [tag.start()] if name == "capture" or not waiting[name] else []
         elif waiting[name]:
             ends[waiting[name].pop()] = tag
-    return ends
+    done = 0
+    for match in sorted([*tags, *_VALUE.finditer(text)], key=re.Match.start):
+        if match.start() >= done and match.re is _VALUE:
+            yield Edit(*match.span(), _expand_value(match["value"], context, texts))
+        elif match.start() >= done:
+            done, edits = _tag_edits(text, match, ends, context, texts)
+            yield from edits
 
 
 def _tag_edits(
@@ -119,12 +110,9 @@ def _tag_edits(
         return close.end(), [Edit(start, close.end())]
     if name in _VERBATIM:
         return close.end(), [Edit(start, end), Edit(*close.span())]
-    inner = text[end : close.start()]
-    if "```" in inner:
-        return end, [Edit(start, end)]
     language = re.match(r"[\w+#-]*", rest)
-    opening = f"```{language[0] if language else ''}" + ("" if inner.startswith("\n") else "\n")
-    return end, [Edit(start, end, opening), Edit(*close.span(), "```" if inner.endswith("\n") else "\n```")]
+    opening, ending = fence_marks(text[end : close.start()], language[0] if language else "")
+    return end, [Edit(start, end, opening), Edit(*close.span(), ending)]
 
 
 def _expand_tag(name: str, rest: str, context: PageContext, texts: dict[str, str]) -> str:
@@ -136,9 +124,7 @@ def _expand_tag(name: str, rest: str, context: PageContext, texts: dict[str, str
         named, _ = parse_parameters(rest)
         file = unquote(rest.split(maxsplit=1)[0]) if rest else ""
         if file.endswith((".md", ".markdown")) and (taken := context.read_include(file)):
-            taken = drop_front_matter(taken)
-            taken = taken.partition(named["start"])[2] if named.get("start") else taken  # of MkDocs' plugin
-            return taken.partition(named["end"])[0] if named.get("end") else taken
+            return drop_front_matter(taken)
         words = visible_words({key: value for key, value in named.items() if "{{" not in value and value not in texts})
         return "\n\n".join(filter(None, (words, *(_put_out(value, texts) for value in named.values()))))
     return ""

@@ -6,13 +6,14 @@ Hugo runs them before Markdown is read, in code as well. What stands between two
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from documents.markup.context import PageContext
 from documents.markup.tags import (
     Edit,
     apply_edits,
+    fence_marks,
     is_among_words,
     is_in_address,
     pair_ends,
@@ -26,36 +27,44 @@ _CODE = re.compile(r"highlight|.*code.*|hl")
 _AGE = re.compile(r"[a-z]+-in")  # new-in 0.146.0: 197 places in docs_hugo
 
 
-@dataclass(frozen=True, slots=True)
-class _Tag:
+class _Tag(NamedTuple):
     start: int
     end: int
     name: str
-    closes: bool
-    leaf: bool
-    named: dict[str, str]
-    others: list[str]
+    closes: bool = False
+    leaf: bool = True
+    named: Mapping[str, str] = {}
+    others: Sequence[str] = ()
     literal: str = ""
 
 
 def expand_shortcodes(text: str, context: PageContext) -> str:
     """Replace each shortcode by the text that it shows; escaped ones (``{{</* x */>}}``) become literal."""
     tags = list(_tags(text))
-    partner = pair_ends((tag.name, tag.closes, tag.leaf) for tag in tags)
-    partner |= {end: start for start, end in partner.items()}
+    ends = pair_ends((tag.name, tag.closes, tag.leaf) for tag in tags)
+    shown = [_expand(text, tag, context, has_end=number in ends) for number, tag in enumerate(tags)]
     edits: list[Edit] = []
-    for number, tag in enumerate(tags):
-        other = tags[partner[number]] if number in partner else None
-        edits.append(Edit(tag.start, tag.end, _expand(text, tag, other, context)))
-        if tag.name == "comment" and other is not None and not tag.closes:
-            edits.append(Edit(tag.start, other.end))
+    for number, end in ends.items():
+        tag, close = tags[number], tags[end]
+        inner = text[tag.end : close.start]
+        language = tag.named.get("lang") or tag.named.get("codelang") or ""
+        if tag.name == "comment":
+            edits.append(Edit(tag.start, close.end))
+        elif "\n" in inner and _is_code(text, tag, language):
+            if tag.name in ("highlight", "hl") and tag.others:
+                language = tag.others[0]
+            opening, ending = fence_marks(inner, language)
+            if opening:
+                words = visible_words(_named_parameters(tag))
+                shown[number], shown[end] = f"{words}\n\n{opening}" if words else opening, ending
+    edits += (Edit(tag.start, tag.end, words) for tag, words in zip(tags, shown, strict=True))
     return apply_edits(text, edits)
 
 
 def _tags(text: str) -> Iterator[_Tag]:
     done = 0
     while opener := _OPENER.search(text, done):
-        end = text.find(">}}" if opener[1] == "<" else "%}}", opener.end())
+        start, end = opener.start(), text.find(">}}" if opener[1] == "<" else "%}}", opener.end())
         if end < 0:
             done = opener.end()
             if text.find(">}}", done) < 0 and text.find("%}}", done) < 0:
@@ -64,48 +73,39 @@ def _tags(text: str) -> Iterator[_Tag]:
         done = end + 3
         inside = text[opener.end() : end].strip()
         if inside.startswith("/*") and inside.endswith("*/"):
-            literal = text[opener.start() : done].replace("/*", "", 1)[:-5] + text[done - 3 : done]
-            yield _Tag(opener.start(), done, name="", closes=False, leaf=True, named={}, others=[], literal=literal)
+            literal = text[start:done].replace("/*", "", 1)[:-5] + text[end:done]
+            yield _Tag(start, done, "", literal=literal)
         elif match := _INSIDE.fullmatch(inside):
             rest = match["rest"].rstrip()
             named, others = parse_parameters(rest.removesuffix("/"))
-            yield _Tag(opener.start(), done, match["name"], bool(match["close"]), rest.endswith("/"), named, others)
+            yield _Tag(start, done, match["name"], bool(match["close"]), rest.endswith("/"), named, others)
 
 
-def _expand(text: str, tag: _Tag, other: _Tag | None, context: PageContext) -> str:
-    if tag.literal:
+def _expand(text: str, tag: _Tag, context: PageContext, *, has_end: bool) -> str:
+    if tag.literal or tag.closes:
         return tag.literal
-    if other is not None and (fence := _fence_line(text, tag, other)):
-        return fence
-    if tag.closes:
-        return ""
     if tag.name == "param":
         return context.param(tag.others[0]) if tag.others else ""
     words = visible_words(_named_parameters(tag))
-    if other is not None:
+    if has_end:
         return f"\n\n{words}\n\n" if words and not is_among_words(text, tag.start, tag.end) else words
-    return words or _visible_positional(text, tag)
+    return words or (_visible_positional(text, tag) if tag.others else "")
 
 
-def _named_parameters(tag: _Tag) -> dict[str, str]:
+def _visible_positional(text: str, tag: _Tag) -> str:
+    """Return a shortcode's positional word that is visible: an address in a link, or words in a sentence."""
+    if _AGE.fullmatch(tag.name):
+        return f"{tag.name.replace('-', ' ').capitalize()} {tag.others[0]}"
+    if tag.name in ("ref", "relref") or is_in_address(text, tag.start):
+        return tag.others[0]
+    is_prose = any(" " in word for word in tag.others) or is_among_words(text, tag.start, tag.end)
+    return tag.others[-1] if is_prose else ""
+
+
+def _named_parameters(tag: _Tag) -> Mapping[str, str]:
     """Return the named parameters, and a tab's ``name`` or first word as its title."""
     title = tag.named.get("name") or (tag.others[0] if tag.others else "")
     return {"title": title, **tag.named} if tag.name == "tab" and title else tag.named
-
-
-def _fence_line(text: str, tag: _Tag, other: _Tag) -> str:
-    """Return the first or last line of a code block; ``""`` if the pair is not code or holds a fence."""
-    opener = other if tag.closes else tag
-    inner = text[opener.end : (tag if tag.closes else other).start]
-    language = opener.named.get("lang") or opener.named.get("codelang") or ""
-    if not _is_code(text, opener, language) or "```" in inner or "\n" not in inner:
-        return ""
-    if tag.closes:
-        return "```\n" if inner.endswith("\n") else "\n```\n"
-    if opener.name in ("highlight", "hl") and opener.others:
-        language = opener.others[0]
-    words = visible_words(_named_parameters(tag))
-    return (f"{words}\n\n" if words else "") + f"```{language}" + ("" if inner.startswith("\n") else "\n")
 
 
 def _is_code(text: str, opener: _Tag, language: str) -> bool:
@@ -115,16 +115,3 @@ def _is_code(text: str, opener: _Tag, language: str) -> bool:
         in_pane = pane >= 0 and "text=" not in text[pane : text.find("}}", pane)]
         return bool(language) or (in_pane and text[opener.start + 2] == "<" and "text" not in opener.named)
     return opener.named.get("code") == "true" or _CODE.fullmatch(opener.name) is not None
-
-
-def _visible_positional(text: str, tag: _Tag) -> str:
-    """Return a shortcode's positional word that is visible: an address in a link, or words in a sentence."""
-    if not tag.others:
-        return ""
-    last = tag.others[-1]
-    if _AGE.fullmatch(tag.name):
-        return f"{tag.name.replace('-', ' ').capitalize()} {tag.others[0]}"
-    if tag.name in ("ref", "relref") or is_in_address(text, tag.start):
-        return tag.others[0]
-    is_prose = any(" " in word for word in tag.others)
-    return last if is_prose or is_among_words(text, tag.start, tag.end) else ""

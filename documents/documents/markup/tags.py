@@ -57,6 +57,13 @@ def pair_ends(tags: Iterable[tuple[str, bool, bool]]) -> dict[int, int]:
     return ends
 
 
+def fence_marks(code: str, language: str) -> tuple[str, str]:
+    """Return what makes a block of ``code`` if it stands before and behind; ``""`` if a fence is in it."""
+    if "```" in code:
+        return "", ""
+    return f"```{language}" + ("" if code.startswith("\n") else "\n"), "```\n" if code.endswith("\n") else "\n```\n"
+
+
 _FRONT_MATTER = re.compile(r"\A(---|\+\+\+)\n.*?^\1[ \t]*\n", re.DOTALL | re.MULTILINE)
 
 

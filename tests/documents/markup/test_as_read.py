@@ -231,7 +231,6 @@ PARTS = {"a.py": LINES, "b.js": REGION, "c.md": "---\nx: 1\n---\n# One\n\nFirst.
         ('=== "T"\n\n    --8<-- "a.py:b"\n\n    More.', "**T**\n\n3\n\nMore."),
         ('--8<-- "a.py:6"', "3\n4"),
         ('--8<-- "a.py:1:1,8:8"', "1\n4"),
-        ("--8<--\na.py:a\n; b.js\na.py:b\n--8<--", "2\n3"),
         ("<<< ./b.js#c{1} [label]", "```js\none\ntwo\n```"),
         ("```\n<<< gone.js\n```", "```\n<<< gone.js\n```"),
         ("<!--@include: ./c.md#my-part-->", "# My Part\n\nSecond."),
