@@ -30,7 +30,7 @@ def find_threads(
     by their titles, a later thread of the same title is numbered.
     """
     taken: set[str] = set()
-    for numbers in sorted(_join(mails), key=lambda numbers: _moment(mails[numbers[-1]])):
+    for numbers in sorted(_join(mails), key=lambda numbers: (_moment(mails[numbers[-1]]), numbers[-1])):
         unique = list({mails[number].fields.message_ids[0]: number for number in reversed(numbers)}.values())[::-1]
         newest, members = mails[unique[0]], [mails[number] for number in numbers]
         path = newest.found.path
