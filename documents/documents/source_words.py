@@ -18,6 +18,7 @@ from zipfile import ZipFile
 
 from bs4 import BeautifulSoup, Tag, UnicodeDammit, XMLParsedAsHTMLWarning
 from lxml import etree
+from striprtf.striprtf import rtf_to_text
 
 FRONT_MATTER = re.compile(r"\A\ufeff?(---|\+\+\+)[ \t]*\r?\n(.*?)^(?:\1|\.\.\.)[ \t]*$", re.DOTALL | re.MULTILINE)
 
@@ -269,5 +270,6 @@ _READERS: Mapping[str, Callable[[bytes], str]] = {
     ".ipynb": _notebook,
     ".docx": _docx,
     ".epub": _epub,
+    ".rtf": lambda data: rtf_to_text(data.decode("latin-1"), errors="replace").replace("|", " "),  # type: ignore[no-untyped-call]
     ".pptx": _slides,
 }

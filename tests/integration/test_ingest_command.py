@@ -238,7 +238,7 @@ def test_each_kind_that_is_passed_over_has_its_remedy_and_none_is_read_as_markup
     command: Run, tmp_path: Path, index: Path
 ) -> None:
     names = "NOTES a.css b.js c.lock d.key e.log f.png m/2.doc m/3.doc n.pst o.pages p.zip"
-    files = dict.fromkeys(names.split(), "of cranes") | {"a.md": "Of cranes.", "m/memo.rtf": r"{\rtf1 Of cranes.}"}
+    files = dict.fromkeys(names.split(), "of cranes") | {"a.md": "Of cranes.", "m/memo.wps": r"{\rtf1 Of cranes.}"}
     write_files(tmp_path / "docs", files)
     _, _, said = command("ingest", tmp_path / "docs", "--index", index)
     assert [line for line in said.splitlines() if "assed over" in line] == [
@@ -249,10 +249,10 @@ def test_each_kind_that_is_passed_over_has_its_remedy_and_none_is_read_as_markup
         "Passed over: 1 .pst file (n.pst): export the messages as .mbox or .eml",
         "Passed over: 1 .pages file (o.pages): save it as .docx or .pdf",
         "Passed over: 1 .zip file (p.zip): unpack it",
-        "Passed over: 1 .rtf file (m/memo.rtf): save it as .docx or .pdf",
+        "Passed over: 1 .wps file (m/memo.wps): save it as .docx",
     ]
-    _, _, said = command("ingest", tmp_path / "docs" / "a.md", tmp_path / "docs" / "m" / "memo.rtf", "--index", index)
-    assert said.endswith("memo.rtf: is a .rtf file, which is not read: save it as .docx or .pdf\n")
+    _, _, said = command("ingest", tmp_path / "docs" / "a.md", tmp_path / "docs" / "m" / "memo.wps", "--index", index)
+    assert said.endswith("memo.wps: is a .wps file, which is not read: save it as .docx\n")
     write_files(tmp_path / "docs", {"mkdocs.yml": "site_name: Cranes"})
     _, _, said = command("ingest", tmp_path / "docs", "--index", index)
     assert ".png" not in said

@@ -28,6 +28,7 @@ _KINDS = {
     "OpenDocument": ("from_odf", ".odt", ".ods", ".odp", ".ott", ".ots", ".otp", ".fodt", ".fods", ".fodp"),
     "PDF": ("from_pdf", ".pdf"),
     "PowerPoint presentation": ("from_pptx", ".pptx"),
+    "RTF": ("from_rtf", ".rtf"),
     "reStructuredText": ("from_rst", ".rst"),
     "transcript": ("from_transcript", ".srt", ".vtt"),
     "Word document": ("from_docx", ".docx"),

@@ -72,6 +72,15 @@ def page_markdown(data: bytes | BeautifulSoup) -> tuple[str, list[str]]:
     return markdown(_main_part(page)), hidden
 
 
+def fragment_markdown(html: str) -> tuple[str, list[str]]:
+    """Return the Markdown of a converter's HTML, and the hidden texts left out of it, even if all are hidden."""
+    page = parse(f"{html}<p>.</p>")  # a page of which nothing is seen is one that a script shows
+    hidden = drop_unseen(page)
+    page.contents[-1].extract()
+    write_math(page)
+    return markdown(page), hidden
+
+
 def drop_unseen(page: Tag) -> list[str]:
     """Take out of ``page`` what no reader sees, and return the texts of that which is not furniture anyway."""
     parts = find_unseen(page)

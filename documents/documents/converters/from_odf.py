@@ -17,9 +17,8 @@ from zipfile import BadZipFile, ZipFile
 from lxml import etree
 
 from documents.converters.docx_styles import in_form
-from documents.converters.from_html import drop_unseen, markdown, parse
+from documents.converters.from_html import fragment_markdown
 from documents.converters.from_xlsx import spread
-from documents.converters.mathml import write_math
 from documents.converters.office import check_archive, is_unseen_colour, stated_title
 from documents.converters.output import compose, hidden_caveat, literal, one_line, own_title
 from documents.converters.tables import Bold, Budget, ShownNumber, sheet_markdown
@@ -82,11 +81,8 @@ def convert(data: bytes) -> Converted:
         _open_frames(body, parts)
         body.extend([line for note in body.iter("text.note-body") for line in note])
         etree.strip_elements(body, "text.note", with_tail=False)
-        page = parse(f"{_html(body, properties)}<p>.</p>")  # a page of which nothing is seen is one that a script shows
-        caveats += hidden_caveat(drop_unseen(page))
-        page.contents[-1].extract()
-        write_math(page)
-        text = markdown(page)
+        text, hidden = fragment_markdown(_html(body, properties))
+        caveats += hidden_caveat(hidden)
     return Converted(compose(text, title=title), caveats)
 
 

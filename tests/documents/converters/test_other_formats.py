@@ -170,3 +170,39 @@ def zipped(parts: Mapping[str, str]) -> bytes:
         for name, part in parts.items():
             archive.writestr(name, part)
     return made.getvalue()
+
+
+# RTF
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (r"\b Key safe\b0\par It {\v is not }opens.\par", "# Key safe\n\nIt opens."),
+        (r"{\stylesheet{\s1\outlinelevel1 Titel;}{\s2 heading 1;}}\s2 A\par\pard\s1 B\par\pard c", "# A\n\n## B\n\nc"),
+        (r"{\fonttbl{\f1\fcharset204 Arial;}}\f1\'cf\f0\'e4\uc1\u8364?\u-10179?\u-8694?{\upr{x}{\*\ud y}}", "Пä€😊"),
+        (r"{\listtext\'b7\tab}a\par{\listtext\'b7\tab}b\par{\listtext 3.2\tab}c\par", "- a\n- b\n\n3.2 c"),
+        (
+            r"\trowd\intbl Day\par Date\cell Who\cell\row\intbl Mon\cell Ola\cell\row\pard end",
+            "| Day Date | Who |\n| --- | --- |\n| Mon | Ola |\n\nend",
+        ),
+        (
+            r"a{\footnote A note}{\shp{\*\shpinst{\shptxt Box\par}}{\shprslt{\*\do{\dptxbxtext Box}}}} b{\header H}",
+            "a b\n\nA note\n\nBox",
+        ),
+        (
+            r"{\colortbl;\red254\green255\blue255;}\cf1 white {\cf0\fs2 tiny}\cf0 {\field{\*\fldinst X}{\fldrslt it}}",
+            "it",
+        ),
+        (r"{\deleted old}{\pict\bin3 }{x}{\*\unknown y}{\*\pn{\pntxtb z}}new", "new"),
+    ],
+)
+def test_rtf_shows_what_its_reader_sees(body: str, expected: str) -> None:
+    assert read(".rtf", rf"{{\rtf1\ansi\ansicpg1252 {body}}}") == expected
+
+
+def test_hidden_words_of_an_rtf_are_counted_and_its_title_is_read_once() -> None:
+    made = convert(rb"{\rtf1{\info{\upr{\title ??}{\*\ud{\title Keys}}}}{\v a b} c}", ".rtf", decode=decode_utf_8)
+    assert (made.text, made.caveats) == ('---\ntitle: "Keys"\n---\nc\n', ("left out as hidden: 2 words",))
+    with pytest.raises(Unconvertible, match="is no RTF file"):
+        convert(b"plain", ".rtf", decode=decode_utf_8)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 _BY_REMEDY = {
     "save {} as .docx": ".doc .docm .dotm .dotx .wpd .wps",
-    "save {} as .docx or .pdf": ".abw .hwp .hwpx .pages .rtf",
+    "save {} as .docx or .pdf": ".abw .hwp .hwpx .pages",
     "save {} as .xlsx": ".numbers .xls .xlsb .xlt .xltx",
     "save {} as .pptx": ".key .potx .pps .ppsx .ppt .pptm",
     "save {} as .pdf": ".djvu .eps .indd .one .oxps .ps .vsd .vsdx .xps",
