@@ -142,7 +142,9 @@ class _Head:
             answered.append(f"index:{index[:22].hex()}")
         self.ids = [*(ids[0][:1] or [""]), *(answered or ["subject:"] * (self.kind == "reply"))]
         name, address = parseaddr(self._raw.get("from", ""), strict=False)
-        self.author = self.text(name).strip(" '\"") or self.text(address).partition("@")[0].strip("-")
+        self.author = self.text(name).strip(" '\"") or self.text(address)
+        if " " not in self.author:  # no address is text
+            self.author = self.author.partition("@")[0].strip("-")
         self.date = self._date()
         self.line = ", ".join(filter(None, (self.author, self.date.date().isoformat() if self.date else "")))
 
@@ -204,14 +206,12 @@ class _Reader:
         elif kind in ("text/plain", "text/html") and not is_attached:
             text = self._text(part)
             bodies.append((text, "") if kind == "text/plain" else ("", text))
-        elif not _NO_TEXT.fullmatch(kind) and not (kind.startswith("image/") and part["Content-ID"]):
-            files.append(part)
+        elif not _NO_TEXT.fullmatch(kind):
+            is_inline = part["Content-ID"] or part.get_content_disposition() != "attachment"
+            files += [part] * (not (kind.startswith("image/") and is_inline))
 
     def _text(self, part: Message) -> str:
-        data = part.get_payload(decode=True)
-        text = _decode_text(
-            data if isinstance(data, bytes) else b"", str(part.get_param("charset") or "utf-8"), self._decode
-        )
+        text = _decode_text(_content(part), str(part.get_param("charset") or "utf-8"), self._decode)
         text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\xa0", " ")
         if str(part.get_param("format")).lower() == "flowed":
             text = _join_flowed(text, delete_space=str(part.get_param("delsp")).lower() == "yes")
@@ -240,8 +240,7 @@ class _Reader:
 
     def _attachment(self, part: Message, head: _Head, depth: int) -> str:
         kind, name = part.get_content_type(), head.text(str(part.get_filename() or ""))
-        payload = part.get_payload(decode=True)
-        data = payload if isinstance(payload, bytes) else b""
+        data = _content(part)
         self._files, self._bytes = self._files + 1, self._bytes + len(data)
         title, text, suffix = f"Attachment: {name or kind}", "", PurePosixPath(name).suffix.lower()
         try:
@@ -251,7 +250,7 @@ class _Reader:
             if kind == "message/rfc822" or suffix in (".eml", ".msg"):
                 mail = _inner_message(part) or _parse(data)
                 inner = _Head(mail, self._decode)
-                title = ": ".join(filter(None, (inner.line, inner.title)))
+                title = ": ".join(filter(None, (inner.line, inner.title))) or title
                 text = self.read(mail, inner, depth + 1)
             elif kind == "text/calendar" or suffix == ".ics":
                 text = _event(_decode_text(data, "utf-8", self._decode))
@@ -264,7 +263,8 @@ class _Reader:
     def _convert(self, data: bytes, suffix: str, kind: str) -> str:
         """Return the text of an attached file, by its suffix or else by its kind."""
         is_text = kind.startswith("text/") or suffix in (".md", ".txt")
-        suffix = suffix if suffix in SUFFIXES or is_text else mimetypes.guess_extension(kind) or suffix
+        guessed = mimetypes.guess_extension(kind) or ""
+        suffix = guessed if guessed in SUFFIXES and suffix not in SUFFIXES and not is_text else suffix or guessed
         if suffix in SUFFIXES:
             made = convert_file(data, suffix, decode=self._decode)
             self.caveats += made.caveats
@@ -274,6 +274,11 @@ class _Reader:
             raise Unconvertible(f"{suffix or kind} files are not read")
         self.plain.append(text := _decode_text(data, "utf-8", self._decode).replace("\r\n", "\n"))
         return literal(text) if suffix in (".md", ".txt") else fence(text)
+
+
+def _content(part: Message) -> bytes:
+    data = part.get_payload(decode=True)
+    return data if isinstance(data, bytes) else b""
 
 
 def _event(text: str) -> str:

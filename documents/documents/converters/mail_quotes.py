@@ -91,7 +91,7 @@ def clean_body(text: str, *, subject: str, kind: str) -> str:
     if kind == "reply" and has_own:
         header, rest = [], []
     elif not rest and not has_own:
-        return text.replace(_MARK, "")
+        return text.replace(_MARK, "") if any(line.startswith(">") for line in lines) else ""
     writer = next((at for at, line in enumerate(header) if "@" in line), 1)
     said = [
         _ADDRESS.sub("", line[:300])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from base64 import b64encode
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from email import message_from_bytes
 from email.message import Message
@@ -26,17 +27,20 @@ def read_outlook(data: bytes) -> Message:
 
 
 class _Properties:
-    """The properties of a message or a file; the list of those of fixed size begins at ``offset``.
+    """The properties of a message or a file: those of fixed size begin at ``offset``, ``charset`` is the body's.
 
     oxmsg's own raise where a text is missing or badly encoded: 5 of 64 messages of public test suites.
     """
 
     def __init__(self, storage: Storage, offset: int) -> None:
         self._streams = {one.name[12:].upper(): one.bytes_ for one in storage.streams}
-        table = self._streams.get("ES_VERSION1.0", b"")[offset:]
+        table = self._streams.get("_VERSION1.0", b"")[offset:]
         self.numbers = {one[1]: one[3] for one in struct.iter_unpack("<HHIQ", table[: len(table) // 16 * 16])}
-        page = next(filter(None, (self.numbers.get(pid, 0) & 0xFFFF for pid in (0x3FDE, 0x3FFD))), 1252)
-        self.charset = f"cp{page}" if page < 20_000 else encoding_from_codepage(page)
+        self.charset = self._charset(0x3FDE, 0x3FFD)
+
+    def _charset(self, *pids: int) -> str:
+        page = next(filter(None, (self.numbers.get(pid, 0) & 0xFFFF for pid in pids)), 1252)
+        return f"cp{page}" if page < 20_000 else encoding_from_codepage(page)
 
     def data(self, pid: int) -> bytes:
         """Return a property, text as UTF-8 if it is Unicode there."""
@@ -47,10 +51,10 @@ class _Properties:
     def text(self, *pids: int) -> str:
         """Return the first of these texts, ``""`` if there is none."""
         data = next(filter(None, map(self.data, pids)), b"").rstrip(b"\0")
-        try:
-            return data.decode()
-        except ValueError:
-            return data.decode(self.charset, "replace")
+        for name in ("utf-8", self._charset(0x3FFD, 0x3FDE)):
+            with suppress(ValueError, LookupError):
+                return data.decode(name)
+        return data.decode("cp1252", "replace")
 
 
 def _message(storage: Storage, offset: int) -> Message:

@@ -1,11 +1,17 @@
 """documents.converters: what is read of mail, whatever program wrote it."""
 
+import datetime as dt
+import struct
+from collections.abc import Mapping
+from contextlib import nullcontext
 from email.message import EmailMessage
 from email.mime.message import MIMEMessage
 
 import pytest
+from oxmsg.storage import Storage, Stream
 
 from documents import NoText, Unconvertible, convert
+from documents.converters.outlook import OLE
 
 
 def mail(body: str | bytes, *headers: str) -> bytes:
@@ -189,3 +195,36 @@ def test_a_mailbox_has_its_messages_as_parts_and_a_damaged_one_fails_alone() -> 
         "Two.\n",
     ]
     assert parts[1].caveats == ("holds no text",)
+
+
+def storage(path: str, texts: Mapping[str, bytes], numbers: Mapping[int, int], *inner: Storage, offset: int) -> Storage:
+    """A message or a file of Outlook, as its parser gives it."""
+    table = bytes(offset) + b"".join(struct.pack("<HHIQ", 3, pid, 0, value) for pid, value in numbers.items())
+    streams = [Stream(f"{path}/__substg1.0_{name}", data) for name, data in texts.items()]
+    return Storage(path, (*streams, Stream(f"{path}/__properties_version1.0", table)), inner)
+
+
+def test_a_message_of_outlook_has_its_headers_bodies_and_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = (dt.date(2026, 5, 12) - dt.date(1601, 1, 1)).days * 864 * 10**9
+    inner = storage("3701000D", {"0037001F": "Rates".encode("utf-16-le"), "1000001E": b"Nine."}, {}, offset=24)
+    files = [
+        storage("__attach_version1.0_#0", {}, {0x3705: 5}, inner, offset=8),
+        storage("__attach_version1.0_#1", {"3707001E": b"a.txt", "37010102": b"Ten."}, {}, offset=8),
+        storage(
+            "__attach_version1.0_#2", {"370E001E": b"image/png", "3712001E": b"logo", "37010102": b"x"}, {}, offset=8
+        ),
+    ]
+    texts = {
+        "0037001E": b"AW: Abfuhr f\xfcr",
+        "0C1A001E": b"J\xfcrgen",
+        "0C1F001E": b"j@x.org",
+        "1000001E": b"Am Freitag.",
+    }
+    numbers = {0x0039: ticks, 0x3FFD: 1252, 0x3FDE: 65001}
+    found = storage("", texts | {"1035001E": b"<1@x>", "00710102": bytes(27)}, numbers, *files, offset=32)
+    monkeypatch.setattr("documents.converters.outlook.OleFileIO", lambda data: nullcontext())
+    monkeypatch.setattr(Storage, "from_ole", lambda ole: found)
+    read = made(OLE, ".msg")
+    assert (read["title"], read["author"], read["date"]) == ("Abfuhr für", "Jürgen", "2026-05-12T00:00:00+00:00")
+    assert read["message_ids"] == f'["1@x", "index:{"0" * 44}"]'
+    assert read["text"] == "Am Freitag.\n\n### Rates\n\nNine.\n\n### Attachment: a.txt\n\nTen."
