@@ -31,6 +31,7 @@ _KINDS = {
     "RTF": ("from_rtf", ".rtf"),
     "reStructuredText": ("from_rst", ".rst"),
     "transcript": ("from_transcript", ".srt", ".vtt"),
+    "web archive": ("from_web_archive", ".mht", ".mhtml", ".webarchive"),
     "Word document": ("from_docx", ".docx"),
 }
 _PLAIN_TEXT = frozenset({"AsciiDoc", "CSV", "reStructuredText", "transcript"})  # the other formats state their encoding

@@ -1,6 +1,7 @@
-"""documents.converters: what is read of transcripts and OpenDocument files."""
+"""documents.converters: what is read of transcripts, OpenDocument, RTF and web archives."""
 
 import io
+import plistlib
 from collections.abc import Mapping
 from zipfile import ZipFile
 
@@ -206,3 +207,44 @@ def test_hidden_words_of_an_rtf_are_counted_and_its_title_is_read_once() -> None
     assert (made.text, made.caveats) == ('---\ntitle: "Keys"\n---\nc\n', ("left out as hidden: 2 words",))
     with pytest.raises(Unconvertible, match="is no RTF file"):
         convert(b"plain", ".rtf", decode=decode_utf_8)
+
+
+# Web archives
+
+_SAVED = """From: <Saved by Blink>
+Snapshot-Content-Location: https://example.org/keys?a=1
+MIME-Version: 1.0
+Content-Type: multipart/related; type="text/html"; boundary="B"
+
+--B
+Content-Type: text/html; charset="iso-8859-1"
+Content-Transfer-Encoding: quoted-printable
+Content-Location: https://example.org/keys
+
+<title>Schl=FCssel</title><link rel=3Dstylesheet href=3D"/a.css"><h1>Spare key</h1><p>EUR 12. <b class=3Dx>Not</b>
+<template shadowmode=3Dopen><p>In stock</template><iframe src=3D"cid:f@x"></iframe>
+--B
+Content-Type: text/css
+Content-Location: https://example.org/a.css
+
+.x { display: none }
+--B
+Content-Type: text/html
+Content-ID: <f@x>
+
+<body><p>In a frame</p></body>
+--B--
+"""
+
+
+def test_a_saved_page_is_read_at_its_address_with_its_style_sheets_and_frames() -> None:
+    made = convert(_SAVED.encode(), ".mhtml", decode=decode_utf_8)
+    assert made.caveats == ("left out as hidden: 1 word",)
+    assert made.text == (
+        '---\ntitle: "Schlüssel"\nurl: "https://example.org/keys?a=1"\n---\n'
+        "# Spare key\n\nEUR 12.\n\nIn stock\n\nIn a frame\n"
+    )
+    page = {"WebResourceData": b"<p>Apple", "WebResourceURL": "file:///a"}
+    assert read(".webarchive", plistlib.dumps({"WebMainResource": page}, fmt=plistlib.FMT_BINARY)) == "Apple"
+    with pytest.raises(Unconvertible, match="no web page"):
+        convert(b"Subject: x\n\nText", ".mht", decode=decode_utf_8)

@@ -12,7 +12,6 @@ _BY_REMEDY = {
     "save {} as .pptx": ".key .potx .pps .ppsx .ppt .pptm",
     "save {} as .pdf": ".djvu .eps .indd .one .oxps .ps .vsd .vsdx .xps",
     "export the messages as .mbox or .eml": ".dbx .olm .ost .pst",
-    "save {} as .html or .pdf": ".mht .mhtml .webarchive",
     "convert {} to .epub": ".azw .azw3 .fb2 .mobi",
     "download {} as .docx, .xlsx or .pptx": ".gdoc .gsheet .gslides",
     "unpack {}": ".7z .bz2 .gz .rar .tar .tgz .xz .zip",
