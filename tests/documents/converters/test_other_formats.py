@@ -221,7 +221,7 @@ Content-Type: text/html; charset="iso-8859-1"
 Content-Transfer-Encoding: quoted-printable
 Content-Location: https://example.org/keys
 
-<title>Schl=FCssel</title><link rel=3Dstylesheet href=3D"/a.css"><h1>Spare key</h1><p>EUR 12. <b class=3Dx>Not</b>
+<title>Schl=FCssel</title><link rel=3Dstylesheet href=3D"/a.css"><h1>Spare key</h1><p>EUR 12<b class=3Dx>Not</b>
 <template shadowmode=3Dopen><p>In stock</template><iframe src=3D"cid:f@x"></iframe>
 --B
 Content-Type: text/css
@@ -242,7 +242,7 @@ def test_a_saved_page_is_read_at_its_address_with_its_style_sheets_and_frames() 
     assert made.caveats == ("left out as hidden: 1 word",)
     assert made.text == (
         '---\ntitle: "Schlüssel"\nurl: "https://example.org/keys?a=1"\n---\n'
-        "# Spare key\n\nEUR 12.\n\nIn stock\n\nIn a frame\n"
+        "# Spare key\n\nEUR 12\n\nIn stock\n\nIn a frame\n"
     )
     page = {"WebResourceData": b"<p>Apple", "WebResourceURL": "file:///a"}
     assert read(".webarchive", plistlib.dumps({"WebMainResource": page}, fmt=plistlib.FMT_BINARY)) == "Apple"
