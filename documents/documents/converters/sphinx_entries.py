@@ -6,7 +6,6 @@ Each entry gets a section with its name as the heading, so that its text is foun
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from docutils import nodes
@@ -50,18 +49,15 @@ class EntryNames:
                 self.module = "" if argument == "None" else argument
             case "program":
                 self.program = "" if argument == "None" else "-".join(argument.split())
-            case "django-admin":
-                self.program = argument.split(" ", maxsplit=1)[0]
             case "default-domain":
                 self.domain = argument
 
     def anchor(self, domain: str, kind: str, signature: str, *, module: str | None = None) -> str:
         """Return the id that Sphinx gives an entry; ``""`` for no, a used, or an unknown id."""
         found = self._entry_id(domain, kind, signature, self.module if module is None else module)
-        if found in self.used:
-            return ""
+        is_new = found not in self.used
         self.used.add(found)
-        return found
+        return found if is_new else ""
 
     def prefix(self, domain: str, kind: str, signature: str) -> str:
         """Return the prefix for the names of entries inside this one; ``""`` for none."""
@@ -71,7 +67,7 @@ class EntryNames:
 
     def qualified(self, signature: str) -> str:
         """Return the name in ``signature``, prefixed with its class."""
-        name, around = _name_in(_PYTHON_NAME.match(signature)), self.classes[-1] if self.classes else ""
+        name, around = _first_group(_PYTHON_NAME.match(signature)), self.classes[-1] if self.classes else ""
         return name if not around or not name or name.startswith(f"{around}.") else f"{around}.{name}"
 
     def _entry_id(self, domain: str, kind: str, signature: str, module: str) -> str:
@@ -81,27 +77,25 @@ class EntryNames:
             name = self.qualified(signature)
             return _make_id("", f"{module}.{name}" if module and name else name)
         if domain == "c":
-            name = _name_in(_C_NAME.search(signature))
-            return _make_id("", f"c.{name}") if name else ""
+            return _make_id("c.", _first_group(_C_NAME.search(signature)))
         if domain == "rst":
             around = f"directive-option-{self.classes[-1]}" if kind == "option" and self.classes else kind
-            return _make_id(around, _name_in(_RST_NAME.match(signature)))
+            return _make_id(f"{around}-", _first_group(_RST_NAME.match(signature)))
         if kind in ("option", "cmdoption", "django-admin-option"):
-            name = _name_in(_OPTION_NAME.match(signature))
+            name = _first_group(_OPTION_NAME.match(signature))
             kinds = ("cmdoption", self.program, "" if name[:1] in "-/" else "arg")
-            return _make_id("-".join(filter(None, kinds)), name)
-        return _make_id(kind, re.split(r"[\s(]", signature)[0] if kind in _PROJECTS else signature)
+            return _make_id(f"{'-'.join(filter(None, kinds))}-", name)
+        return _make_id(f"{kind}-", re.split(r"[\s(]", signature)[0] if kind in _PROJECTS else signature)
 
 
-def _name_in(match: re.Match[str] | None) -> str:
+def _first_group(match: re.Match[str] | None) -> str:
     return match[1] if match else ""
 
 
 def _make_id(prefix: str, name: str) -> str:
     """Return Sphinx's ``make_id``, which unlike docutils' keeps capitals, dots and underscores."""
-    text = f"{prefix}-{name}" if prefix else name
-    made = _ID_ENDS.sub("", _NO_ID.sub("-", " ".join(text.split())))
-    return "" if made == prefix else made
+    made = _ID_ENDS.sub("", _NO_ID.sub("-", " ".join(f"{prefix}{name}".split())))
+    return "" if made == prefix.rstrip("-.") else made
 
 
 def entry_kind(directive: str, argument: str, names: EntryNames) -> tuple[str, str] | None:
@@ -119,58 +113,38 @@ def entry_kind(directive: str, argument: str, names: EntryNames) -> tuple[str, s
     return ("std", directive) if _CODE_NAME.match(argument) and not directive.startswith("auto") else None
 
 
-def split_signatures(argument: str) -> list[str]:
-    """Return the lines of a directive's argument; a backslash at a line's end joins the next one."""
-    joined = re.sub(r"\\\n\s*", " ", argument)
-    return [re.sub(r"\\(.)", r"\1", line).strip() for line in joined.splitlines() if line.strip()]
-
-
 def entry_section(signatures: list[str], anchor: str, *, adopts: bool) -> nodes.section:
     """Return an entry's section; ``adopts``: an empty one takes the text that follows it."""
-    heading = ", ".join(signatures)
-    long = len(heading) > MAX_HEADING_CHARS
-    short = (
-        signatures[0] if len(signatures[0]) <= MAX_HEADING_CHARS else re.split(r"[(\[=]|: ", signatures[0])[0].strip()
-    )
-    shown = short[:MAX_HEADING_CHARS] if long else heading
+    heading, first = ", ".join(signatures), signatures[0]
+    is_long = len(heading) > MAX_HEADING_CHARS
+    short = first if len(first) <= MAX_HEADING_CHARS else re.split(r"[(\[=]|: ", first)[0].strip()
+    shown = short[:MAX_HEADING_CHARS] if is_long else heading
     section = nodes.section("", nodes.title("", "", nodes.literal("", shown)), ids=[anchor] if anchor else [])
-    section["entry"], section["adopts"], section["signatures"] = True, adopts, signatures
-    if long:
-        section += _signature_paragraphs(signatures)
+    section["entry"], section["adopts"] = True, adopts
+    section["names_shown"] = [nodes.paragraph("", "", nodes.literal("", line)) for line in signatures]
+    if is_long:
+        section += [node.deepcopy() for node in section["names_shown"]]
     return section
-
-
-def _signature_paragraphs(signatures: list[str]) -> list[nodes.Node]:
-    return [nodes.paragraph("", "", nodes.literal("", line)) for line in signatures]
 
 
 def place_entries(tree: nodes.document) -> None:
     """Move every entry to a place where its heading fits the text below it and the text after it."""
-    for section in list(_entries(tree)):
-        if not _below_headings(section):
-            _as_definition(section)
+    for section in _entries(tree):
+        above = section.parent
+        while isinstance(above, nodes.section):
+            above = above.parent
+        if not isinstance(above, nodes.document):  # lists, tables and notes cannot hold a heading
+            term = nodes.term("", "", *section[0].children)
+            item = nodes.definition_list_item("", term, nodes.definition("", *section.children[1:]))
+            section.parent.replace(section, nodes.definition_list("", item))
         elif len(section) == 1:
             _fill_entry(section)
-    for section in list(_entries(tree)):
+    for section in _entries(tree):
         _end_entry(section)
 
 
-def _entries(tree: nodes.document) -> Iterator[nodes.section]:
-    return (section for section in tree.findall(nodes.section) if section.get("entry"))
-
-
-def _below_headings(section: nodes.section) -> bool:
-    above = section.parent
-    while isinstance(above, nodes.section):
-        above = above.parent
-    return isinstance(above, nodes.document)
-
-
-def _as_definition(section: nodes.section) -> None:
-    """Turn an entry into a definition in lists, tables and notes, which cannot hold a heading."""
-    term = nodes.term("", "", *section[0].children)
-    item = nodes.definition_list_item("", term, nodes.definition("", *section.children[1:]))
-    section.parent.replace(section, nodes.definition_list("", item))
+def _entries(tree: nodes.document) -> list[nodes.section]:
+    return [section for section in tree.findall(nodes.section) if section.get("entry")]
 
 
 def _fill_entry(section: nodes.section) -> None:
@@ -180,14 +154,14 @@ def _fill_entry(section: nodes.section) -> None:
     if isinstance(following, nodes.section) and not following.get("entry"):
         section.parent.remove(section)
         if section[0].astext().casefold() not in following[0].astext().casefold():
-            following[1:1] = _signature_paragraphs(section["signatures"])
+            following[1:1] = section["names_shown"]
     elif (
         following is None
         or following.parent is not section.parent
         or not section["adopts"]
         or isinstance(following, nodes.section)
     ):
-        section.parent.replace(section, _signature_paragraphs(section["signatures"]))
+        section.parent.replace(section, section["names_shown"])
     else:
         section.extend(_take_following(section))
 

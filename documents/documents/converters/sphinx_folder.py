@@ -14,12 +14,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from functools import cached_property, lru_cache
+from itertools import islice
 from pathlib import Path
 from posixpath import normpath
 
 from docutils.parsers import rst
 
-from documents.markup.context import MAX_INCLUDED_BYTES, MAX_NOTES, PageContext, note_look
+from documents.markup.context import MAX_INCLUDED_BYTES, MAX_NOTES, PageContext, files_below, note_look
 from documents.markup.includes import numbered_lines
 
 MAX_INCLUDE_DEPTH = 4
@@ -101,17 +102,12 @@ def state_of_titles(root: Path) -> str:
 
 def _files(root: Path) -> Iterator[tuple[str, int]]:
     """Yield the documents in ``root`` with their modification time, the key of the cached titles."""
-    count = 0
-    for folder, folders, names in os.walk(root):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(names):
-            path = Path(folder, name)
-            if name.startswith(".") or not name.endswith(_SUFFIXES) or path.is_symlink() or count >= MAX_NOTES:
-                continue
-            found = path.stat()
-            if found.st_size <= MAX_INCLUDED_BYTES and path.is_file():
-                count += 1
-                yield path.relative_to(root).as_posix(), found.st_mtime_ns
+    for path in islice(files_below(root, *_SUFFIXES), MAX_NOTES):
+        if path.is_symlink() or path.name.startswith("."):
+            continue
+        found = path.stat()
+        if found.st_size <= MAX_INCLUDED_BYTES and path.is_file():
+            yield path.relative_to(root).as_posix(), found.st_mtime_ns
 
 
 @lru_cache(maxsize=4)

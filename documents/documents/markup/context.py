@@ -50,7 +50,9 @@ def look_state(noted_look: str) -> str:
     if kind == "folder":
         return "there" if path.is_dir() else ""
     if kind == "pages":
-        return hashlib.sha256("\n".join(pages_below(path)).encode(errors="surrogateescape")).hexdigest()
+        return hashlib.sha256(
+            "\n".join(map(str, files_below(path, ".md"))).encode(errors="surrogateescape")
+        ).hexdigest()
     try:
         if not path.is_file():  # opening a pipe would wait for its writer
             return ""
@@ -60,13 +62,11 @@ def look_state(noted_look: str) -> str:
         return ""
 
 
-def pages_below(root: Path) -> Iterator[str]:
-    """Yield the paths of Markdown files in ``root`` in a fixed order, without hidden folders."""
+def files_below(root: Path, *suffixes: str) -> Iterator[Path]:
+    """Yield the files in ``root`` that end in ``suffixes``, in a fixed order, without hidden folders."""
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(files):
-            if name.endswith(".md"):
-                yield Path(folder, name).relative_to(root).as_posix()
+        yield from (Path(folder, name) for name in sorted(files) if name.endswith(suffixes))
 
 
 MAX_INCLUDED_BYTES = 1_000_000
@@ -213,19 +213,13 @@ class PageContext:
         ``name`` may have folders before it and ``.md`` behind it; GitHub's wikis have hyphens in place of blanks.
         """
         note_look("pages", self.root)
-        if not self.notes:
-            self.notes.update(_note_paths(self.root))
+        for file in islice(files_below(self.root, ".md"), 0 if self.notes else MAX_NOTES):
+            path = file.relative_to(self.root).as_posix()
+            self.notes[_note_key(path)] = path
+            self.notes.setdefault(_note_key(file.name), path)  # the first of equal names counts
+        self.notes.setdefault("", "")
         wanted = PurePosixPath(_note_key(name))
         return self.notes.get(wanted.as_posix()) or self.notes.get(wanted.name)
-
-
-def _note_paths(root: Path) -> dict[str, str]:
-    """Return the paths of Markdown files in ``root``, by path and by name; the first of equal names counts."""
-    found: dict[str, str] = {"": ""}
-    for path in islice(pages_below(root), MAX_NOTES):
-        found[_note_key(path)] = path
-        found.setdefault(_note_key(PurePosixPath(path).name), path)
-    return found
 
 
 def _note_key(name: str) -> str:
