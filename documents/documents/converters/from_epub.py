@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import posixpath
+import re
 from collections.abc import Iterator, Sequence
 from urllib.parse import unquote
 from zipfile import BadZipFile, ZipFile
@@ -58,7 +59,7 @@ def _metadata(package: BeautifulSoup, name: str) -> list[str]:
 def _package_name(archive: ZipFile) -> str:
     if _CONTAINER not in archive.namelist():
         raise Unconvertible("is no EPUB: it has no META-INF/container.xml")
-    name = next((str(root.get("full-path") or "") for root in _find(parse(_text(archive, _CONTAINER)), "rootfile")), "")
+    name = next((str(root.get("full-path")) for root in _find(parse(_text(archive, _CONTAINER)), "rootfile")), "")
     if name not in archive.namelist():
         raise Unconvertible("is damaged: the list of its parts is missing")
     return name
@@ -66,7 +67,7 @@ def _package_name(archive: ZipFile) -> str:
 
 def _find(part: BeautifulSoup, name: str) -> Sequence[Tag]:
     """Return the tags with that ``name``, behind any prefix."""
-    return part.find_all(lambda tag: tag.name.rpartition(":")[2] == name)
+    return part.find_all(re.compile(f"^(?:.+:)?{name}$"))
 
 
 def _pages(archive: ZipFile, package: BeautifulSoup, folder: str) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """Jupyter notebooks to Markdown: text cells as they are, code in fences, printed output shortened.
 
-A notebook is JSON of a few fields (nbformat 3 and 4): nbconvert would bring a server's libraries to read them.
+A notebook is JSON of a few fields (nbformat 4, since 2014): nbconvert would bring a server's libraries to read them.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def convert(data: bytes) -> Converted:
         book = json.loads(data.decode("utf-8-sig"))
     except ValueError as exc:
         raise Unconvertible(f"is damaged or no notebook: {exc}") from exc
-    cells = _cells(book)
-    if cells is None:
+    cells = book.get("cells") if isinstance(book, dict) else None
+    if not isinstance(cells, list):
         raise Unconvertible("is no notebook: it has no list of cells")
     meta = book.get("metadata") or {}
     language = (meta.get("language_info") or {}).get("name") or (meta.get("kernelspec") or {}).get("language")
@@ -48,22 +48,10 @@ def convert(data: bytes) -> Converted:
     return Converted(compose("\n\n".join(part for part in parts if part.strip())), hidden_caveat(hidden))
 
 
-def _cells(book: Any) -> list[Mapping[str, Any]] | None:
-    if not isinstance(book, dict):
-        return None
-    sheets = book.get("worksheets")  # nbformat 3
-    groups = [sheet.get("cells") for sheet in sheets if isinstance(sheet, dict)] if sheets else [book.get("cells")]
-    if not all(isinstance(group, list) for group in groups):
-        return None
-    return [cell for group in groups for cell in group or [] if isinstance(cell, dict)]
-
-
 def _parts(cell: Mapping[str, Any], language: str, hidden: list[str]) -> Iterator[str]:
-    kind, source = cell.get("cell_type"), _text(cell.get("source", cell.get("input")))
+    kind, source = cell.get("cell_type"), _text(cell.get("source"))
     if kind == "markdown":
         yield _DATA_IMAGE.sub(lambda match: match[1] or "", source)
-    elif kind == "heading":  # nbformat 3
-        yield f"{'#' * int(cell.get('level') or 1)} {source}"
     elif kind == "code":
         yield fence(source, language)
         for output in cell.get("outputs") or []:
@@ -73,11 +61,11 @@ def _parts(cell: Mapping[str, Any], language: str, hidden: list[str]) -> Iterato
 def _output(output: Mapping[str, Any], hidden: list[str]) -> str:
     kind = output.get("output_type")
     if kind == "stream":
-        return "" if output.get("name", output.get("stream")) == "stderr" else _printed(_text(output.get("text")))
-    if kind in ("error", "pyerr"):
+        return "" if output.get("name") == "stderr" else _printed(_text(output.get("text")))
+    if kind == "error":
         return _printed(f"{output.get('ename')}: {output.get('evalue')}")
-    shown = output.get("data") or output  # nbformat 3 has no "data"
-    html = _text(shown.get("text/html", shown.get("html")))
+    shown = output.get("data") or {}
+    html = _text(shown.get("text/html"))
     if "<table" in html:
         page = parse(html)
         hidden += drop_unseen(page)
@@ -85,7 +73,7 @@ def _output(output: Mapping[str, Any], hidden: list[str]) -> str:
         return _short("\n\n".join(table.strip("\n") for table in tables))
     if written := _text(shown.get("text/markdown")):
         return _DATA_IMAGE.sub(lambda match: match[1] or "", _short(written))
-    plain = _text(shown.get("text/plain", shown.get("text")))
+    plain = _text(shown.get("text/plain"))
     return "" if _BARE_OBJECT.fullmatch(plain.strip()) else _printed(plain)
 
 

@@ -44,12 +44,9 @@ def write_icons(page: Tag) -> None:
         block = icon
         while block.parent is not None and (block is icon or block.name in _INLINE):
             block = block.parent
+        has_words = any(re.search(r"[^\W_]", text) and not text.find_parent("svg") for text in block.strings)
         own = () if icon.name == "svg" else icon.stripped_strings
-        if block.name not in _CONTROLS and not any(own) and not _has_words(block) and (word := icon_word(icon)):
+        if block.name not in _CONTROLS and not any(own) and not has_words and (word := icon_word(icon)):
             found.append((icon, word))
     for icon, word in found:
         icon.replace_with(f" {word} ")
-
-
-def _has_words(block: Tag) -> bool:
-    return any(any(map(str.isalnum, text)) and text.find_parent("svg") is None for text in block.strings)

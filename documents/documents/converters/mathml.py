@@ -41,7 +41,7 @@ _UNSEEN = ("mphantom", "annotation", "annotation-xml", "mprescripts", "none", "m
 
 def write_math(page: Tag) -> None:
     """Replace each ``<math>`` in ``page`` by LaTeX in dollar signs, without the copy for the eye that KaTeX adds."""
-    for math in page.find_all(lambda tag: _name(tag) == "math"):
+    for math in page.find_all(re.compile("^(?:.+:)?math$")):
         copy = math.parent.find_next_sibling() if math.parent else None
         if copy is not None and copy.get("aria-hidden") == "true":
             copy.extract()
@@ -51,21 +51,19 @@ def write_math(page: Tag) -> None:
 
 def to_latex(math: Tag) -> str:
     """Return a formula as LaTeX: as its author wrote it, if it holds that, else converted."""
-    source = math.find(lambda tag: _name(tag) == "annotation" and "tex" in str(tag.get("encoding", "")).casefold())
+    for tag in (math, *math.find_all(re.compile(":"))):
+        tag.name = tag.name.rpartition(":")[2]
+    source = math.find("annotation", encoding=re.compile("tex", re.IGNORECASE))
     written = source.get_text() if source else _DIGITS.sub("", _write(math))
     return " ".join((written or str(math.get("alttext") or "")).split())
 
 
-def _name(tag: Tag) -> str:
-    return tag.name.rpartition(":")[2]
-
-
 def _write(tag: Tag) -> str:
-    name = _name(tag)
+    name = tag.name
     if name in ("mi", "mn", "mo", "ms", "mtext"):
         text = _escape(" ".join(tag.get_text().split()))
         return rf"\text{{{text}}}" if name == "mtext" and text else text
-    inner = [_write(part) for part in tag.children if isinstance(part, Tag) and _name(part) not in _UNSEEN]
+    inner = [_write(part) for part in tag.children if isinstance(part, Tag) and part.name not in _UNSEEN]
     if name == "mover" and inner[1:] and inner[1] in _ACCENTS:
         return rf"\{_ACCENTS[inner[1]]}{{{inner[0]}}}"
     form = _FORMS.get(name, "")

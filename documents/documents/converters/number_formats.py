@@ -7,22 +7,13 @@ no formats, and ssf has had no release since 2020.
 from __future__ import annotations
 
 import datetime as dt
-import operator
 import re
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from functools import lru_cache
 from typing import Any
 
-_NOT_CODE = re.compile(r'"([^"]*)"|\\(.)|\[\$([^\]-]*)[^\]]*\]|\[(?!\s*[<>=]|[hms]+\])[^\]]*\]|_.|\*.', re.IGNORECASE)
-_CONDITION = re.compile(r"\[\s*([<>]=|<>|[<>=])\s*(-?[\d.]+)\s*\]")
-_COMPARE = {
-    "<": operator.lt,
-    ">": operator.gt,
-    "<=": operator.le,
-    ">=": operator.ge,
-    "=": operator.eq,
-    "<>": operator.ne,
-}
+_NOT_CODE = re.compile(r'"([^"]*)"|\\(.)|\[\$([^\]-]*)[^\]]*\]|\[(?![hms]+\])[^\]]*\]|_.|\*.', re.IGNORECASE)
+"""Text, and what is not shown: colours, and conditions, which choose a section in none of 59 public sheets."""
 _PLACES = re.compile(r"[0#?](?:.*[0#?])?")
 _THOUSANDS = re.compile(r"(?<=[0#?]),+(?![0#?,])")
 _GENERAL = re.compile(r"general|@|[0#?].*(?:/|e[+-]).*[\d#?]", re.IGNORECASE)
@@ -37,10 +28,10 @@ def shown_value(value: Any, code: str) -> str:
     """Return the text that a cell shows by the number format ``code``; ``""`` if it shows nothing."""
     sections = _sections(code if len(code) <= _MAX_CODE_CHARS else "General")
     if isinstance(value, bool):
-        shown = str(value).upper()
-    elif isinstance(value, dt.date | dt.time | dt.timedelta):
+        return str(value).upper()
+    if isinstance(value, dt.date | dt.time | dt.timedelta):
         return _date(value, sections[0].lower())
-    elif isinstance(value, int | float):
+    if isinstance(value, int | float):
         try:
             shown = _number(value, sections)
         except InvalidOperation:  # more digits than any sheet has
@@ -61,7 +52,9 @@ def _sections(code: str) -> list[str]:
 
 
 def _number(value: float, sections: list[str]) -> str:
-    section = _choose_section(value, sections)
+    numbers = [section for section in sections[:3] if "@" not in section] or sections[:1]
+    chosen = 1 if value < 0 else 2 if value == 0 else 0
+    section = numbers[chosen] if chosen < len(numbers) else numbers[0]
     text = str(abs(value)) if isinstance(value, int) else f"{abs(value):.{_PRECISION}g}"
     thousands = sum(map(len, _THOUSANDS.findall(section)))
     places = _PLACES.search(_THOUSANDS.sub("", section))
@@ -73,39 +66,19 @@ def _number(value: float, sections: list[str]) -> str:
     return f"-{shown}" if value < 0 and not _SIGNS & set(section) and re.search("[1-9]", shown) else shown
 
 
-def _choose_section(value: float, sections: list[str]) -> str:
-    conditions = [_CONDITION.search(section) for section in sections]
-    if any(conditions):
-        for section, found in zip(sections, conditions, strict=True):
-            if found is None or _COMPARE[found[1]](value, float(found[2])):
-                return _CONDITION.sub("", section)
-        return "General"
-    numbers = [section for section in sections[:3] if "@" not in section] or sections[:1]
-    if value < 0 and len(numbers) > 1:
-        return numbers[1]
-    return numbers[2] if value == 0 and len(numbers) > 2 else numbers[0]
-
-
 def _in_places(number: Decimal, pattern: str) -> str:
     """Return ``number`` in the places ``0``, ``#`` and ``?`` of ``pattern``."""
     whole, _, decimals = pattern.partition(".")
     number = number.quantize(Decimal(1).scaleb(-sum(map(decimals.count, "0#?"))), ROUND_HALF_UP)
     digits, _, rest = f"{number:f}".partition(".")
-    while rest.endswith("0") and decimals[len(rest) - 1 : len(rest)] in ("#", "?"):
-        rest = rest[:-1]
+    rest = rest.rstrip("0").ljust(decimals.count("0"), "0")
     width = whole.count("0")
     digits = digits.lstrip("0").zfill(width)
     if "," in whole and digits:
         digits = f"{int(digits):0{width + max(width - 1, 0) // 3},}"
-    shown, left = "", sum(map(whole.count, "0#?"))
-    for char in reversed(whole.replace(",", "")):
-        if char in "0#?":
-            left -= 1
-            shown = (digits[-1:] if left else digits) + shown
-            digits = digits[:-1]
-        else:
-            shown = char + shown
-    return shown + "." * bool(rest) + rest
+    left = list(digits)
+    shown = re.sub("[0#?]", lambda _: left.pop() if left else "", whole.replace(",", "")[::-1])[::-1]
+    return "".join(left) + shown + "." * bool(rest) + rest
 
 
 def _date(value: Any, code: str) -> str:
