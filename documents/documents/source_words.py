@@ -167,7 +167,7 @@ def _markdown(text: str) -> str:
 
 
 def _decode(data: bytes) -> str:
-    return data.decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
+    return NOTION_LINK.sub("", data.decode("utf-8-sig", errors="replace").replace("\r\n", "\n"))
 
 
 def _html(data: bytes) -> str:
@@ -261,7 +261,7 @@ _READERS: Mapping[str, Callable[[bytes], str]] = {
     **dict.fromkeys((".md", ".mdx", ".markdown"), lambda data: _markdown(FRONT_MATTER.sub("", _decode(data)))),
     **dict.fromkeys((".html", ".htm", ".xhtml"), _html),
     **dict.fromkeys((".adoc", ".asciidoc", ".asc"), lambda data: unescape(_ADOC_MARK.sub(" ", _decode(data)))),
-    **dict.fromkeys((".csv", ".tsv"), lambda data: _TAG.sub(" ", NOTION_LINK.sub("", _decode(data)))),
+    **dict.fromkeys((".csv", ".tsv"), lambda data: _TAG.sub(" ", _decode(data))),
     **dict.fromkeys((".xlsx", ".xlsm"), _sheets),
     **dict.fromkeys([f".{flat}{kind}" for flat in ("o", "fo") for kind in ("dt", "ds", "dp")], _open_document),
     **dict.fromkeys((".ott", ".ots", ".otp"), _open_document),

@@ -237,7 +237,7 @@ def test_a_folder_of_other_files_is_told_what_it_holds_and_a_missing_one_fails(
 def test_each_kind_that_is_passed_over_has_its_remedy_and_none_is_read_as_markup(
     command: Run, tmp_path: Path, index: Path
 ) -> None:
-    names = "NOTES a.css b.js c.lock d.key e.log f.png m/2.doc m/3.doc n.pst o.pages p.zip"
+    names = "NOTES a.css b.js c.lock d.key e.log f.png m/2.doc m/3.doc n.pst o.pages p.7z"
     files = dict.fromkeys(names.split(), "of cranes") | {"a.md": "Of cranes.", "m/memo.wps": r"{\rtf1 Of cranes.}"}
     write_files(tmp_path / "docs", files)
     _, _, said = command("ingest", tmp_path / "docs", "--index", index)
@@ -248,7 +248,7 @@ def test_each_kind_that_is_passed_over_has_its_remedy_and_none_is_read_as_markup
         "Passed over: 1 .png file (f.png): put scans through a text recognition (OCR) and give the PDF",
         "Passed over: 1 .pst file (n.pst): export the messages as .mbox or .eml",
         "Passed over: 1 .pages file (o.pages): save it as .docx or .pdf",
-        "Passed over: 1 .zip file (p.zip): unpack it",
+        "Passed over: 1 .7z file (p.7z): unpack it",
         "Passed over: 1 .wps file (m/memo.wps): save it as .docx",
     ]
     _, _, said = command("ingest", tmp_path / "docs" / "a.md", tmp_path / "docs" / "m" / "memo.wps", "--index", index)

@@ -57,11 +57,12 @@ type RunTraced = Callable[[Callable[[FoundFile], TracedReading], Sequence[FoundF
 class ReadingCache:
     """Reading results in the SQLite file ``path``, which need not exist; without a ``path`` nothing is cached.
 
-    ``options`` describes all settings that a result depends on.
+    ``options`` describes all settings that a result depends on, ``sites`` has those of unpacked zips, by their folders.
     """
 
-    def __init__(self, path: Path | None, options: str) -> None:
+    def __init__(self, path: Path | None, options: str, sites: Mapping[Path, documents.Site] | None = None) -> None:
         self._path = path
+        self._sites = {} if sites is None else sites
         self._common = f"{program_digest()} {options}"
         self._used: set[bytes] = set()
         self._fresh: dict[bytes, tuple[str, bytes]] = {}
@@ -101,7 +102,7 @@ class ReadingCache:
         if digest is None:
             return None
         place = [str(found.file), str(found.root), found.root.resolve().name, found.path, found.explicit, found.url]
-        place.append(found.part)
+        place += [found.part, repr(self._sites.get(found.archive)) if found.archive else ""]
         return hashlib.sha256(json.dumps([self._common, place, digest.hex()]).encode()).digest()
 
 

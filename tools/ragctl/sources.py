@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import IO, Any
 
 from pebble import ProcessExpired, ProcessFuture, ProcessPool
@@ -34,6 +34,7 @@ from knowledge.read.file_names import strip_template_suffixes, suffix
 from knowledge.read.loading import CORPUS_SUFFIX, SUFFIXES, ConvertedText, EmptyFile, Loading, Reader, display_name
 from knowledge.read.remedies import REMEDIES, PassedOver
 from knowledge.read.walk import WITHOUT_SUFFIX, FoundFile, Selection
+from ragctl.archives import SOFTWARE, Archives
 from ragctl.console import progress
 from ragctl.ingest_request import IngestRequest, is_address, is_one_of
 from ragctl.options import count_cores
@@ -41,6 +42,8 @@ from ragctl.reading_cache import ReadingCache, TracedReading
 
 CACHE_NAME = ".web"
 """Beside the manifest: the fetched pages, for the conditional requests of the next run."""
+ZIPS_NAME = ".zips"
+"""In the same folder: the files of zips."""
 KEY = ".key"
 """The suffix of Apple's slides, and of private keys, which are text."""
 NO_PROSE = frozenset({".env", ".lock"})
@@ -78,11 +81,10 @@ class PageSites:
 
     def address(self, found: FoundFile, meta: Mapping[Any, Any]) -> str:
         """See ``SiteRules``."""
-        base_url = self.base_urls.get(found.root, "")
-        site = self.site(found)
+        base_url, site, path = self._base_url(found), self.site(found), found.page_path
         if self.keep_suffix or documents.keeps_suffixes(base_url):
-            return documents.page_url(site, path=found.path, meta=meta, base_url=base_url, keep_suffix=True)
-        return documents.page_url(site, path=strip_template_suffixes(found.path), meta=meta, base_url=base_url)
+            return documents.page_url(site, path=path, meta=meta, base_url=base_url, keep_suffix=True)
+        return documents.page_url(site, path=strip_template_suffixes(path), meta=meta, base_url=base_url)
 
     def named(self, found: FoundFile) -> bool:
         """See ``SiteRules``."""
@@ -90,16 +92,20 @@ class PageSites:
 
     def excludes(self, found: FoundFile) -> bool:
         """See ``SiteRules``."""
-        return documents.is_excluded(self.site(found), found.path)
+        return documents.is_excluded(self.site(found), found.page_path)
 
     def anchors(self, found: FoundFile) -> str:
         """See ``SiteRules``."""
         site = self.site(found)
-        return site.anchors if site.kind or self.base_urls.get(found.root) or found.url else ""
+        return site.anchors if site.kind or self._base_url(found) or found.url else ""
 
     def site(self, found: FoundFile) -> documents.Site:
         """Return the site of a file; its kind is ``""`` if it is unknown."""
-        return self.sites.get(found.root, _NO_SITE)
+        return self.sites.get(found.archive or found.root, _NO_SITE)
+
+    def _base_url(self, found: FoundFile) -> str:
+        given = found.root / PurePath(found.path).parts[0] if found.archive else found.root
+        return self.base_urls.get(given, "")
 
 
 def readers(sites: PageSites | None = None) -> Mapping[str, Reader]:
@@ -174,28 +180,33 @@ def read_sources(
     local = request.local_paths
     pages, failed, lost, skipped = fetch_pages(request, cache=cache)
     base_urls = {path: request.find_base_url(str(path)) for path in local}
-    sites = PageSites(base_urls, find_sites(local), request.keep_suffix)
-    readings = ReadingCache(readings_path, repr((request.formats, sites)))
+    found_sites = find_sites(local)
+    sites = PageSites(base_urls, found_sites, request.keep_suffix)
+    readings = ReadingCache(readings_path, repr((request.formats, sites)), found_sites)
+    loading = Loading(
+        readers=readers(sites),
+        formats=request.formats,
+        site=sites,
+        today=None if request.drafts else datetime.now(UTC).date(),
+    )
+    archives = Archives(cache / ZIPS_NAME, loading.kind, local, found_sites)
     with progress("Reading") as on_progress:
         reading = read(
             local,
-            loading=Loading(
-                readers=readers(sites),
-                formats=request.formats,
-                site=sites,
-                today=None if request.drafts else datetime.now(UTC).date(),
-            ),
+            loading=loading,
+            unpack=archives.unpack,
             selection=Selection(include=request.include, exclude=request.exclude, follow_links=request.follow_links),
             fetched=pages,
             run=lambda function, files: readings.run(function, files, map_files),
             texts=texts,
             on_progress=on_progress,
         )
+    archives.prune()
     complete = replace(
         reading,
-        failed=(*failed, *reading.failed),
+        failed=(*failed, *archives.failed, *reading.failed),
         passed_over=tuple(find_passed_over(reading, sites.sites)),
-        lost=reading.lost | lost,
+        lost=reading.lost | lost | archives.lost,
         skipped={**reading.skipped, **skipped},
         site_title=documents.find_title(sites.sites.values(), [page.file for page in pages]),
     )
@@ -218,6 +229,8 @@ def find_passed_over(reading: ReadResult, sites: Mapping[Path, documents.Site]) 
 def _find_remedy(kind: str, file: Path, *, is_in_site: bool) -> str:
     """Return what to do with files such as ``file``, ``""`` if they hold no documents."""
     media = (mimetypes.guess_type(f"x{kind}")[0] or "").partition("/")[0]
+    if kind == SOFTWARE:
+        return "give {} by name to read the documents"
     if kind in REMEDIES:
         is_other = (is_in_site and media in MEDIA) or (kind == KEY and _is_prose(file))
         return "" if is_other else REMEDIES[kind]

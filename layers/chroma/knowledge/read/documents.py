@@ -21,7 +21,7 @@ from knowledge.model.errors import IndexNotWritten, describe_unexpected
 from knowledge.model.values import OLDER_VERSIONS, OTHER_PATHS, Document, Failure
 from knowledge.read.dates import document_date
 from knowledge.read.duplicates import find_duplicates, find_older_versions
-from knowledge.read.file_names import strip_format, suffix
+from knowledge.read.file_names import strip_format, strip_numbers, suffix
 from knowledge.read.loading import (
     AS_TEXT,
     CORPUS_NAME,
@@ -40,11 +40,13 @@ from knowledge.read.remedies import PassedOver
 from knowledge.read.threads import find_threads
 from knowledge.read.walk import (
     EVERYTHING,
+    ZIP,
     EmptyFolder,
     FoundFile,
     IgnoredPath,
     Selection,
     SkippedPath,
+    Unpack,
     find_files,
     printable_name,
 )
@@ -172,6 +174,7 @@ def read(
     *,
     loading: Loading = AS_TEXT,
     selection: Selection = EVERYTHING,
+    unpack: Unpack = lambda *_: ZIP,
     fetched: Sequence[FoundFile] = (),
     run: Run = map,
     texts: IO[bytes] | None = None,
@@ -181,7 +184,7 @@ def read(
 
     In folders ``SUFFIXES``, ``corpus.jsonl`` and the suffixes of ``loading``'s readers are read (a reader replaces the
     built-in one). A file that is given itself may have any name: it is plain text if its suffix is unknown, and a
-    corpus in ``.jsonl``. ``fetched`` are further files, such as pages from the web.
+    corpus in ``.jsonl``. ``unpack`` makes folders of zips. ``fetched`` are further files, such as pages from the web.
     ``texts`` is an empty file for the documents' texts: each is then read from there when its document is used, and
     they are never in memory all at once. ``on_progress`` gets the number of files read, and of all files.
 
@@ -193,7 +196,10 @@ def read(
     files: list[FoundFile] = []
     outcomes = _Outcomes(TextFile(texts))
     for item in find_files(
-        paths, wanted=lambda name: name == CORPUS_NAME or loading.kind(name) != "", selection=selection
+        paths,
+        wanted=lambda name: name == CORPUS_NAME or loading.kind(name) != "",
+        selection=selection,
+        unpack=unpack,
     ):
         if isinstance(item, FoundFile):
             if loading.site and not item.explicit and loading.site.excludes(item):
@@ -202,11 +208,14 @@ def read(
                 files += split_mailbox(item, loading)
         elif isinstance(item, IgnoredPath):
             outcomes.skipped[item.kind] += 1
-            outcomes.examples.setdefault(item.kind, item)
+            outcomes.examples.setdefault(item.kind, replace(item, path=strip_numbers(item.path)))
         elif isinstance(item, EmptyFolder):
             outcomes.emptied.setdefault(item.path, Failure(printable_name(item.place), "is a folder without files"))
         else:
             outcomes.unread(item)
+    shown = Counter(strip_numbers(found.path) for found in files)
+    digits = [8 * (shown[strip_numbers(found.path)] > 1) for found in files]
+    files = [replace(one, path=strip_numbers(one.path, some)) for one, some in zip(files, digits, strict=True)]
     files += fetched
     others = iter(run(partial(load, loading=loading), [found for found in files if not is_corpus(found, loading)]))
     for done, found in enumerate(files, 1):
@@ -236,7 +245,7 @@ class _Outcomes:
     def unread(self, item: SkippedPath) -> None:
         (self._failed if item.lost else self._warnings).append(Failure(printable_name(item.file), item.reason))
         if item.lost:
-            self._lost.add(item.path)
+            self._lost.add(strip_numbers(item.path))
 
     def take(self, found: FoundFile, results: Iterable[LoadOutcome]) -> None:
         for outcome in results:
@@ -327,7 +336,7 @@ class _Outcomes:
 
 def _document(entry: LoadedDocument, doc_id: str, text: str) -> Document:
     fields = entry.fields
-    folders = PurePosixPath(entry.found.path).parts[:-1]
+    folders = [name for name in PurePosixPath(entry.found.path).parts[:-1] if not name.lower().endswith(ZIP)]
     document = Document(
         doc_id=doc_id,
         title=fields.title,

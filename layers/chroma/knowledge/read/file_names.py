@@ -21,11 +21,16 @@ INDEX_NAMES = frozenset({"index", "_index", "readme", "page"})
 _DATED = re.compile(r"^\d{4}-\d\d?-\d\d?[-_]")
 _NUMBERED = re.compile(r"^\d{1,3}(?:\.|[-_ ]+)(?=[^\W\d])")
 
-_EXPORTED = re.compile(r"[ _-][0-9a-f]{32}(?:_all)?$")
+_EXPORTED = re.compile(r"(?<=[^/])[ _-][0-9a-f]{32}(?:_all)?(?=[./]|$)")
 """The number that Notion exports a page or a table under: 8 of 8 tables of one export had it in their titles."""
 
 MOST_ALIKE = 2
 """Headings of the title's level, itself with them, where the title begins the text and is not of level 1."""
+
+
+def strip_numbers(path: str, digits: int = 0) -> str:
+    """Cut the numbers of an export in a path down to so many digits."""
+    return _EXPORTED.sub(lambda number: number[0][: digits and 1 + digits], path)
 
 
 def suffix(name: str) -> str:
@@ -67,7 +72,7 @@ def title_from_name(path: str) -> str:
     place = PurePosixPath(path)
     own = PurePosixPath(strip_format(path)).name
     named = place.parent.name if own.lower() in INDEX_NAMES and place.parent.name else own
-    named = _EXPORTED.sub("", named) or named
+    named = strip_numbers(named).removesuffix(".zip")
     name = _NUMBERED.sub("", _DATED.sub("", named))
     name = name if " " in name.strip() else name.replace("-", " ").replace("_", " ")  # "Drag-and-drop files" is words
     return " ".join(name.split()) or named

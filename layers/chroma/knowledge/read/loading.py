@@ -156,7 +156,7 @@ type LoadOutcome = LoadedDocument | ExcludedDocument | Failure
 
 def display_name(found: FoundFile) -> str:
     """Return the name of a file in messages: the address that it was fetched from, else its path."""
-    return found.url or printable_name(found.file)
+    return found.url or printable_name(found.root / found.path if found.archive else found.file)
 
 
 def load(found: FoundFile, loading: Loading) -> tuple[LoadOutcome, ...]:

@@ -14,7 +14,7 @@ _BY_REMEDY = {
     "export the messages as .mbox or .eml": ".dbx .olm .ost .pst",
     "convert {} to .epub": ".azw .azw3 .fb2 .mobi",
     "download {} as .docx, .xlsx or .pptx": ".gdoc .gsheet .gslides",
-    "unpack {}": ".7z .bz2 .gz .rar .tar .tgz .xz .zip",
+    "unpack {}": ".7z .bz2 .gz .rar .tar .tgz .xz",
     "put scans through a text recognition (OCR) and give the PDF": (
         ".avif .bmp .gif .heic .heif .jpe .jpeg .jpg .png .tif .tiff .webp"
     ),

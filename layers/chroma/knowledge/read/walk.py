@@ -19,6 +19,7 @@ from knowledge.model.errors import SourceUnreadable
 from knowledge.model.manifest import MANIFEST_NAME
 
 IGNORE_NAME = ".ragignore"
+ZIP = ".zip"
 WITHOUT_SUFFIX = "without a suffix"
 """The kind of a file that is passed over and has no suffix."""
 
@@ -142,12 +143,19 @@ def is_partial_table(name: str, beside: Sequence[str]) -> bool:
     return bool(_SHOWN_TABLE.search(name)) and f"{name.removesuffix('.csv')}_all.csv" in beside
 
 
+type Unpack = Callable[[Path, str], Path | str]
+"""Returns the folder with the files of the zip at a place, or the kind that it counts as (``""``: it is reported).
+
+The text is its path, as ``FoundFile.path``."""
+
+
 @dataclass(frozen=True, slots=True)
 class FoundFile:
     """A file, the given path that it was found in (``root``), and its path relative to that.
 
     ``url`` is the address that it was fetched from, ``""`` for a local file. ``part`` are the first byte and the length
-    of what is read of it; a length of -1: up to its end.
+    of what is read of it; a length of -1: up to its end. ``archive`` is the folder with its zip's files, whose paths
+    begin with the zip's.
     """
 
     file: Path
@@ -156,11 +164,17 @@ class FoundFile:
     explicit: bool
     url: str = ""
     part: tuple[int, int] = (0, -1)
+    archive: Path | None = None
 
     @property
     def within(self) -> Path:
         """The folder that this file may name others in."""
-        return self.file.parent if self.explicit else self.root
+        return self.archive or (self.file.parent if self.explicit else self.root)
+
+    @property
+    def page_path(self) -> str:
+        """Its path in the folder of its site."""
+        return self.file.relative_to(self.archive).as_posix() if self.archive else self.path
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +208,11 @@ class IgnoredPath:
 
 
 def find_files(
-    paths: Sequence[Path], *, wanted: Callable[[str], bool], selection: Selection = EVERYTHING
+    paths: Sequence[Path],
+    *,
+    wanted: Callable[[str], bool],
+    selection: Selection = EVERYTHING,
+    unpack: Unpack = lambda *_: ZIP,
 ) -> Iterator[FoundFile | SkippedPath | EmptyFolder | IgnoredPath]:
     """Yield the given files, and the files in the given folders with a ``wanted`` name that ``selection`` takes.
 
@@ -208,12 +226,17 @@ def find_files(
             path.stat()
         except OSError as exc:
             raise SourceUnreadable(f"Cannot read {str(path)!r}: {exc.strerror}") from exc
-    walk = _Walk(wanted, selection, [Path(os.path.realpath(path)) for path in paths])
+    walk = _Walk(wanted, selection, unpack, [Path(os.path.realpath(path)) for path in paths])
     for path in paths:
+        name = printable_name(path.name)
+        if not walk.is_new(path):
+            continue
         if path.is_dir():
-            yield from walk.folder(path)
-        elif walk.is_new(path):
-            yield FoundFile(path, path, printable_name(path.name), explicit=True)
+            yield from walk.folder(path, _Folder(path, "", IgnoreRules()))
+        elif not walk.is_zip(name) or (unpacked := unpack(path, name)) == ZIP:
+            yield FoundFile(path, path, name, explicit=True)
+        elif isinstance(unpacked, Path):
+            yield from walk.folder(path.parent, _Folder(unpacked, name, IgnoreRules(), archive=unpacked))
 
 
 def printable_name(name: str | os.PathLike[str]) -> str:
@@ -223,16 +246,21 @@ def printable_name(name: str | os.PathLike[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Folder:
-    """A folder to search, with the rules of the folders above it."""
+    """A folder to search and its path, with the rules of the folders above it."""
 
     place: Path
+    path: str
     ignored: IgnoreRules
+    archive: Path | None = None
 
 
 class _Walk:
-    def __init__(self, wanted: Callable[[str], bool], selection: Selection, given: Sequence[Path]) -> None:
+    def __init__(
+        self, wanted: Callable[[str], bool], selection: Selection, unpack: Unpack, given: Sequence[Path]
+    ) -> None:
         self._wanted = wanted
         self._selection = selection
+        self._unpack = unpack
         self._given = given
         self._seen: set[str] = set()
         self._bare: dict[Path, bool] = {}
@@ -243,8 +271,11 @@ class _Walk:
         self._seen.add(real)
         return new
 
-    def folder(self, root: Path) -> Iterator[FoundFile | SkippedPath | EmptyFolder | IgnoredPath]:
-        folders = [_Folder(root, IgnoreRules())] if self.is_new(root) else []
+    def is_zip(self, name: str) -> bool:
+        return name.lower().endswith(ZIP) and not self._wanted(name)
+
+    def folder(self, root: Path, first: _Folder) -> Iterator[FoundFile | SkippedPath | EmptyFolder | IgnoredPath]:
+        folders = [first]
         links: list[_Folder] = []
         self._bare = {}
         while folders or links:
@@ -261,7 +292,7 @@ class _Walk:
                 below, linked, files = self._look_into(folder, root)
             except (OSError, ValueError) as exc:  # a pattern that gitignore does not know is a ValueError
                 reason = f"cannot be looked into: {getattr(exc, 'strerror', None) or f'{IGNORE_NAME}: {exc}'}"
-                yield SkippedPath(folder.place, _relative(folder.place, root), reason, lost=True)
+                yield SkippedPath(folder.place, folder.path, reason, lost=True)
                 self._fill(folder.place)
                 continue
             links += linked
@@ -269,7 +300,8 @@ class _Walk:
             yield from files
         for place, is_bare in self._bare.items():
             if is_bare and not self._bare.get(place.parent):
-                yield EmptyFolder(place, _relative(place, root))
+                path = printable_name(place.relative_to(root).as_posix())
+                yield EmptyFolder(place, "" if path == "." else path)
 
     def _fill(self, place: Path) -> None:
         """Note that the folder ``place`` may have a file: no folder above it is bare."""
@@ -282,7 +314,7 @@ class _Walk:
         self, folder: _Folder, root: Path
     ) -> tuple[list[_Folder], list[_Folder], list[FoundFile | SkippedPath | IgnoredPath]]:
         """Return the folders and the links in ``folder``, and its files with those to report."""
-        ignored = folder.ignored.below(folder.place, _relative(folder.place, root))
+        ignored = folder.ignored.below(folder.place, folder.path)
         with os.scandir(folder.place) as scan:
             entries = sorted(scan, key=lambda entry: entry.name)
         names = [entry.name for entry in entries]
@@ -291,22 +323,27 @@ class _Walk:
         files: list[FoundFile | SkippedPath | IgnoredPath] = []
         for entry in entries:
             place = folder.place / entry.name
-            path = _relative(place, root)
+            path = f"{folder.path}/{printable_name(entry.name)}".lstrip("/")
             is_link, is_folder = entry.is_symlink(), entry.is_dir(follow_symlinks=False)
-            leads = is_link and place.is_dir()
-            if reason := self._left_out(place, path, names, ignored, is_folder=is_folder or leads):
+            is_zip = self.is_zip(entry.name) and not (is_link or is_folder or folder.archive)
+            leads = is_zip or is_folder or (is_link and place.is_dir())
+            if reason := self._left_out(place, path, names, ignored, is_folder=leads):
                 files.append(IgnoredPath(reason, place, path))
             elif is_link:
-                links.append(_Folder(place, ignored))
+                links.append(_Folder(place, path, ignored))
             elif is_folder:
-                below += [_Folder(place, ignored)] if self.is_new(place) else []
+                below += [_Folder(place, path, ignored, folder.archive)] if self.is_new(place) else []
             elif not self._wanted(entry.name):
-                kind = PurePosixPath(printable_name(entry.name)).suffix.lower() or WITHOUT_SUFFIX
-                files.append(IgnoredPath(kind, place, path))
+                kind = PurePosixPath(path).suffix.lower() or WITHOUT_SUFFIX
+                unpacked = self._unpack(place, path) if is_zip and self.is_new(place) else kind
+                if isinstance(unpacked, Path):
+                    below.append(_Folder(unpacked, path, ignored, archive=unpacked))
+                elif unpacked:
+                    files.append(IgnoredPath(unpacked, place, path))
             elif self.is_new(place):
-                files.append(FoundFile(place, root, path, explicit=False))
-        self._bare[folder.place] = True
-        if sum(not name.startswith(".") for name in names) > len(below):
+                files.append(FoundFile(place, root, path, explicit=False, archive=folder.archive))
+        self._bare[folder.place] = folder.archive is None
+        if sum(not name.startswith(".") for name in names) > sum(one.archive == folder.archive for one in below):
             self._fill(folder.place)
         return below, links, files
 
@@ -326,7 +363,7 @@ class _Walk:
 
     def _linked(self, link: _Folder, root: Path) -> _Folder | FoundFile | SkippedPath | None:
         """Return the target of a link: a folder (under the link's name), a file, or None for nothing new."""
-        place, path = link.place, _relative(link.place, root)
+        place, path = link.place, link.path
         try:
             target = Path(os.path.realpath(place, strict=True))
             is_folder = target.is_dir()
@@ -346,8 +383,3 @@ class _Walk:
         if not self.is_new(target):
             return SkippedPath(place, path, "is a link to a folder that is read already", lost=False)
         return link
-
-
-def _relative(place: Path, root: Path) -> str:
-    path = printable_name(place.relative_to(root).as_posix())
-    return "" if path == "." else path
