@@ -213,10 +213,7 @@ def read(
             outcomes.emptied.setdefault(item.path, Failure(printable_name(item.place), "is a folder without files"))
         else:
             outcomes.unread(item)
-    shown = Counter(strip_numbers(found.path) for found in files)
-    digits = [8 * (shown[strip_numbers(found.path)] > 1) for found in files]
-    files = [replace(one, path=strip_numbers(one.path, some)) for one, some in zip(files, digits, strict=True)]
-    files += fetched
+    files = [*_shorten_paths(files), *fetched]
     others = iter(run(partial(load, loading=loading), [found for found in files if not is_corpus(found, loading)]))
     for done, found in enumerate(files, 1):
         # The documents of a corpus come one by one, in this process.
@@ -225,6 +222,14 @@ def read(
             on_progress(done, len(files))
     reading = outcomes.reading()
     return reading if texts is not None else replace(reading, documents=tuple(reading.documents))
+
+
+def _shorten_paths(files: Sequence[FoundFile]) -> Iterator[FoundFile]:
+    """Yield ``files`` without the numbers of exports in their paths; where two were the same, with eight digits."""
+    count = Counter(map(strip_numbers, {found.path for found in files}))
+    for found in files:
+        short = strip_numbers(found.path)
+        yield replace(found, path=short if count[short] == 1 else strip_numbers(found.path, digits=8))
 
 
 class _Outcomes:

@@ -9,7 +9,7 @@ import errno
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
@@ -322,30 +322,37 @@ class _Walk:
         links: list[_Folder] = []
         files: list[FoundFile | SkippedPath | IgnoredPath] = []
         for entry in entries:
-            place = folder.place / entry.name
-            path = f"{folder.path}/{printable_name(entry.name)}".lstrip("/")
-            is_link, is_folder = entry.is_symlink(), entry.is_dir(follow_symlinks=False)
-            is_zip = self.is_zip(entry.name) and not (is_link or is_folder or folder.archive)
-            leads = is_zip or is_folder or (is_link and place.is_dir())
-            if reason := self._left_out(place, path, names, ignored, is_folder=leads):
-                files.append(IgnoredPath(reason, place, path))
-            elif is_link:
-                links.append(_Folder(place, path, ignored))
-            elif is_folder:
-                below += [_Folder(place, path, ignored, folder.archive)] if self.is_new(place) else []
-            elif not self._wanted(entry.name):
-                kind = PurePosixPath(path).suffix.lower() or WITHOUT_SUFFIX
-                unpacked = self._unpack(place, path) if is_zip and self.is_new(place) else kind
-                if isinstance(unpacked, Path):
-                    below.append(_Folder(unpacked, path, ignored, archive=unpacked))
-                elif unpacked:
-                    files.append(IgnoredPath(unpacked, place, path))
-            elif self.is_new(place):
-                files.append(FoundFile(place, root, path, explicit=False, archive=folder.archive))
+            found = self._look_at(entry, replace(folder, ignored=ignored), root, names)
+            if isinstance(found, _Folder):
+                (links if entry.is_symlink() else below).append(found)
+            elif found:
+                files.append(found)
         self._bare[folder.place] = folder.archive is None
         if sum(not name.startswith(".") for name in names) > sum(one.archive == folder.archive for one in below):
             self._fill(folder.place)
         return below, links, files
+
+    def _look_at(
+        self, entry: os.DirEntry[str], folder: _Folder, root: Path, names: Sequence[str]
+    ) -> _Folder | FoundFile | IgnoredPath | None:
+        """Return what ``entry`` of ``folder`` is, None for nothing new; ``names`` are those in it."""
+        place, path = folder.place / entry.name, f"{folder.path}/{printable_name(entry.name)}".lstrip("/")
+        is_link, is_folder = entry.is_symlink(), entry.is_dir()
+        is_zip = self.is_zip(entry.name) and not (is_link or is_folder or folder.archive)
+        if reason := self._left_out(place, path, names, folder.ignored, is_folder=is_folder or is_zip):
+            return IgnoredPath(reason, place, path)
+        if is_link:
+            return _Folder(place, path, folder.ignored)
+        if not self.is_new(place):
+            return None
+        if is_folder:
+            return replace(folder, place=place, path=path)
+        if self._wanted(entry.name):
+            return FoundFile(place, root, path, explicit=False, archive=folder.archive)
+        kind = self._unpack(place, path) if is_zip else PurePosixPath(path).suffix.lower() or WITHOUT_SUFFIX
+        if isinstance(kind, Path):
+            return _Folder(kind, path, folder.ignored, archive=kind)
+        return IgnoredPath(kind, place, path) if kind else None
 
     def _left_out(self, place: Path, path: str, beside: Sequence[str], ignored: IgnoreRules, *, is_folder: bool) -> str:
         """Return why ``place`` is left out, ``""`` if it is not."""
