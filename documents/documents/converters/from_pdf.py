@@ -16,8 +16,7 @@ from pypdfium2 import PdfDocument, PdfiumError  # type: ignore[import-untyped]
 from documents.converters.output import compose, hidden_caveat, literal, one_line, own_title
 from documents.converters.pdf_layout import Line, markdown
 from documents.converters.pdf_layout import title as title_of
-from documents.converters.pdf_rows import part_tables, read_lines
-from documents.converters.pdf_tables import RuledTable, find_tables, repeat_headers
+from documents.converters.pdf_rows import RuledTable, find_tables, part_tables, read_lines, repeat_headers
 from documents.converters.pdf_text import PageText, Piece, read_page
 from documents.converters.tables import records, sheet_markdown
 from documents.errors import Unconvertible
@@ -141,11 +140,6 @@ def _caveats(pages: Sequence[PageText | None], *, is_cut_short: bool) -> tuple[s
 
 def _name_pages(numbers: Sequence[int]) -> str:
     """Return ``page 3`` or ``pages 1, 4-6``."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and runs[-1][-1] == number - 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    named = ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
+    runs = (list(run) for _, run in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0]))
+    named = ", ".join("-".join(str(number) for _, number in dict.fromkeys((run[0], run[-1]))) for run in runs)
     return f"{'page' if len(numbers) == 1 else 'pages'} {named}"

@@ -14,12 +14,8 @@ from itertools import groupby, pairwise
 
 from documents.converters.output import literal
 
-EDGE_LINES = 3
-"""How many lines at a page's top, and at its foot, may be a running header or footer."""
-
-REPEATS = 3
-"""On as many pages it is one; in the margin of a shorter file on two."""
-
+EDGE_LINES = 3  # at a page's top, and at its foot, that may be a running header or footer
+REPEATS = 3  # on as many pages it is one; in the margin of a shorter file on two
 HEADING_SCALE = 1.08  # Word's smallest heading has letters of 12 points above text of 11
 _LEADING = 1.2  # of the letters' size
 _MAX_LEADING = 2.6  # two lines for one
@@ -27,9 +23,6 @@ GAP_SCALE = 1.3  # times the usual distance of lines: more is space that was lef
 
 _NUMBER = re.compile(r"\d{1,5}")
 _PAGE_NUMBER = re.compile(r"\W*(?:page\s+)?(?:\d{1,4}|[ivxlc]+)(?:\s*(?:/|of)\s*\d{1,4})?\W*", re.IGNORECASE)
-
-type _RunningKey = tuple[str, int, int]
-
 
 type Cell = tuple[float, float, str]
 """The left and right ends of a text, in points, and its words."""
@@ -57,8 +50,7 @@ class Line:
 
 def body_size(lines: Sequence[Line]) -> float:
     """Return the size of most of the text's letters."""
-    most = count_sizes(lines).most_common(1)
-    return most[0][0] if most else 0.0
+    return next((size for size, _ in count_sizes(lines).most_common(1)), 0.0)
 
 
 def count_sizes(lines: Sequence[Line]) -> Counter[float]:
@@ -93,7 +85,7 @@ def drop_running_lines(pages: Sequence[Sequence[Line]]) -> Iterator[Line]:
     lines = [line for page in pages for line in page]
     largest = HEADING_SCALE * body_size(lines)
     apart = GAP_SCALE * usual_gap(lines)
-    seen: defaultdict[_RunningKey, set[int]] = defaultdict(set)
+    seen: defaultdict[tuple[str, int, int], set[int]] = defaultdict(set)
     levels = [_levels(page) for page in pages]
     for each in levels:
         for line in {line for level in [*each[:EDGE_LINES], *each[-EDGE_LINES:]] for line in level}:
@@ -131,7 +123,7 @@ def _count_running(levels: Sequence[Sequence[Line]], runs: Callable[[Line], bool
     return 0
 
 
-def _running_keys(line: Line) -> Iterator[_RunningKey]:
+def _running_keys(line: Line) -> Iterator[tuple[str, int, int]]:
     height = round(line.height)
     yield line.text, 0, height
     for match in _NUMBER.finditer(line.text):

@@ -25,6 +25,7 @@ _PIXELS = 2.0  # for a point
 _MAX_PIXELS = 3000.0  # of a page's longer side
 _MAX_DEPTH = 8  # of forms within forms
 _DRAWN = (pdfium.FPDF_PAGEOBJ_TEXT, pdfium.FPDF_PAGEOBJ_PATH, pdfium.FPDF_PAGEOBJ_IMAGE, pdfium.FPDF_PAGEOBJ_SHADING)
+_UNPAINTED = (pdfium.FPDF_TEXTRENDERMODE_INVISIBLE, pdfium.FPDF_TEXTRENDERMODE_CLIP)
 _WHITE = (255, 255, 255)
 _LETTERS = {0x00: "", 0x02: "-", 0x0A: "", 0x0D: " ", 0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi"}
 _LETTERS |= {0xFB04: "ffl", 0xFB05: "st", 0xFB06: "st", 0xFFFE: "-", 0xFFFF: ""}
@@ -240,7 +241,8 @@ def _find_hidden(
         piece, shape = found[number]
         (u0, v0), (u1, v1) = converter.to_bitmap(*piece.box[:2]), converter.to_bitmap(*piece.box[2:])
         place = (min(u0, u1), min(v0, v1), max(u0, u1) + 1, max(v0, v1) + 1)
-        is_drawn = not _is_unpainted(shape) and _contrast(difference, place) >= MIN_DIFFERENCE
+        is_painted = pdfium.FPDFTextObj_GetTextRenderMode(shape) not in _UNPAINTED
+        is_drawn = is_painted and _contrast(difference, place) >= MIN_DIFFERENCE
         if not is_drawn and not (
             any(contains(picture, piece.box) for picture in pictures)
             and _contrast(without, place, around=round(piece.size * scale)) >= MIN_DIFFERENCE
@@ -290,11 +292,6 @@ def _contrast(image: Any, place: tuple[int, int, int, int], *, around: int = 0) 
     right, bottom = min(place[2] + around, image.width), min(place[3] + around, image.height)
     spreads: list[int] = [high - low for low, high in image.crop((left, top, right, bottom)).getextrema()]
     return max(spreads)
-
-
-def _is_unpainted(shape: Any) -> bool:
-    mode = pdfium.FPDFTextObj_GetTextRenderMode(shape)
-    return mode in (pdfium.FPDF_TEXTRENDERMODE_INVISIBLE, pdfium.FPDF_TEXTRENDERMODE_CLIP)
 
 
 def _colour(shape: Any) -> tuple[int, ...]:
