@@ -337,7 +337,8 @@ class _Walk:
     ) -> _Folder | FoundFile | IgnoredPath | None:
         """Return what ``entry`` of ``folder`` is, None for nothing new; ``names`` are those in it."""
         place, path = folder.place / entry.name, f"{folder.path}/{printable_name(entry.name)}".lstrip("/")
-        is_link, is_folder = entry.is_symlink(), entry.is_dir()
+        is_link = entry.is_symlink()
+        is_folder = place.is_dir() if is_link else entry.is_dir()  # that of an entry fails for a link to itself
         is_zip = self.is_zip(entry.name) and not (is_link or is_folder or folder.archive)
         if reason := self._left_out(place, path, names, folder.ignored, is_folder=is_folder or is_zip):
             return IgnoredPath(reason, place, path)
