@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from knowledge.model.values import ChunkSupport, Claim, ClaimSupport
+from knowledge.search.language import languages_of
 from knowledge.search.support import PARTIAL, SUPPORTED
 from rag.answer import tree as t
 from rag.answer.citation_forms import CitationForm
@@ -137,7 +138,8 @@ class SupportCheck:
             compared = [Claim(claim.plain, claim.candidate_chunks) for claim in checkable]
             question = context.evidence.asked.text if context.evidence else ""
             texts = (context.asker_text, " ".join(claim.text for claim in compared))
-            is_foreign = all(map(index.language_unlike, texts))  # words without grammar alone are no other language
+            sources = {name for one in context.passages for name in languages_of(one.hit.chunk.text)}
+            is_foreign = all(index.language_unlike(text) and sources.isdisjoint(languages_of(text)) for text in texts)
             supports = index.support(compared, list(passages), question) if compared else ()
             pruned, removed = tree, 0
             if is_foreign:

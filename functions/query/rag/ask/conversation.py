@@ -116,7 +116,8 @@ class Reframe(Decider):
     def __call__(self, query: SearchQuery, history: Sequence[Turn], ledger: Ledger) -> SearchQuery:
         """Return ``query`` rewritten by ``history``, with its text as a further view; ``ledger`` counts the call.
 
-        A question in another language than the documents is translated, and its text is no view. ``query`` is returned
+        A question in another language than most documents is translated; its own text is an optional view, for those
+        that are in its language. ``query`` is returned
         unchanged if there is nothing to do (then no model is called), if the model says so, or if the completion is no
         rewriting: several lines, too long, a decline, still in another language, or without a content word of the
         conversation.
@@ -135,8 +136,8 @@ class Reframe(Decider):
         text = _single_line(replace_surrogates(completion))
         if text == query.text or not self._is_rewriting(text, query, history, language):
             return query
-        views = query.views if language else (*query.views, View(query.text, ASKED_WEIGHT))
-        return replace(query, text=text, views=views, trail=(*query.trail, f"understood as: {text}"))
+        asked = View(query.text, ASKED_WEIGHT, optional=bool(language))
+        return replace(query, text=text, views=(*query.views, asked), trail=(*query.trail, f"understood as: {text}"))
 
     def _is_rewriting(self, text: str, query: SearchQuery, history: Sequence[Turn], language: str) -> bool:
         if not 0 < len(text) <= MAX_REWRITING_CHARS or text.rstrip(".").upper() == AS_IT_IS:

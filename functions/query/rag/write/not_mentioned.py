@@ -25,15 +25,16 @@ MOST_NAMED = 2
 def not_mentioned(evidence: Evidence, hits: Sequence[Hit]) -> tuple[str, ...]:
     """Return the heaviest words of the question that no document of the index has, as written in the question.
 
-    A code is always named: "GC-409" is near "GC-999". Words of grammar are not named; for documents in another language
-    than English only codes are. Neighbours form one phrase.
+    A code is always named: "GC-409" is near "GC-999". Words of grammar are not named; of a question in another language
+    than English, or for documents in one, only codes are. Neighbours form one phrase.
     """
     asked = evidence.asked
     matches = [hit.match for hit in hits if hit.match is not None]
     if not matches or not asked.unknown:
         return ()
     best = np.max([match.similarities.max(axis=1, initial=0) for match in matches], axis=0)
-    is_weak = evidence.bar is not None and evidence.score - evidence.bar < WEAK and evidence.language == ENGLISH
+    is_english = evidence.language == ENGLISH == evidence.asked_in
+    is_weak = is_english and evidence.bar is not None and evidence.score - evidence.bar < WEAK
     years = {str(hit.chunk.dated // 10_000) for hit in hits}
     unknown = [place for place in asked.unknown if asked.text[slice(*place)] not in years]
     weights = {place: weight for place in unknown if (weight := _weight(asked, place, best, is_weak=is_weak))}

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from knowledge.build.calibrate import OWN, calibration_of, is_foreign
+from knowledge.build.calibrate import calibration_of
 from knowledge.build.plan import VERSION_CHARS, DocumentMapper, IndexSettings, PreviousChunks, plan, source_keys
 from knowledge.build.reading import ChunkReadings
 from knowledge.build.server_changes import SourceChanges, load_base
@@ -159,8 +159,7 @@ def write_facts(
     manifest = replace(bare, files=file_records(folder), lexical=lexical, tokens=tokens)
     if tokens is not None and isinstance(embedder, TokenEmbedder):
         index = ServerIndex(database, manifest, folder, embedder, scratch)
-        own = _sample(database, name, numbers, OWN) if is_foreign(lexical) else []
-        calibration = calibration_of(lambda text, where: index.search([View(text)], k=1, where=where).evidence, own)
+        calibration = calibration_of(lambda text: index.search([View(text)], k=1).evidence, lexical)
         manifest = replace(manifest, calibration=calibration)
     (folder / MANIFEST_NAME).write_text(dumps(manifest), encoding="utf-8")
     database.save_facts(bare.version, folder, model=bare.model, dimensions=bare.dimensions)

@@ -19,7 +19,7 @@ from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 from knowledge.model.errors import IndexDamaged, IndexMismatch
 
 MANIFEST_NAME = "manifest.json"
-FORMAT = 4
+FORMAT = 5
 """Raise it with every change of what an index stores or of what is measured on it: chunking, embedded text, terms,
 arrays, signals and their weights (those of the service's confidence too), background questions. An index of another
 format is refused, and the next ingest builds it anew."""

@@ -187,8 +187,9 @@ class Evidence:
     ``signals`` are by name (``knowledge.search.signals``); ``score`` joins them, higher if the index more likely holds
     the answer. ``bar`` is the score that 95 % of unrelated questions stay below in this index, or the bar fitted to its
     owner's labels; None if not measured. From ``doubt`` (at most ``bar``) to ``bar`` the index may hold the answer.
-    ``odds`` are the slope and the shift that the labels gave the log odds of a confidence. ``foreign``: the question is
-    in another language than the documents, whose language has the English name ``language``, ``""`` if unknown.
+    ``odds`` are the slope and the shift that the labels gave the log odds of a confidence. ``language`` is the English
+    name of the language of most documents, ``asked_in`` that of the question's, ``""`` if unknown. ``foreign``: none of
+    the hits is in the language of the question.
     """
 
     asked: EncodedQuestion
@@ -199,6 +200,7 @@ class Evidence:
     odds: tuple[float, float] = (1.0, 0.0)
     foreign: bool = False
     language: str = ""
+    asked_in: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,9 @@ from typing import Self
 import numpy as np
 
 from knowledge.embedding import embed_text, question_text
-from knowledge.model.values import Chunk, Claim, ClaimSupport, Hit, SearchResult, TokenEmbedder, View, Where
+from knowledge.model.values import Chunk, Claim, ClaimSupport, Evidence, Hit, SearchResult, TokenEmbedder, View, Where
 from knowledge.search.candidates import LEAST_STD, HybridIndex, LocalPassageSource, PassageSource, Pool
+from knowledge.search.language import languages_of
 from knowledge.search.lexical import LEXICAL_FOLDER
 from knowledge.search.passage import ChunkView, matched_words, score_units, unscored_units
 from knowledge.search.ranking import TextScores, ViewWeights, rank
@@ -125,9 +126,17 @@ class LateInteractionSearch:
                 zip(chunks, best.scores.tolist(), best.chosen.tolist(), strict=True)
             )
         ]
-        foreign, language = self._words.is_foreign(views[0].text), self._lexical.language
-        evidence = replace(best.evidence, foreign=foreign, language=language) if best.evidence else None
+        evidence = self._add_languages(best.evidence, views[0].text, chunks) if best.evidence else None
         return SearchResult(tuple(hits), evidence, trail)
+
+    def _add_languages(self, evidence: Evidence, question: str, chunks: Sequence[Chunk]) -> Evidence:
+        """Return ``evidence`` with the language of the documents and that of the ``question``."""
+        language = self._lexical.language
+        if not self._words.is_foreign(question):
+            return replace(evidence, language=language, asked_in=language)
+        asked = languages_of(question)
+        shared = asked.intersection(name for chunk in chunks for name in languages_of(chunk.text))
+        return replace(evidence, language=language, foreign=not shared, asked_in=min(shared or asked, default=""))
 
     def language_unlike(self, text: str) -> str:
         """See ``ChromaIndex.language_unlike``."""

@@ -18,7 +18,7 @@ import numpy as np
 from knowledge.cut.scripts import MARKS, UNSPACED, is_unspaced, parts
 from knowledge.model.errors import IndexDamaged
 from knowledge.search.arrays import load_array, save_array
-from knowledge.search.language import COMMON_WORDS, ENGLISH
+from knowledge.search.language import languages_of
 from knowledge.search.terms import WordStatistics
 
 WORDS_NAME = "words.txt"
@@ -27,16 +27,9 @@ WORD_COUNTS_NAME = "words.npy"
 
 SHORTEST, SWAPPED = 3, 3
 """Letters of a word that is spelt otherwise; one of three is a letter from most others, and must have the same ones."""
-LEAST_WORDS, PER_COMMON = 4, 3
-"""A question of so many words to English documents is in another language if they lack more than three of its words for
-each word of English grammar in it.
-
-So are .3 to 1.4 % of 3,009 questions of SQuAD, ClapNQ, COVID FAQ and CLINC's out-of-scope list in the indexes of
-FastAPI's documentation, Waypoint, Clockify and house, and 82 to 87 % of 833 questions in 19 languages (ChatterBot
-corpus). By the share of known words, as below, .1 to 3.9 % and 68 to 89 %, the worst where the index is small or
-large."""
 KNOWN, LACKING = 0.25, 3
-"""One to other documents is, if they have less than this share of its words, and lack so many."""
+"""A question without a function word of any language is in another language than the index if the index has less than
+this share of its words, and lacks so many."""
 REMEMBERED_WORDS, REMEMBERED_TEXTS = 256, 16
 """Words and texts that stay looked up: several stages read the same question."""
 
@@ -121,16 +114,16 @@ class Words:
         self.is_foreign = lru_cache(maxsize=REMEMBERED_TEXTS)(self._is_foreign)
 
     def _is_foreign(self, text: str) -> bool:
-        """Return whether ``text`` is in another language than the index, by the words that the index lacks.
+        """Return whether ``text`` is in another language than most of the index, by its function words.
 
-        Codes and numbers do not count. If half of the lacking words are spelt nearly as words of the index, the text is
-        misspelt, not foreign.
+        The index must lack one of its words, codes and numbers aside. If half of the lacking words are spelt nearly as
+        words of the index, the text is misspelt, not foreign.
         """
         words = [word for _, word in find_words(text) if not _DIGIT.search(word)]
         lacking = [word for word in words if not self._has(word)]
-        if self._lexical.language == ENGLISH:
-            common = sum(word in COMMON_WORDS for word in words)
-            may_be = len(words) >= LEAST_WORDS and len(lacking) > PER_COMMON * common
+        languages = languages_of(text)
+        if languages and self._lexical.language:
+            may_be = bool(lacking) and self._lexical.language not in languages
         else:
             may_be = len(lacking) >= LACKING and len(lacking) > (1 - KNOWN) * len(words)
         return may_be and 2 * sum(bool(self._nearly(word)) for word in lacking) < len(lacking)

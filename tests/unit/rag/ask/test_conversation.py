@@ -125,7 +125,8 @@ def reframe(chat: FakeChat) -> Reframe:
 def test_a_question_in_another_language_is_translated_by_one_call_and_only_then() -> None:
     chat = FakeChat(MEANT)
     found = reframe(chat)(GERMAN, (), make_ledger())
-    assert (found.text, found.views, found.trail[-1]) == (MEANT, (), f"understood as: {MEANT}")
+    assert (found.text, found.trail[-1]) == (MEANT, f"understood as: {MEANT}")
+    assert found.views == (View(GERMAN.text, ASKED_WEIGHT, optional=True),)
     assert reframe(chat)(QUERY, (), make_ledger()) is QUERY
     assert [asked[0].content.partition("\n")[0] for asked in chat.asked] == ["Language: English"]
 
