@@ -42,6 +42,7 @@ def make_evidence(
         score=score,
         bar=bar,
         language="English",
+        asked_in="English",
     )
 
 

@@ -51,7 +51,7 @@ ALL_QUESTIONS = calibrate.background
 def few_background_questions(every: int = 12) -> Iterator[None]:
     """Let ingests ask one in ``every`` background question: they are most of the time of one of a few pages."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(calibrate, "background", lambda: ALL_QUESTIONS()[::every])
+        patch.setattr(calibrate, "background", lambda language="English": ALL_QUESTIONS(language)[::every])
         yield
 
 

@@ -81,7 +81,7 @@ class CaseCollector:
 
     def _record_log_odds(self, answer: FinishedAnswer, found: Proceed) -> Confidence:
         values = answer_signals(answer, found)
-        self._log_odds = None if values is None else log_odds(values)
+        self._log_odds = None if values is None or found.evidence is None else log_odds(values, found.evidence.language)
         return NO_SOURCES
 
 

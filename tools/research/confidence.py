@@ -4,6 +4,9 @@
 quotes are right, among answers that pass the gate. It reads ``DATA/{clapnq_dev,squad_v11_dev,covid_faq,out_of_scope}``;
 the folder ``CACHE`` keeps the indexes. Each set counts the same; the kinds in it have the shares of ``MIX``.
 
+``python -m research.confidence languages DATA CACHE`` fits ``OTHER_WEIGHTS`` on the German, Polish, Italian and Swedish
+entries of ``DATA/covid_faq/faq_all.jsonl``: the title of an entry is the question to the texts of all, which have none.
+
 ``python -m research.confidence rated FOLDER`` fits the confidence in a model's answer on answers that people rated, and
 tests the fit on conversations that were left out. It takes half a minute. ``FOLDER`` has ``corpus.jsonl`` and
 ``rated.jsonl``: a line has the ``turns`` of a conversation, a model's ``answer`` to the last one and its
@@ -18,7 +21,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
@@ -30,8 +33,9 @@ from knowledge.build.ingest import ingest
 from knowledge.embedding import MiniLM
 from knowledge.model.manifest import MANIFEST_NAME
 from knowledge.read.documents import read
-from rag.answer.confidence import FAITHFUL_HIGH, FAITHFUL_MEDIUM, QUOTE_WEIGHTS, answer_signals, mean_support
+from rag.answer.confidence import FAITHFUL_HIGH, FAITHFUL_MEDIUM, answer_signals, mean_support
 from rag.answer.finish import FinishedAnswer
+from rag.find.gate import EvidenceGate
 from rag.ledger import Ledger
 from rag.pipeline import Pipeline
 from rag.text.stems import content_stems
@@ -53,6 +57,8 @@ from research.simulated_answers import (
 )
 
 SETS = ("squad_v11_dev", "clapnq_dev", "covid_faq")
+LANGUAGES, LEAST_CHARS = ("de", "pl", "it", "sv"), 60
+"""The languages of COVID FAQ beside English, and the least length of an entry: shorter ones are links."""
 QUESTIONS, FAR_QUESTIONS = 150, 60
 RIGHT, OTHER = "right", "other"
 MIX: Mapping[str, float] = {RIGHT: 0.7, OTHER: 0.2, NEAR_MISS: 0.08, FAR_OFF: 0.02}
@@ -99,14 +105,35 @@ def collect_quote_signals(data: Path, cache: Path, name: str) -> Iterator[tuple[
             recorder.values = None
 
 
-def fit_quotes(data: Path, cache: Path) -> None:
-    """Fit and print ``QUOTE_WEIGHTS``."""
-    names = [name for name in QUOTE_WEIGHTS if name != "intercept"]
+def collect_other_signals(data: Path, cache: Path, language: str) -> Iterator[tuple[str, Mapping[str, float]]]:
+    """Yield the kind and the signals of each quote for the title of an entry in ``language``; one in eight is left out.
+
+    Quotes from another entry count as other than right, though some say the same; doubtful ones are left out.
+    """
+    lines = (data / "covid_faq" / "faq_all.jsonl").read_text(encoding="utf-8").splitlines()
+    own = [row for row in map(json.loads, lines) if row["metadata"]["lang"] == language]
+    long = [row for row in own if len(row["text"]) >= LEAST_CHARS]
+    bare = [{"_id": row["_id"], "title": "", "text": row["text"]} for row in long if is_indexed(row["_id"])]
+    (cache / f"{language}.jsonl").write_text("\n".join(map(json.dumps, bare)), encoding="utf-8")
+    ingest(read([cache / f"{language}.jsonl"]).documents, target=cache / language, embedder=MiniLM())
+    recorder = SignalRecorder()
+    service = build_application(read_settings(index=str(cache / language), profile="house"))
+    pipeline = replace(service.pipeline, score=recorder, gate=EvidenceGate(doubts=False))
+    for row in long:
+        recorder.values = None
+        answer = pipeline.run(Question(text=row["title"]), deadline=Deadline.after(600.0, time.perf_counter))
+        cited = {hit.chunk.doc_id for citation in answer.citations for hit in citation.hits}
+        if recorder.values is not None:
+            yield RIGHT if row["_id"] in cited else OTHER if is_indexed(row["_id"]) else NEAR_MISS, recorder.values
+    service.index.handle.close()
+
+
+def fit_quotes(sets: Iterable[Sequence[tuple[str, Mapping[str, float]]]], names: Sequence[str]) -> None:
+    """Fit and print weights of the signals ``names`` and the intercept, by the quotes of each of ``sets``."""
     rows: list[list[float]] = []
     is_right: list[float] = []
     weights: list[float] = []
-    for name in SETS:
-        quotes = [(kind, values) for kind, values in collect_quote_signals(data, cache, name) if kind in MIX]
+    for quotes in ([(kind, values) for kind, values in found if kind in MIX] for found in sets):
         sizes = Counter(kind for kind, _ in quotes)
         shares = np.array([MIX[kind] / sizes[kind] for kind, _ in quotes])
         rows += [[values[name] for name in names] for _, values in quotes]
@@ -114,7 +141,7 @@ def fit_quotes(data: Path, cache: Path) -> None:
         weights += (shares / shares.sum()).tolist()
     scaled = np.array(weights) * len(rows) / sum(weights)
     theta = fit_scaled_logistic(np.array(rows), np.array(is_right), scaled)
-    print(dict(zip(QUOTE_WEIGHTS, theta.round(2).tolist(), strict=True)))
+    print(dict(zip([*names, "intercept"], theta.round(2).tolist(), strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +258,10 @@ def fit_rated(folder: Path) -> None:
 if __name__ == "__main__":
     command, *folders = sys.argv[1:]
     if command == "quotes":
-        fit_quotes(*map(Path, folders))
+        data, cache = map(Path, folders)
+        fit_quotes((list(collect_quote_signals(data, cache, name)) for name in SETS), ["coverage", "lead", "cosine"])
+    elif command == "languages":
+        data, cache = map(Path, folders)
+        fit_quotes((list(collect_other_signals(data, cache, name)) for name in LANGUAGES), ["lead"])
     else:
         fit_rated(*map(Path, folders))

@@ -1,7 +1,8 @@
 """Confidence in an answer and routing by it: the seeds' formulas, a calibrated chance with token vectors, and caps.
 
 The chance that quotes answer the question is a logistic regression over search signals, 1 / (1 + exp(-(intercept +
-sum_i weight_i x signal_i))), fitted by ``python -m research.confidence quotes`` on public corpora. The exponent is
+sum_i weight_i x signal_i))), fitted by ``python -m research.confidence quotes`` on public corpora in English, and by
+``... languages`` on one in four other languages, where cosine and coverage tell nothing. The exponent is
 stretched and shifted if the index's owner has labelled questions (``Evidence.odds``, ``ragctl calibrate``): a change to
 a number here needs a new ``manifest.FORMAT``.
 
@@ -21,6 +22,7 @@ from statistics import fmean
 import numpy as np
 
 from knowledge.model.values import EncodedQuestion, Hit
+from knowledge.search.language import ENGLISH
 from rag.answer.check import CHECK_FAILED, unchecked_note
 from rag.answer.finish import FinishedAnswer
 from rag.find.refine import near_duplicates
@@ -34,6 +36,8 @@ NO_SOURCES = Confidence("Low", 0.0, "No relevant sources found")
 NOT_ANSWERED = Confidence("Low", 0.0, "The sources found do not answer the question")
 
 QUOTE_WEIGHTS: Mapping[str, float] = {"coverage": 5.55, "lead": 6.35, "cosine": 3.75, "intercept": -5.19}
+OTHER_WEIGHTS: Mapping[str, float] = {"lead": 16.64, "intercept": -0.05}
+"""The weights for documents in another language than English, which is all that the embedding model knows."""
 LEAD_CAP, COSINE_CAP = 0.2, 0.6
 """Highest values of two signals: beyond them, the distance of unrelated passages differs between corpora."""
 QUOTE_HIGH, QUOTE_MEDIUM = 0.75, 0.5
@@ -79,7 +83,7 @@ class CalibratedConfidence:
             chance = chance_faithful(answer.claims, self.shift)
         else:
             slope, shift = evidence.evidence.odds
-            chance = 1 / (1 + math.exp(-(slope * log_odds(signals) + shift)))
+            chance = 1 / (1 + math.exp(-(slope * log_odds(signals, evidence.evidence.language) + shift)))
         absent = not_mentioned(evidence.evidence, evidence.hits)
         if absent or evidence.doubt:
             chance = min(chance, UNMENTIONED_CAP if answer.is_quoted else DOUBTFUL_CAP)
@@ -120,9 +124,10 @@ def _coverage(question: EncodedQuestion, cited: Sequence[Hit]) -> float:
     return float(covers[np.argmax(worth)] @ question.weights) if len(worth) else 0.0
 
 
-def log_odds(signals: Mapping[str, float]) -> float:
-    """Return the logarithm of the odds of quotes with these ``signals``."""
-    return sum(weight * signals.get(name, 1.0) for name, weight in QUOTE_WEIGHTS.items())
+def log_odds(signals: Mapping[str, float], language: str = ENGLISH) -> float:
+    """Return the logarithm of the odds of quotes with these ``signals`` in documents in ``language``."""
+    weights = QUOTE_WEIGHTS if language in {"", ENGLISH} else OTHER_WEIGHTS
+    return sum(weight * signals.get(name, 1.0) for name, weight in weights.items())
 
 
 def mean_support(claims: Sequence[CheckedClaim]) -> float:

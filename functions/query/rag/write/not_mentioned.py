@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from knowledge.model.values import EncodedQuestion, Evidence, Hit
+from knowledge.search.language import ENGLISH
 from rag.text.stems import content_stems
 
 WEAK, UNMET, LEAST_WEIGHT = 2.0, 0.7, 0.2
@@ -17,7 +18,6 @@ WEAK, UNMET, LEAST_WEIGHT = 2.0, 0.7, 0.2
 
 This names words for 6 of 934 right answers and of 20 of 169 unanswerable questions (four samples, two sites, SQuAD,
 ClapNQ); without the weight of 41 and 26, most of them for words such as "got", "boss" and "him"."""
-ENGLISH = "English"
 MOST_NAMED = 2
 """Most words that are named."""
 

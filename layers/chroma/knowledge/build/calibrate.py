@@ -18,10 +18,10 @@ from knowledge.model.errors import IndexMismatch
 from knowledge.model.values import Chunk, Evidence, TokenEmbedder, VectorEngine, View
 from knowledge.search.candidates import HybridIndex, best_rows
 from knowledge.search.columns import COLUMNS_FOLDER, Columns
-from knowledge.search.language import ENGLISH
+from knowledge.search.language import ENGLISH, other_languages
 from knowledge.search.late_interaction import LateInteractionSearch
 from knowledge.search.lexical import LEXICAL_FOLDER, Lexical
-from knowledge.search.signals import Calibration
+from knowledge.search.signals import OTHERS, Calibration
 from knowledge.search.vectors import VectorStore
 
 if TYPE_CHECKING:
@@ -71,13 +71,24 @@ def calibrate(
     def search(text: str) -> Evidence | None:
         return late_search.search([View(text)], lambda found: [by_number[n] for n in found], k=1, where=None).evidence
 
-    return calibration_of(search, lexical)
+    return calibration_of(search, lexical, [chunk.text for chunk in chunks])
 
 
-def calibration_of(search: Callable[[str], Evidence | None], lexical: Mapping[str, object]) -> Mapping[str, object]:
-    """Return the manifest's calibration of the index with this record of BM25, measured by ``search``."""
-    found = map(search, background(str(lexical.get("language", ""))))
-    observed = [evidence.signals for evidence in found if evidence is not None]
+def calibration_of(
+    search: Callable[[str], Evidence | None], lexical: Mapping[str, object], texts: Sequence[str]
+) -> Mapping[str, object]:
+    """Return the manifest's calibration of the index of ``texts``, or of a sample, measured by ``search``.
+
+    ``lexical`` is its record of BM25. Each language of whole texts has a calibration, if there are questions in it.
+    """
+    language = str(lexical.get("language", ""))
+    others = [name for name in sorted(other_languages(texts, language)) if (BACKGROUND / f"{name}.txt").exists()]
+    own, *other = [_measure(search, background(name)) for name in (language, *others)]
+    return {**own, OTHERS: dict(zip(others, other, strict=True))}
+
+
+def _measure(search: Callable[[str], Evidence | None], questions: Sequence[str]) -> Mapping[str, object]:
+    observed = [evidence.signals for evidence in map(search, questions) if evidence is not None]
     return Calibration.of(observed).record(len(observed))
 
 

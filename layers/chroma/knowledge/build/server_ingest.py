@@ -159,7 +159,8 @@ def write_facts(
     manifest = replace(bare, files=file_records(folder), lexical=lexical, tokens=tokens)
     if tokens is not None and isinstance(embedder, TokenEmbedder):
         index = ServerIndex(database, manifest, folder, embedder, scratch)
-        calibration = calibration_of(lambda text: index.search([View(text)], k=1).evidence, lexical)
+        sample = [chunk.text for chunk in _sample(database, name, numbers, SAMPLE)]
+        calibration = calibration_of(lambda text: index.search([View(text)], k=1).evidence, lexical, sample)
         manifest = replace(manifest, calibration=calibration)
     (folder / MANIFEST_NAME).write_text(dumps(manifest), encoding="utf-8")
     database.save_facts(bare.version, folder, model=bare.model, dimensions=bare.dimensions)

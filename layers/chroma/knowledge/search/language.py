@@ -35,6 +35,7 @@ they this those to up us was we were what when where which who whom whose why wi
 COMMON_WORDS = frozenset(_COMMON.split())
 """The function words of English, which say nothing about the subject of a question. stop-words' English list has 1,300
 words, among them "area", "computer" and "fire"."""
+SURELY = 5
 _LETTERS = re.compile(r"[^\W\d_]+")
 
 _LANGUAGES = (
@@ -87,28 +88,43 @@ def load_stop_words(language: str) -> Sequence[str]:
 def languages_of(text: str) -> frozenset[str]:
     """Return the English names of the languages with most function words in ``text``; none if it has none.
 
-    Of 668 German, Polish, Italian and Swedish questions (COVID FAQ) 99.6 % have their own language among them, and 99.3
-    % have not English; of 4,293 English questions (SQuAD, ClapNQ, COVID FAQ, CLINC's out-of-scope list) .4 % have not.
+    Of 668 German, Polish, Italian and Swedish questions (COVID FAQ) 98.7 % have their own language among them, of 4,293
+    English questions (SQuAD, ClapNQ, COVID FAQ, CLINC's out-of-scope list) 99.8 %.
     """
-    known = _function_words()
-    counts = Counter(name for word in _LETTERS.findall(text.casefold()) for name in known.get(word, ()))
+    counts = _count_function_words(text)
     most = max(counts.values(), default=0)
     return frozenset({ENGLISH}) if counts[ENGLISH] == most > 0 else frozenset(n for n in counts if counts[n] == most)
 
 
-def is_function_word(word: str, languages: Iterable[str]) -> bool:
-    """Return whether ``word`` is a function word of one of ``languages``."""
-    return not _function_words().get(word.casefold(), frozenset()).isdisjoint(languages)
+def other_languages(texts: Iterable[str], language: str) -> frozenset[str]:
+    """Return the languages beside ``language`` of whole ``texts``, by at least ``SURELY`` different function words.
+
+    Of 21,910 pieces of 1,000 characters of nine English sites one has another, of 914 of FastAPI's German pages 883.
+    """
+    found = set()
+    for text in texts:
+        counts = _count_function_words(" ".join(set(_LETTERS.findall(text.casefold()))))
+        (best, most), *_ = [*counts.most_common(1), ("", 0)]
+        if best != language and most >= max(SURELY, 2 * counts[language]) and languages_of(text) == {best}:
+            found.add(best)
+    return frozenset(found)
+
+
+def _count_function_words(text: str) -> Counter[str]:
+    """Count the function words of each language in ``text``."""
+    known = _function_words()
+    return Counter(name for word in _LETTERS.findall(text.casefold()) for name in known.get(word, ()))
 
 
 @cache
 def _function_words() -> Mapping[str, frozenset[str]]:
-    """Return the languages of each function word."""
+    """Return the languages of each function word; single letters are of English alone."""
     from stop_words import AVAILABLE_LANGUAGES, get_stop_words  # late: it reads 33 files
 
-    lists = {name.capitalize(): get_stop_words(name) for name in AVAILABLE_LANGUAGES} | {ENGLISH: COMMON_WORDS}
+    lists = {name.capitalize(): get_stop_words(name) for name in AVAILABLE_LANGUAGES}
+    lists = {name: [word for word in words if len(word) > 1] for name, words in lists.items()}
     found: dict[str, set[str]] = defaultdict(set)
-    for language, words in lists.items():
+    for language, words in {**lists, ENGLISH: COMMON_WORDS}.items():
         for word in words:
             found[word.casefold()].add("Malay" if language == "Malaysian" else language)
     return {word: frozenset(languages) for word, languages in found.items()}

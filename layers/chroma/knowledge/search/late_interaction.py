@@ -108,7 +108,10 @@ class LateInteractionSearch:
         met = {text: codes.interact(one.question, rows) for text, one in texts.items()}
         texts = {text: replace(one, late=met[text].best() @ met[text].weights) for text, one in texts.items()}
 
-        best_score, calibration = self._lexical.max_score, self._calibration
+        best_score, asked = self._lexical.max_score, languages_of(views[0].text)
+        calibration = self._calibration
+        if calibration and self._lexical.language not in asked:
+            calibration = calibration.of_question(asked)
         readings = [
             rank(texts, places, one, k=k, calibration=calibration, max_score=best_score) for one in blend.readings()
         ]
@@ -126,15 +129,16 @@ class LateInteractionSearch:
                 zip(chunks, best.scores.tolist(), best.chosen.tolist(), strict=True)
             )
         ]
-        evidence = self._add_languages(best.evidence, views[0].text, chunks) if best.evidence else None
+        evidence = self._add_languages(best.evidence, views[0].text, asked, chunks) if best.evidence else None
         return SearchResult(tuple(hits), evidence, trail)
 
-    def _add_languages(self, evidence: Evidence, question: str, chunks: Sequence[Chunk]) -> Evidence:
-        """Return ``evidence`` with the language of the documents and that of the ``question``."""
+    def _add_languages(
+        self, evidence: Evidence, question: str, asked: frozenset[str], chunks: Sequence[Chunk]
+    ) -> Evidence:
+        """Return ``evidence`` with the language of the documents and, if it may be ``asked``, of the ``question``."""
         language = self._lexical.language
         if not self._words.is_foreign(question):
             return replace(evidence, language=language, asked_in=language)
-        asked = languages_of(question)
         shared = asked.intersection(name for chunk in chunks for name in languages_of(chunk.text))
         return replace(evidence, language=language, foreign=not shared, asked_in=min(shared or asked, default=""))
 

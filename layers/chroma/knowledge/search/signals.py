@@ -9,8 +9,8 @@ score is the log odds that the index answers the question.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 import numpy as np
@@ -35,6 +35,7 @@ deviation tiny."""
 LEAST_STD = 0.03
 """Least standard deviation of a signal: below it, the index is too small to measure the deviation."""
 
+OTHERS = "languages"
 BAR_QUANTILE, DOUBT_QUANTILE = 0.95, 0.8
 """The bar is above the scores of 95 % of the background questions, the limit of doubt above those of 80 %."""
 
@@ -45,7 +46,8 @@ class Calibration:
 
     ``bar`` is the ``BAR_QUANTILE`` of their scores, or the limit fitted to the owner's labelled questions. ``doubt`` is
     the ``DOUBT_QUANTILE``: between the two the answer is uncertain. It equals ``bar`` if the bar was fitted.
-    ``odds`` are the slope (>= 0) and the shift that labelled questions gave the log odds of the confidence.
+    ``odds`` are the slope (>= 0) and the shift that labelled questions gave the log odds of the confidence. ``others``
+    are the calibrations for questions in the languages of a few documents, by the language's name.
     """
 
     means: Mapping[str, float]
@@ -53,6 +55,7 @@ class Calibration:
     bar: float
     doubt: float
     odds: tuple[float, float] = (1.0, 0.0)
+    others: Mapping[str, Calibration] = field(default_factory=dict)
 
     @classmethod
     def of(cls, observed: Sequence[Mapping[str, float]]) -> Self:
@@ -72,6 +75,7 @@ class Calibration:
         try:
             signals: Mapping[str, Mapping[str, float]] = record["signals"]  # type: ignore[assignment]
             labels: Mapping[str, float] = record.get("labels") or {}  # type: ignore[assignment]
+            loaded = [(name, cls.load(one)) for name, one in dict(record.get(OTHERS) or {}).items()]  # type: ignore[call-overload]
             bar = float(labels.get("bar", record["bar"]))  # type: ignore[arg-type]
             found = cls(
                 means={name: float(signals[name]["mean"]) for name in WEIGHTS},
@@ -79,6 +83,7 @@ class Calibration:
                 bar=bar,
                 doubt=bar if "bar" in labels else min(bar, float(record["doubt"])),  # type: ignore[arg-type]
                 odds=(float(labels.get("slope", 1)), float(labels.get("shift", 0))),
+                others={name: one for name, one in loaded if one},
             )
         except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as exc:
             raise IndexDamaged(f"The index's calibration is not whole ({exc!r}). Run: ragctl ingest PATH") from exc
@@ -91,6 +96,10 @@ class Calibration:
         """Return the record for ``load``; ``questions`` is the number of background questions."""
         signals = {name: {"mean": self.means[name], "std": self.stds[name]} for name in WEIGHTS}
         return {"questions": questions, "signals": signals, "bar": self.bar, "doubt": self.doubt}
+
+    def of_question(self, languages: Container[str]) -> Calibration:
+        """Return the calibration for a question in one of ``languages``."""
+        return next((one for name, one in self.others.items() if name in languages), self)
 
     def score(self, signals: Mapping[str, float]) -> float:
         """Return the log odds that the index answers a question with these ``signals``."""

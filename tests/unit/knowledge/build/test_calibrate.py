@@ -1,62 +1,51 @@
-"""What a new index is asked to know its bar: English questions about nothing, or its own sentences elsewhere."""
+"""A new index is asked background questions, in the languages of its documents."""
 
-import json
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import cast
 
 import pytest
 from manifests import MANIFEST
 
-from knowledge.build.calibrate import background, calibration_of, is_foreign
+from knowledge.build.calibrate import background, calibration_of
 from knowledge.build.labels import carry_labels, labels_of, labels_older, with_labels
 from knowledge.model.manifest import Manifest, dumps, loads
-from knowledge.model.values import Chunk, Evidence, Where
-from knowledge.search.signals import LEXICAL_SHARE, WEIGHTS, Calibration
+from knowledge.model.values import Evidence
+from knowledge.search.signals import WEIGHTS, Calibration
 
-
-def chunks(documents: int, *, each: int = 6) -> list[Chunk]:
-    said = "Das Kapitel {0} beginnt mit einem langen Satz. Absatz {1} sagt dann noch etwas mehr dazu."
-    chunk = Chunk(number=1, doc_id="", title="", chunk_index=0, chunk_count=1, text="")
-    made = [(document, part) for document in range(documents) for part in range(each)]
-    return [replace(chunk, doc_id=f"D{document}", text=said.format(document, part)) for document, part in made]
-
-
-def other_than(doc_id: str) -> Where:
-    return {"doc_id": {"$ne": doc_id}}
+GERMAN = (
+    "Der Antrag ist vier Wochen vorher bei der Leitung einzureichen, und über ihn wird nach einer Woche entschieden."
+)
 
 
 class Looks:
-    """Remembers what is asked; of the documents named in ``copied`` everything is in others too."""
+    """Remembers what is asked; of German questions all signals are larger."""
 
-    def __init__(self, *copied: str) -> None:
-        self.asked: list[tuple[str, Where | None]] = []
-        self._copied = copied
+    def __init__(self) -> None:
+        self.asked: list[str] = []
 
-    def __call__(self, text: str, where: Where | None) -> Evidence:
-        self.asked.append((text, where))
-        share = 1.0 if where in [other_than(one) for one in self._copied] else 0.05
-        return cast("Evidence", SimpleNamespace(signals={**dict.fromkeys(WEIGHTS, 0.4), LEXICAL_SHARE: share}))
-
-
-def test_sentences_are_asked_of_the_documents_that_they_are_not_of() -> None:
-    look, own = Looks("D3"), chunks(12)
-    record = calibration_of(look, own)
-    asked = {(text, json.dumps(where)) for text, where in look.asked}
-    assert asked == {(one.text[one.text.index("Absatz") :], json.dumps(other_than(one.doc_id))) for one in own}
-    assert record["questions"] == 12 * 6 - 6  # what another document has too says nothing
-    assert cast("Any", record["signals"])[LEXICAL_SHARE]["mean"] == pytest.approx(0.05)
+    def __call__(self, text: str) -> Evidence:
+        self.asked.append(text)
+        value = 0.6 if text in background("German") else 0.4
+        return cast("Evidence", SimpleNamespace(signals=dict.fromkeys(WEIGHTS, value)))
 
 
-def test_a_small_index_is_asked_the_background_questions() -> None:
+def test_an_index_is_asked_in_the_language_of_its_documents() -> None:
     look = Looks()
-    assert calibration_of(look, chunks(9))["questions"] == len(background())
-    assert look.asked == [(text, None) for text in background()]
+    record = calibration_of(look, {"language": "German"}, [GERMAN])
+    assert look.asked == background("German") != background("English")
+    assert (record["questions"], record["languages"]) == (len(look.asked), {})
+    assert background("Klingon") == background("English")
 
 
-def test_only_another_language_is_asked_otherwise() -> None:
-    assert [is_foreign({"language": name}) for name in ("German", "English", "")] == [True, False, False]
-    assert not is_foreign({})
+def test_a_language_of_a_few_documents_has_a_bar_of_its_own() -> None:
+    record = calibration_of(Looks(), {"language": "English"}, ["The leave is asked for in the portal.", GERMAN])
+    found = Calibration.load(record)
+    assert found is not None
+    assert {name: one.means["best_cosine"] for name, one in found.others.items()} == {"German": pytest.approx(0.6)}
+    assert found.means["best_cosine"] == pytest.approx(0.4)
+    assert found.of_question({"German", "Dutch"}) is found.others["German"]
+    assert found.of_question({"Dutch"}) is found
 
 
 # Labels

@@ -15,7 +15,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from knowledge.model.errors import IndexDamaged
-from knowledge.search.language import detect_language, language_shares, load_stop_words
+from knowledge.search.language import (
+    detect_language,
+    language_shares,
+    languages_of,
+    load_stop_words,
+    other_languages,
+)
 from knowledge.search.lexical import (
     HOLDERS_NAME,
     K1,
@@ -377,8 +383,29 @@ def test_the_language_of_a_text(text: str, language: str) -> None:
     assert detect_language([text]) == language
 
 
+@pytest.mark.parametrize(
+    ("question", "languages"),
+    [
+        ("Bis wann muss ich das machen?", {"German"}),
+        ("Ile dni przed urlopem muszę złożyć wniosek?", {"Polish"}),
+        ("When is the permit due?", {"English"}),
+        ("permit fee 2024 GC-409 a", {"English"}),
+        ("permit fee 2024 GC-409", set()),
+        ("", set()),
+    ],
+)
+def test_the_language_of_a_question_is_that_of_its_function_words(question: str, languages: set[str]) -> None:
+    assert languages_of(question) == languages
+
+
+def test_a_few_whole_texts_in_another_language_are_noticed() -> None:
+    english = ["The leave is asked for in the portal, and it will be granted.", "Der Titel: a name in an English text."]
+    assert other_languages([*english * 50, GERMAN], "English") == {"German"}
+    assert other_languages(english, "English") == frozenset()
+
+
 def test_stop_words_are_those_of_the_language() -> None:
-    assert {"der", "und"} <= set(load_stop_words("German"))
+    assert {"der", "und", "wann"} <= set(load_stop_words("German"))
     assert {"the", "i"} <= set(load_stop_words(""))
     assert load_stop_words("Thai") == []
 

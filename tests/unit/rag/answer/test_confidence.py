@@ -99,6 +99,14 @@ def test_the_owner_s_labels_stretch_and_shift_the_log_odds() -> None:
     assert CONFIDENCE(quoted(GOOD), by_labels).score == pytest.approx(expected, abs=0.06)
 
 
+def test_the_lead_alone_decides_of_quotes_in_other_languages_than_english() -> None:
+    german = replace(make_evidence(QUESTION), language="German")
+    close, clear = (hit(TEA, score) for score in (0.599, 0.4))
+    levels = [CONFIDENCE(quoted(GOOD), Proceed((GOOD, other), 2, german)).level for other in (close, clear)]
+    assert levels == ["Low", "High"]
+    assert c.log_odds({"lead": 0.1, "cosine": 0.6}, "German") == pytest.approx(1.614)
+
+
 def test_a_low_one_names_what_is_not_mentioned() -> None:
     question = "permit for llamas in Ohio"
     weak = hit(TEA, 0.2, question=question)

@@ -164,13 +164,14 @@ WEIGHTS = {"ohio": 0.5, "macon": 0.4, "rock": 0.4, "eagle": 0.4, "price": 0.1}
         ("fee GC-999", ["GC-999"], {"score": 9.0, "near": 0.9}, ("GC-999",)),
         ("fee ps3", ["ps3"], {"score": 9.0, "near": 0.9}, ("ps3",)),
         ("Wie viele permit GC-999", ["viele", "GC-999"], {"language": "German"}, ("GC-999",)),
+        ("Wann endet permit GC-999", ["Wann", "GC-999"], {"asked_in": "German"}, ("GC-999",)),
         ("permit fee 2024", ["2024"], {}, ("2024",)),
         ("permit fee 2024", ["2024"], {"dated": 20240105}, ()),
     ],
     ids=[
         "no document has it", "one has it that was not found", "one phrase", "two words", "grammar", "said otherwise",
         "hardly said", "of no weight", "weak evidence", "strong evidence", "code", "short code", "other language",
-        "a year", "the year of a passage",
+        "asked in another one", "a year", "the year of a passage",
     ],
 )  # fmt: skip
 def test_what_the_documents_do_not_mention(
@@ -178,7 +179,8 @@ def test_what_the_documents_do_not_mention(
 ) -> None:
     evidence = make_evidence(question, score=how.get("score", 0.7), bar=0.3, unknown=tuple(unknown), **WEIGHTS)
     found = matched(make_hit(FOUND, dated=how.get("dated", 0)), question, near={"costs": how.get("near", 0.2)})
-    assert not_mentioned(replace(evidence, language=how.get("language", "English")), [found]) == named
+    languages = {name: how.get(name, "English") for name in ("language", "asked_in")}
+    assert not_mentioned(replace(evidence, **languages), [found]) == named
 
 
 def test_a_word_is_named_once_and_nothing_without_matches() -> None:
