@@ -138,8 +138,7 @@ class SupportCheck:
             compared = [Claim(claim.plain, claim.candidate_chunks) for claim in checkable]
             question = context.evidence.asked.text if context.evidence else ""
             texts = (context.asker_text, " ".join(claim.text for claim in compared))
-            sources = {name for one in context.passages for name in languages_of(one.hit.chunk.text)}
-            is_foreign = all(index.language_unlike(text) and sources.isdisjoint(languages_of(text)) for text in texts)
+            is_foreign = all(_is_foreign(text, context, index) for text in texts)
             supports = index.support(compared, list(passages), question) if compared else ()
             pruned, removed = tree, 0
             if is_foreign:
@@ -226,6 +225,12 @@ class _TreeEditor:
         support = "uncited" if verdict.note == NOT_CITED else verdict.claim.support
         note = verdict.note if is_last and self._check.unsupported == "mark" else ""
         return replace(span, children=children, support=support, note=note)
+
+
+def _is_foreign(text: str, context: Context, index: OpenIndex) -> bool:
+    """Return whether ``text`` is in another language than the documents and the passages of ``context``."""
+    sources = {name for one in context.passages for name in languages_of(one.hit.chunk.text)}
+    return bool(index.language_unlike(text)) and sources.isdisjoint(languages_of(text))
 
 
 def _append_cite(run: t.Run, cite: t.Cite | None) -> t.Run:
