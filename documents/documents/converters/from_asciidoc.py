@@ -6,21 +6,18 @@ lists (pyasciidoc), and one takes 15 s for a page of 6 KB (asciidoctrine).
 
 from __future__ import annotations
 
-import csv
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
+from posixpath import dirname, join, normpath
 
 from documents import entries
-from documents.converters.asciidoc_text import (
-    fill_attributes,
-    include_files,
-    inline_markdown,
-    split_lines,
-)
 from documents.converters.output import compose, fence, literal, one_line
 from documents.converters.tables import table
 from documents.errors import NoText, Unconvertible
 from documents.markup.context import PageContext
+from documents.markup.extensions import decode_entities
+from documents.markup.includes import numbered_lines
 from documents.sites.antora import find_attributes
 from documents.values import Converted, Decode
 
@@ -29,12 +26,9 @@ MAX_DEPTH = 30
 
 _ATTRIBUTE = re.compile(r":(!?[\w-]+!?):(?:\s+(.*))?$")
 _HEADING = re.compile(r"(={1,6}|#{1,6})\s+(\S.*)$")
-_DELIMITER = re.compile(r"(-{4,}|\.{4,}|={4,}|\*{4,}|_{4,}|\+{4,}|/{4,}|--|```\w*)\s*$")
-_TABLE = re.compile(r"([|!,:])={3,}\s*$")
+_DELIMITER = re.compile(r"(-{4,}|\.{4,}|={4,}|\*{4,}|_{4,}|\+{4,}|/{4,}|--|```\w*|[|!]={3,})\s*$")
 _BLOCK_ATTRIBUTES = re.compile(r"\[(\[[^\[\]]*\]|[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*)\]\s*$")
-_ENDS_PARAGRAPH = re.compile(
-    r"\[[a-z]+,[^\[\]]*\]$"
-)  # ends a paragraph, as in Asciidoctor: nine times in Couchbase's pages
+_ENDS_PARAGRAPH = re.compile(r"\[[a-z]+,[^\[\]]*\]$")  # as in Asciidoctor: nine times in Couchbase's pages
 _ANCHOR = re.compile(r"\[\[([\w:.-]+)|^[^,]*#([\w:.-]+)|\bid=\"?([\w:.-]+)")
 # Rulers and comments; include, ifdef, toc, video: nothing to read.
 _IGNORED_LINE = re.compile(r"'''|<<<|//(?!/)|(?!image)[a-z]+::[^\s\[\]]*\[.*\]\s*$")
@@ -43,11 +37,67 @@ _ITEM = re.compile(r"\s*(\*{1,5}|-|\.{1,5}|\d+\.|<(?:\d+|\.)>)\s+(\S.*)$")
 _TERM = re.compile(r"\s*((?!//)\S.*?)(:{2,4}|;;)(?:\s+(.*))?$")
 _DEFINITIONS = "::"
 _UNDERLINE = re.compile(r"(?:={2,}|-{2,}|~{2,}|\^{2,}|\+{2,})$")
-_UNDERLINES = "=-~^+"
 _TITLE = re.compile(r"\.(?![.\s])(.+)$")
 _SOURCE_LANGUAGE = re.compile(r"(?:source|,|listing)[^,]*,\s*([\w+#-]+)")
 _LANGUAGE_OPTION = re.compile(r"\blanguage=\"?([\w+#-]+)")
 _ADMONITIONS = frozenset({"NOTE", "TIP", "IMPORTANT", "WARNING", "CAUTION"})
+_NO_ID = re.compile(r"<[^>]+>|&(?:[a-z]+\d{0,2}|#\d{2,5}|#x[\da-f]{2,4});|[^ \w\-.]+")
+_EMPHASIS = re.compile(r"[*`_^~#](?=\w)|(?<=\w)[*`_^~#]")
+_GAPS = re.compile(r"[ .-]+")
+MAX_TABLE_COLUMNS = 100
+_CELL_SPEC = r"(?:(\d+)?(?:\.(\d+))?([+*]))?[<^>.]*[adehlmsv]?"
+_COLUMNS = re.compile(r"cols=(?:\"([^\"]*)\"|'([^']*)'|([^\s,]+))")
+_REPEAT = re.compile(r"(\d+)\*")
+_BUILT_IN = {
+    "nbsp": " ", "sp": " ", "empty": "", "blank": "", "zwsp": "", "wj": "", "plus": "+", "asterisk": "*", "vbar": "|",
+    "backtick": "`", "startsb": "[", "endsb": "]", "lt": "<", "gt": ">", "amp": "&", "apos": "'", "quot": '"',
+    "two-colons": "::", "two-semicolons": ";;", "cpp": "C++", "caret": "^", "deg": "°", "tilde": "~",
+}  # fmt: skip
+_ATTRIBUTE_REFERENCE = re.compile(r"(?<!\\)\{([\w-]+)\}")
+_UNKNOWN = re.compile(r"(?<![\\$\w/{=:\"'])\{([a-z][a-z\d_-]+)\}(?![\w/}=])")
+# The value of an attribute over several lines: on 19 of Couchbase's pages.
+_WRAPPED = re.compile(r"^:!?[\w-]+!?:[^\n]* \\\n(?:[^\n]* \\\n)*", re.MULTILINE)
+_MAX_VALUE_CHARS = 10_000
+_CODE = re.compile(r"(`+)(.+?)\1")
+# Each is on 3 to 128 of 234 public pages (Pro Git, Spring Boot, Apache Tika, docling).
+_RULES = tuple(
+    (re.compile(pattern, re.MULTILINE), replacement)
+    for pattern, replacement in (
+        (r"\(\(\([^()]*\)\)\)", ""),  # an index term that is not shown
+        (r"\[\[[^\[\]]*\]\]", ""),  # an anchor
+        (r"(?<!\w)\[\.[\w. -]+\]#{1,2}([^#\n]+)#{1,2}", r"\1"),  # a role, on 107 of Couchbase's 584 pages
+        (r"(?<!\w)\[\.[\w. -]+\](?=[*_`+\0])", ""),
+        (r"(?<!\w)(?:stem|latexmath|asciimath):\[((?:\\\]|[^\]\n])+)\]", r"$\1$"),  # on 3 of Couchbase's pages
+        (r"\[\^\]", "[]"),
+        (r"<<[^<>,]*,\s*([^<>]+)>>", r"\1"),
+        (r"<<#?([^<>,]+)>>", r"\1"),
+        (r"(?:xref|link|mailto):[^\s\[\]]+\[([^\]]{1,300}?)(?:,[^\]=]{0,50}=[^\]]{0,300}|\^)?\]", r"\1"),
+        (r"(?:xref|link|mailto):#?([^\s\[\]]+)\[\]", r"\1"),
+        (r"https?://[^\s\[\]<>]+\[([^\]]{1,300}?)(?:,[^\]=]{0,50}=[^\]]{0,300}|\^)?\]", r"\1"),
+        (r"image::?[^\s\[\]]*\[([^\],=]*)(?:,[^\]]*)?\]", r"\1"),
+        (r"image::?[^\s\[\]]*\[[^\]]*\]|(?:icon|anchor|indexterm2?):[^\s\[\]]*\[[^\]]*\]", ""),
+        (r"(?:kbd|btn):\[((?:\\\]|[^\]\n])+)\]", r"\1"),
+        (r"menu:([^\s\[\]][^\[\]\n]{0,100})\[[ \t]*\]", r"\1"),
+        (r"menu:([^\s\[\]][^\[\]\n]{0,100})\[[ \t]*([^\]\n]*)\]", r"\1 > \2"),
+        (r"\s*footnote:[\w-]*\[([^\]\n]+)\]", r" (\1)"),
+        (r"(?<!\w)pass:[a-z,]*\[([^\[\]]{0,2000})\]", r"\1"),  # on 193 of Couchbase's 584 pages
+        (r"footnote:[\w-]+\[\]", ""),  # another mark for the same note
+        (r"(?<![\w*])\*(?![\s*])([^*\n]+?)(?<!\s)\*(?![\w*])", r"**\1**"),
+        (r"\\(?=\{)", ""),
+        (r"\s\+$", ""),  # a line break
+    )
+)
+MAX_INCLUDE_DEPTH = 8
+_INCLUDE = re.compile(r"include::([^\s\[\]][^\[\]\n]*)\[(.*)\]\s*$")
+_PAGE_TITLE = re.compile(r"^(?:=|#)\s+(\S.*)$", re.MULTILINE)
+_SECTION = re.compile(r"(={1,6})\s+\S")
+_LINK = re.compile(r"xref:([^\s\[\]#]+)(#[^\s\[\]]*)?\[\]|(?:xref:#|<<#?)([\w.:-]+)(?:\[\]|>>)")
+_BLOCK_ID = re.compile(r"\[(?:\[([\w.:-]+)[^\]]*\]|[\w ,%.-]*#([\w.:-]+)[^\]]*)\]\s*$")
+_CAPTION = re.compile(r"(?:={2,6}\s+|\.(?![.\s]))(\S.*)$")
+_FILE = re.compile(r"(?:[\w.@-]*@)?(?:[\w.-]*:)??(?:(?P<module>[\w.-]*):)?(?:(?P<family>[a-z]+)\$)?(?P<path>.+)")
+_FAMILIES = {"partial": "partials", "example": "examples", "page": "pages", "attachment": "attachments"}
+_TAGGED = re.compile(r"\b(tag|end)::(\S+?)\[\]")
+_VALUE = re.compile(r"(\w+)\s*=\s*(\"[^\"]*\"|[^,\]]*)")
 
 
 def convert(data: bytes, decode: Decode, context: PageContext | None = None) -> Converted:
@@ -61,12 +111,12 @@ def convert(data: bytes, decode: Decode, context: PageContext | None = None) -> 
     if len(data) > MAX_BYTES:
         raise Unconvertible(f"has {len(data) >> 20} MiB; at most {MAX_BYTES >> 20} are read: split it")
     text, caveat = decode(data)
-    attributes, lines = {}, split_lines(text)
+    attributes, lines = {}, _split_lines(text)
     if context:
         attributes = dict(find_attributes(context.site, context.file))
         if context.kind == "antora" and context.file.stem == "nav":
             raise NoText("is the navigation of a site")
-        lines = include_files(lines, attributes, context)
+        lines = _include_files(lines, attributes, context)
     body = "\n\n".join(_BlockReader(attributes, 0, set()).blocks(lines))
     return Converted(compose(body), (caveat,) if caveat else ())
 
@@ -101,12 +151,10 @@ class _BlockReader:
         """Read the block that begins at a line, and return the line at which the next begins."""
         line = lines[at].rstrip()
         if not self._paragraph and _is_underlined(line, lines[at + 1].rstrip() if at + 1 < len(lines) else ""):
-            self._add_heading("#" * (_UNDERLINES.index(lines[at + 1][0]) + 1), line)
+            self._add_heading("#" * ("=-~^+".index(lines[at + 1][0]) + 1), line)
             return at + 2
         if delimiter := _DELIMITER.match(line):
             return self._read_delimited(lines, at, delimiter[1])
-        if _TABLE.match(line):
-            return self._read_table(lines, at)
         if line == "+":
             self._end_paragraph()
             self._attached = True
@@ -132,18 +180,20 @@ class _BlockReader:
             self._end_paragraph()
             self._style = f"{self._style},{line[1:-1]}" if self._style else line[1:-1]
         elif (title := _TITLE.match(line)) and not self._paragraph and not _ITEM.match(line):
-            self._add(literal(inline_markdown(title[1], self._attributes)))
+            self._add(literal(_inline_markdown(title[1], self._attributes)))
         else:
             return False
         return True
 
     def _add_heading(self, marks: str, text: str) -> None:
         self._end_lists()
-        anchor = _anchor(self._style)
-        self._style = ""
-        title = inline_markdown(text, self._attributes)
-        anchor = anchor or ("" if len(marks) == 1 else _section_id(title, self._attributes, self._ids))
+        title = _inline_markdown(text, self._attributes)
+        anchor = self._take_anchor() or ("" if len(marks) == 1 else _section_id(title, self._attributes, self._ids))
         self._add(f"{'#' * len(marks)} {title}{f' {{#{anchor}}}' if anchor else ''}")
+
+    def _take_anchor(self) -> str:
+        style, self._style = self._style, ""
+        return next((found for match in _ANCHOR.finditer(style) for found in match.groups() if found), "")
 
     def _read_text_line(self, line: str) -> None:
         if item := _ITEM.match(line):
@@ -163,9 +213,8 @@ class _BlockReader:
             self._end_paragraph()
             self._out += [] if self._stack else [entries.BEGIN]
             self._stack[:] = [_DEFINITIONS]
-            anchor = _anchor(self._style)
-            self._style = ""
-            shown = " ".join(inline_markdown(text, self._attributes).split())
+            anchor = self._take_anchor()
+            shown = " ".join(_inline_markdown(text, self._attributes).split())
             self._out.append(f"{entries.TERM}{shown}{f' {{#{anchor}}}' if anchor else ''}")
             self._attached = self._awaits_body = True
             self._in_list = False
@@ -192,12 +241,11 @@ class _BlockReader:
         if not self._paragraph:
             return
         text, self._paragraph = "\n".join(self._paragraph), []
-        label = f"{self._style.strip('[]')}: " if self._style in _ADMONITIONS else ""
-        quoted, self._style = _quotation_source(self._style), ""
-        item = re.match(r"- |1\. ", text) if self._stack else None
-        found = inline_markdown(text, self._attributes)
-        shown = found if item else label + literal(found)
-        self._add(shown if item or quoted is None else _quote([shown], quoted), item=bool(item))
+        style, self._style = self._style, ""
+        is_item = bool(self._stack and re.match(r"- |1\. ", text))
+        shown = _inline_markdown(text, self._attributes)
+        label = f"{style.strip('[]')}: " if style in _ADMONITIONS else ""
+        self._add(shown if is_item else _quoted([label + literal(shown)], style), item=is_item)
 
     def _add(self, block: str, *, item: bool = False) -> None:
         """Add a block, within the open list item if it is attached to it."""
@@ -216,29 +264,23 @@ class _BlockReader:
             self._in_list = item
 
     def _read_delimited(self, lines: Sequence[str], at: int, mark: str) -> int:
+        """Read the code, the table or the blocks between two lines of ``mark``, and return the line behind them."""
         self._end_paragraph()
         close = "```" if mark.startswith("```") else mark
         end = next((n for n in range(at + 1, len(lines)) if lines[n].rstrip() == close), len(lines))
         inside, style, self._style = lines[at + 1 : end], self._style, ""
-        if mark[0] in "-.`" and mark != "--":
+        if mark[0] in "|!":
+            self._add(_table_markdown(inside, mark[0], _fill_attributes(style, self._attributes), self._attributes))
+        elif mark[0] in "-.`" and mark != "--":
             code = "\n".join(inside)
-            shown = fill_attributes(code, self._attributes) if "subs=" in style else code
+            shown = _fill_attributes(code, self._attributes) if "subs=" in style else code
             language = _SOURCE_LANGUAGE.match(style) or _LANGUAGE_OPTION.search(style)
             self._add(fence(shown, language[1] if language else mark[3:].strip(".-`")))
         elif mark[0] not in "/+":
             name = style.split(",")[0].split("%")[0].split(".")[0]
             parts = _BlockReader(self._attributes, self._depth + 1, self._ids).blocks(inside)
-            quoted = _quotation_source(style) if mark[0] in "_-" else None
-            whole = "\n\n".join([f"{name}:", *parts] if name in _ADMONITIONS else parts)
-            self._add(whole if quoted is None else _quote(parts, quoted))
-        return end + 1
-
-    def _read_table(self, lines: Sequence[str], at: int) -> int:
-        self._end_paragraph()
-        mark = lines[at].strip()
-        end = next((n for n in range(at + 1, len(lines)) if lines[n].strip() == mark), len(lines))
-        style, self._style = fill_attributes(self._style, self._attributes), ""
-        self._add(_table_markdown(lines[at + 1 : end], mark[0], style, self._attributes))
+            parts = [f"{name}:", *parts] if name in _ADMONITIONS else parts
+            self._add(_quoted(parts, style if mark[0] in "_-" else ""))
         return end + 1
 
 
@@ -248,25 +290,12 @@ def _is_underlined(line: str, following: str) -> bool:
     return is_line and line[:1].isalnum() and not _ITEM.match(line)
 
 
-def _anchor(style: str) -> str:
-    return next((found for match in _ANCHOR.finditer(style) for found in match.groups() if found), "")
-
-
-_NO_ID = re.compile(r"<[^>]+>|&(?:[a-z]+\d{0,2}|#\d{2,5}|#x[\da-f]{2,4});|[^ \w\-.]+")
-_EMPHASIS = re.compile(r"[*`_^~#](?=\w)|(?<=\w)[*`_^~#]")
-_GAPS = re.compile(r"[ .-]+")
-
-
-def _quotation_source(style: str) -> str | None:
-    """Return the source in ``[quote, author, work]``; None if the block is not a quotation."""
-    name, *options_given = (part.strip().strip("\"'") for part in style.split(","))
-    if name.split(".")[0].split("#")[0] not in ("quote", "verse"):
-        return None
-    return ", ".join(part for part in options_given if part and "=" not in part)
-
-
-def _quote(parts: Sequence[str], source: str) -> str:
-    """Return ``parts`` as a quotation, with its ``source`` below."""
+def _quoted(parts: Sequence[str], style: str) -> str:
+    """Return ``parts``, as a quotation with its source below if the style is ``[quote, author, work]``."""
+    name, *others = (part.strip().strip("\"'") for part in style.split(","))
+    if re.split("[.#]", name)[0] not in ("quote", "verse"):
+        return "\n\n".join(parts)
+    source = ", ".join(part for part in others if part and "=" not in part)
     text = "\n\n".join([*parts, f"— {source}"] if source else parts)
     return "\n".join(f"> {line}".rstrip() for line in text.split("\n"))
 
@@ -286,56 +315,186 @@ def _section_id(title: str, attributes: Mapping[str, str], taken: set[str]) -> s
     return made if re.fullmatch(r"[^\s{}]+", made) else ""
 
 
-MAX_TABLE_COLUMNS = 100
-
-_CELL_SPEC = r"(?:(\d+)?(?:\.(\d+))?([+*]))?[<^>.]*[adehlmsv]?"
-_COLUMNS = re.compile(r"cols=(?:\"([^\"]*)\"|'([^']*)'|([^\s,]+))")
-_REPEAT = re.compile(r"(\d+)\*")
-
-
 def _table_markdown(lines: Sequence[str], mark: str, style: str, attributes: Mapping[str, str]) -> str:
     """Return the table between two lines that begin with ``mark``; ``style`` are its block attributes."""
-    if mark in ",:":
-        rows = [list(row) for row in csv.reader(lines, delimiter=mark) if row]
-        width = max(map(len, rows), default=0)
-        return _write_rows([row + [""] * (width - len(row)) for row in rows], attributes)
     text = "\n".join(lines).strip("\n")
     begin = re.compile(rf"(?:^|(?<=\s)){_CELL_SPEC}(?<!\\)\{mark}", re.MULTILINE)
     marks = list(begin.finditer(text))
     if not marks:
         return ""
+    spans = [(int(match[1] or 1) if match[3] else 1, int(match[2] or 1)) for match in marks]
+    stated = _COLUMNS.search(style)
+    columns = re.split("[,;]", next(filter(None, stated.groups()))) if stated else ()
+    width = sum(int(many[1]) if (many := _REPEAT.match(part.strip())) else 1 for part in columns)
+    first_line = text.partition("\n")[0]
+    width = width or sum(span[0] for span, match in zip(spans, marks, strict=True) if match.end() <= len(first_line))
     ends = [*(match.start() for match in marks[1:]), len(text)]
-    cells = [(match, text[match.end() : end].strip()) for match, end in zip(marks, ends, strict=True)]
-    first_line = sum(1 for match in marks if "\n" not in text[: match.start()].strip("\n"))
-    width = min(_count_columns(style) or sum(_column_span(match) for match in marks[:first_line]), MAX_TABLE_COLUMNS)
-    return _write_rows(_fill_grid(cells, width), attributes)
+    cells = [text[match.end() : end].strip() for match, end in zip(marks, ends, strict=True)]
+    cells = [one_line(_inline_markdown(cell, attributes)).replace("\\|", "|") for cell in cells]
+    rows = _fill_grid([*zip(cells, spans, strict=True)], min(width, MAX_TABLE_COLUMNS))
+    return table(rows[0], rows[1:])
 
 
-def _write_rows(rows: Sequence[Sequence[str]], attributes: Mapping[str, str]) -> str:
-    shown = [[one_line(inline_markdown(text, attributes)).replace("\\|", "|") for text in row] for row in rows]
-    return table(shown[0], shown[1:]) if shown else ""
-
-
-def _count_columns(style: str) -> int:
-    found = _COLUMNS.search(style)
-    if not found:
-        return 0
-    value = found[1] or found[2] or found[3]
-    return sum(int(many[1]) if (many := _REPEAT.match(part.strip())) else 1 for part in re.split("[,;]", value))
-
-
-def _column_span(match: re.Match[str]) -> int:
-    return int(match[1] or 1) if match[3] else 1
-
-
-def _fill_grid(cells: Sequence[tuple[re.Match[str], str]], width: int) -> list[list[str]]:
+def _fill_grid(cells: Sequence[tuple[str, tuple[int, int]]], width: int) -> list[list[str]]:
     """Return the rows of the table, with a spanning cell in each place that it covers."""
     grid: dict[tuple[int, int], str] = {}
     x = y = 0
-    for match, text in cells:
+    for text, (wide, high) in cells:
         while (y, x) in grid or x >= width:
             x, y = (x + 1, y) if x + 1 < width else (0, y + 1)
-        across, down = min(_column_span(match), width - x), min(int(match[2] or 1), MAX_TABLE_COLUMNS)
+        across, down = min(wide, width - x), min(high, MAX_TABLE_COLUMNS)
         grid |= {(y + j, x + i): text for j in range(down) for i in range(across)}
     height = 1 + max(row for row, _ in grid)
     return [[grid.get((row, column), "") for column in range(width)] for row in range(height)]
+
+
+def _split_lines(text: str) -> list[str]:
+    """Return the lines of ``text``, each attribute with its whole value on one line."""
+    return _WRAPPED.sub(lambda match: re.sub(r" \\\n\s*", " ", match[0]), text).split("\n")
+
+
+def _inline_markdown(text: str, attributes: Mapping[str, str]) -> str:
+    """Return one or more lines as Markdown; in code between backticks only attributes are replaced.
+
+    An unknown attribute, as of a playbook in another repository, is read by its name: 225 in Couchbase's documentation.
+    """
+    code: list[str] = []
+
+    def hide(match: re.Match[str]) -> str:
+        code.append(match[0].replace("`+", "`").replace("+`", "`").replace("\\{", "{"))
+        return "\0"
+
+    plain = _CODE.sub(hide, _fill_attributes(text, attributes))
+    for pattern, replacement in _RULES:
+        plain = pattern.sub(replacement, plain)
+    plain = decode_entities(_UNKNOWN.sub(r"\1", plain))  # Asciidoctor hands them on to HTML
+    kept = iter(code)
+    return re.sub("\0", lambda _: next(kept, ""), plain)
+
+
+def _fill_attributes(text: str, attributes: Mapping[str, str]) -> str:
+    """Return ``text`` with the values of attributes; an unknown one stays as it is."""
+    for _ in range(5):  # attributes in attributes
+        filled = _ATTRIBUTE_REFERENCE.sub(lambda one: attributes.get(one[1], _BUILT_IN.get(one[1], one[0])), text)
+        if filled == text or len(filled) > len(text) + _MAX_VALUE_CHARS:
+            break
+        text = filled
+    return text
+
+
+def _include_files(lines: Sequence[str], attributes: Mapping[str, str], context: PageContext) -> list[str]:
+    """Return ``lines`` with the files that they include, and with titles in links that have no words."""
+    found = list(_take_lines(lines, (), dict(attributes), context))
+    titles = dict(_captions_by_id(found))  # by id, and those of other pages by name
+
+    def name_link(match: re.Match[str]) -> str:
+        if match[3]:
+            title = titles.get(match[3], "")
+            return f"<<{match[3]},{title}>>" if title else match[0]
+        if match[1] not in titles:
+            heads = map(context.read_beginning, _candidate_files(match[1], context, "page", ()))
+            titles[match[1]] = next((one[1].strip() for head in heads if (one := _PAGE_TITLE.search(head))), "")
+        title = titles[match[1]].replace("]", "")
+        return f"xref:{match[1]}[{title}]" if title else match[0]
+
+    return [_LINK.sub(name_link, line) if "xref:" in line or "<<" in line else line for line in found]
+
+
+def _take_lines(
+    lines: Iterable[str], within: tuple[str, ...], attributes: dict[str, str], context: PageContext
+) -> Iterator[str]:
+    """Yield ``lines`` with their includes; ``within`` are the files being included, the innermost last."""
+    for line in lines:
+        if attribute := _ATTRIBUTE.match(line):
+            attributes[attribute[1]] = attribute[2] or ""
+        if include := _INCLUDE.match(line):
+            yield from _take_file(include, within, attributes, context)
+        else:
+            yield line.removeprefix("\\") if line.startswith("\\include::") else line
+
+
+def _take_file(
+    include: re.Match[str], within: tuple[str, ...], attributes: dict[str, str], context: PageContext
+) -> Iterator[str]:
+    target = _fill_attributes(include[1], attributes)
+    names = (name for name in _candidate_files(target, context, "partial", within) if name not in within)
+    name = next(names, "") if len(within) < MAX_INCLUDE_DEPTH else ""
+    text = context.read_include(name) if name else None
+    if text is None:
+        return
+    given = {key: value.strip('"') for key, value in _VALUE.findall(include[2])}
+    lines = list(_select_lines(_split_lines(text.rstrip("\n")), given))
+    offset = given.get("leveloffset", "").lstrip("+")
+    more = "=" * int(offset) if offset.isdecimal() and len(offset) == 1 else ""
+    is_document = not given.keys() & {"tag", "tags", "lines"} and _is_document(name, lines, context)
+    included = context.included
+    included[-1], at = "\n".join(lines), len(included) - 1
+    for line in _take_lines(lines, (*within, name), attributes, context):
+        if not is_document or _ATTRIBUTE.match(line):
+            yield more + line if more and _SECTION.match(line) else line
+    included[at:] = included[at:] * (not is_document)
+
+
+def _is_document(name: str, lines: Sequence[str], context: PageContext) -> bool:
+    """Return whether a file is a document beside this one, as Pro Git's chapters are: it is not included twice.
+
+    Antora marks documents by their folders. A file that was given alone has no other document beside it.
+    """
+    path, is_apart = PurePosixPath(name), context.alone or context.kind == "antora"
+    file = None if is_apart else context.find_file(name)
+    if file is None or not file.is_relative_to(context.root.resolve()):
+        return False
+    known = path.suffix in (context.file.suffix, ".adoc", ".asciidoc") and not path.name.startswith("_")
+    return known and any(map(_SECTION.match, lines))
+
+
+def _candidate_files(target: str, context: PageContext, family: str, within: Sequence[str]) -> Iterator[str]:
+    """Yield the paths that ``target`` may name, from the page's folder or one above it."""
+    if "$" not in target and ":" not in target:
+        yield normpath(join(dirname(within[-1]) if within else "", target))
+        if family == "partial":
+            return
+    match = _FILE.fullmatch(target)
+    if match is None or context.kind != "antora":
+        return
+    parts = context.file.parts
+    own = parts[parts.index("modules") + 1] if "modules" in parts[:-2] else "ROOT"
+    if folder := _FAMILIES.get(match["family"] or family, ""):
+        yield f"modules/{match['module'] or own}/{folder}/{match['path']}"
+
+
+def _captions_by_id(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield each id of a page with the heading or caption below it."""
+    waiting: list[str] = []
+    for line in lines:
+        if anchor := _BLOCK_ID.match(line):
+            waiting += filter(None, anchor.groups())
+        elif caption := _CAPTION.match(line):
+            yield from ((name, caption[1].strip()) for name in waiting)
+            waiting = []
+        elif line.strip() and not line.startswith("["):
+            waiting = []
+
+
+def _select_lines(lines: list[str], given: Mapping[str, str]) -> Iterator[str]:
+    """Yield the lines selected by ``lines=``, ``tag=`` or ``tags=``, without those that mark tags."""
+    if numbers := given.get("lines"):
+        yield from numbered_lines(lines, numbers) or lines
+        return
+    names = re.split(r"[;,]", given.get("tag") or given.get("tags") or "")
+    wanted = [name.strip() for name in names if name.strip()]
+    open_tags: list[str] = []
+    for line in lines:
+        if mark := _TAGGED.search(line):
+            open_tags = [*open_tags, mark[2]] if mark[1] == "tag" else [name for name in open_tags if name != mark[2]]
+        elif not wanted or _is_wanted(open_tags, wanted):
+            yield line
+
+
+def _is_wanted(open_tags: Sequence[str], wanted: Sequence[str]) -> bool:
+    for name in reversed(open_tags):  # the innermost that is named decides
+        if {name, f"!{name}"} & set(wanted):
+            return f"!{name}" not in wanted
+    if open_tags:
+        return "*" in wanted or "**" in wanted
+    return "**" in wanted or all(name.startswith("!") for name in wanted)

@@ -549,6 +549,7 @@ def test_rst_entries_are_headings_with_the_ids_of_sphinx_and_hold_what_is_said_o
             ':by: Ada\n\n[cols="1,2", options="header"]\n|===\n|Kind |Fee\n|Tug\n|22 {by}\n.2+|Crane |3\n|4\n|===',
             "| Kind | Fee |\n| --- | --- |\n| Tug | 22 Ada |\n| Crane | 3 |\n| Crane | 4 |",
         ),
+        ("|===\n|A |B\n\n|1\n|2\n|===", "| A | B |\n| --- | --- |\n| 1 | 2 |"),
         (":why: Fees \\\n  rise. \\\nSo\n\n{why}: pay.", "Fees rise. So: pay."),
         (":why: pass:q[A _plan_ \\\nof xref:tasks.adoc[tasks].]\n\n{why}", "A _plan_ of tasks."),
         ("kbd:[Ctrl+C], btn:[OK], menu:File[Export > PDF].footnote:[Or.]", "Ctrl+C, OK, File > Export > PDF. (Or.)"),
