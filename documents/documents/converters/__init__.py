@@ -1,6 +1,7 @@
 """Files of other formats as Markdown with a title in front matter.
 
-Only the given bytes are read, nothing is fetched. A converter's libraries are imported at its first file.
+Only the given bytes are read, nothing is fetched. A converter's libraries are imported at its first file; each raises
+what ``convert`` names.
 """
 
 from __future__ import annotations

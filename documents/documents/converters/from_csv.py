@@ -31,12 +31,7 @@ _SAMPLE_CHARS = 1 << 20
 
 
 def convert(data: bytes, decode: Decode) -> Converted:
-    """Return the rows as Markdown.
-
-    Raises:
-        Unconvertible: the file is too large, or empty.
-        ValueError: it is not text.
-    """
+    """Return the rows as Markdown."""
     if len(data) > MAX_BYTES:
         raise Unconvertible(f"has {len(data) >> 20} MiB; at most {MAX_BYTES >> 20} are read: split it")
     text, caveat = decode(data)

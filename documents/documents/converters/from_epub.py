@@ -28,12 +28,7 @@ _PAGES = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml")
 
 
 def convert(data: bytes) -> Converted:
-    """Return the book's pages as Markdown, without EPUB 3's page with the table of contents.
-
-    Raises:
-        Unconvertible: the book is damaged, too large, or locked (DRM).
-        NoText: it holds no text.
-    """
+    """Return the book's pages as Markdown, without EPUB 3's page with the table of contents."""
     try:
         with ZipFile(io.BytesIO(data)) as archive:
             check_archive(archive)

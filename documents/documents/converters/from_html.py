@@ -49,9 +49,6 @@ def convert(data: bytes) -> Converted:
     """Return the page as Markdown.
 
     Its title is ``<title>``, without the site's name if ``<h1>`` shows which part that is.
-
-    Raises:
-        NoText: the page holds no text.
     """
     page = parse(_TEMPLATE_TAG.sub(b"", data))
     for text in page.find_all(string=_TEMPLATE):

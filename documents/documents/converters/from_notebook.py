@@ -26,12 +26,7 @@ _BARE_OBJECT = re.compile(r"<[^<>\n]*>")  # <Axes: xlabel='x'>: shown in place o
 
 
 def convert(data: bytes) -> Converted:
-    """Return the cells in order, without raw cells, figures and the error stream.
-
-    Raises:
-        Unconvertible: the file is too large, or not a notebook.
-        NoText: it holds no text.
-    """
+    """Return the cells in order, without raw cells, figures and the error stream."""
     if len(data) > MAX_BYTES:
         raise Unconvertible(f"has {len(data) >> 20} MiB; at most {MAX_BYTES >> 20} are read: clear its outputs")
     try:

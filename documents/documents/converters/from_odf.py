@@ -16,10 +16,9 @@ from zipfile import BadZipFile, ZipFile
 
 from lxml import etree
 
-from documents.converters.docx_styles import in_form
 from documents.converters.from_html import fragment_markdown
 from documents.converters.from_xlsx import spread
-from documents.converters.office import check_archive, is_unseen_colour, stated_title
+from documents.converters.office import check_archive, in_form, is_unseen_colour, stated_title
 from documents.converters.output import compose, hidden_caveat, literal, one_line, own_title
 from documents.converters.tables import Bold, Budget, ShownNumber, sheet_markdown
 from documents.converters.visibility import pixels

@@ -29,11 +29,7 @@ _MARGIN = 0.09  # of the page's height, above and below: the first line of text 
 
 
 def convert(data: bytes) -> Converted:
-    """Return the file's text as Markdown, with its title from the first page's largest heading or its properties.
-
-    Raises:
-        Unconvertible: the file needs a password, has no pages, or has no readable page with text.
-    """
+    """Return the file's text as Markdown, with its title from the first page's largest heading or its properties."""
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # recoverable damage does not interest the user
     is_cut_short = _END not in data
     if is_cut_short:

@@ -11,7 +11,7 @@ from pptx import Presentation
 from pptx.enum.shapes import PP_PLACEHOLDER
 from pptx.oxml import parse_xml
 
-from documents.converters.office import EQUATION, check_office, equation_latex
+from documents.converters.office import check_office, equation_latex
 from documents.converters.output import compose, hidden_caveat, literal, one_line
 from documents.converters.tables import letter, spread, table
 from documents.errors import Unconvertible
@@ -36,11 +36,7 @@ _RUN = '<a:r xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"><a:
 
 
 def convert(data: bytes) -> Converted:
-    """Return the slides that are not hidden, in order.
-
-    Raises:
-        Unconvertible: the file is encrypted, an old .ppt, damaged, too large, has a DTD, or holds no text.
-    """
+    """Return the slides that are not hidden, in order."""
     title = check_office(data, suffix=".pptx", max_xml_bytes=MAX_XML_BYTES)
     deck = Presentation(io.BytesIO(data))
     slides = list(enumerate(deck.slides, 1))
@@ -79,7 +75,7 @@ def _expose_shapes(slide: Any) -> None:
         found = (list(one.iterchildren(*_SHAPES)) for one in alternatives)
         for shape in next(filter(None, found), []):
             alternatives.addprevious(shape)
-    for equation in list(slide.iter(EQUATION)):
+    for equation in list(slide.iter("{*}oMath")):
         for around in equation.iterancestors("{http://schemas.microsoft.com/office/drawing/2010/main}m"):
             run = parse_xml(_RUN)
             run.text = equation_latex(equation)

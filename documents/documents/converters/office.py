@@ -23,13 +23,14 @@ from documents.errors import Unconvertible
 MAX_UNPACKED_BYTES = 200 * 1024 * 1024
 MAX_ELEMENTS = {"": 10_000_000}
 
-EQUATION = "{http://schemas.openxmlformats.org/officeDocument/2006/math}oMath"
-
 _OLD_OFFICE = bytes.fromhex("d0cf11e0a1b11ae1")  # .doc, .xls, .ppt, and the envelope of an encrypted file
 _ENCRYPTED = 0x1  # in a zip entry's flag bits
 _STRICT = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/")
 _PROBE_BYTES = 64 * 1024
 _MAX_SHADE = 16  # between letters and their ground, of 255
+_ROMAN = {1000: "m", 900: "cm", 500: "d", 400: "cd", 100: "c", 90: "xc", 50: "l", 40: "xl", 10: "x", 9: "ix"}
+_ROMAN |= {5: "v", 4: "iv", 1: "i"}
+_MAX_ROMAN = 3999
 
 
 def check_office(
@@ -155,3 +156,18 @@ def equation_latex(equation: Any) -> str:
         if latex.strip("$ "):
             return latex
     return "".join(text.text or "" for text in equation.iter("{*}t"))
+
+
+def in_form(number: int, form: str) -> str:
+    """Return a number in one of Word's forms, such as ``lowerRoman``."""
+    if form == "none":
+        return ""
+    text = str(number)
+    if 0 < number <= _MAX_ROMAN and form.endswith("Letter"):
+        text = chr(ord("a") + (number - 1) % 26) * ((number - 1) // 26 + 1)
+    elif number <= _MAX_ROMAN and form.endswith("Roman"):
+        text = ""
+        for value, sign in _ROMAN.items():
+            times, number = divmod(number, value)
+            text += sign * times
+    return text.upper() if form.startswith("upper") else text

@@ -21,7 +21,7 @@ from pptx.oxml import parse_xml
 from pptx.util import Inches, Pt
 
 from documents import Decode, NoText, Unconvertible, convert, decode_utf_8
-from documents.converters.number_formats import shown_value
+from documents.converters.from_xlsx import shown_value
 from documents.converters.office import rewrite_parts
 
 
