@@ -17,6 +17,7 @@ from typing import Any
 
 from documents.converters import SUFFIXES
 from documents.converters import convert as convert_data
+from documents.converters.detection import detect
 from documents.errors import DocumentError, NoText, Unconvertible, Unreadable
 from documents.markup.context import PageContext, look_state, record_looks
 from documents.sites import Site
@@ -41,6 +42,7 @@ __all__ = [
     "clean_page",
     "convert",
     "decode_utf_8",
+    "detect",
     "fetch_site",
     "find_site",
     "find_title",

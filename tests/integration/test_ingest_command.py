@@ -237,10 +237,18 @@ def test_a_folder_of_other_files_is_told_what_it_holds_and_a_missing_one_fails(
 def test_each_kind_that_is_passed_over_has_its_remedy_and_none_is_read_as_markup(
     command: Run, tmp_path: Path, index: Path
 ) -> None:
-    names = "NOTES a.css b.js c.lock d.key e.log f.png m/2.doc m/3.doc n.pst o.pages p.7z"
-    files = dict.fromkeys(names.split(), "of cranes") | {"a.md": "Of cranes.", "m/memo.wps": r"{\rtf1 Of cranes.}"}
+    names = "NOTES a.css b.js c.lock d.key e.log f.png n.pst o.pages p.7z"
+    files: dict[str, str | bytes] = dict.fromkeys(names.split(), "of cranes")
+    files |= dict.fromkeys(("m/2.doc", "m/3.doc", "m/memo.wps"), bytes.fromhex("d0cf11e0a1b11ae1"))
+    files |= {
+        "a.md": "Of cranes.",
+        "m/4.doc": r"{\rtf1 Of cranes.}",
+        "m/5.xls": "<table><tr><td>a",
+        "m/6.doc": "Of them.",
+    }
     write_files(tmp_path / "docs", files)
-    _, _, said = command("ingest", tmp_path / "docs", "--index", index)
+    _, out, said = command("ingest", tmp_path / "docs", "--index", index)
+    assert "documents  4" in out
     assert [line for line in said.splitlines() if "assed over" in line] == [
         "Passed over: 2 .doc files (m/2.doc, ...): save them as .docx",
         "Passed over: 1 file without a suffix (NOTES): give it the suffix .txt",
@@ -251,7 +259,8 @@ def test_each_kind_that_is_passed_over_has_its_remedy_and_none_is_read_as_markup
         "Passed over: 1 .7z file (p.7z): unpack it",
         "Passed over: 1 .wps file (m/memo.wps): save it as .docx",
     ]
-    _, _, said = command("ingest", tmp_path / "docs" / "a.md", tmp_path / "docs" / "m" / "memo.wps", "--index", index)
+    given = (tmp_path / "docs" / "a.md", tmp_path / "docs" / "m" / "memo.wps")
+    _, _, said = command("ingest", *given, "--index", index, "--allow-removals")
     assert said.endswith("memo.wps: is a .wps file, which is not read: save it as .docx\n")
     write_files(tmp_path / "docs", {"mkdocs.yml": "site_name: Cranes"})
     _, _, said = command("ingest", tmp_path / "docs", "--index", index)

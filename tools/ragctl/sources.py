@@ -186,6 +186,7 @@ def read_sources(
     loading = Loading(
         readers=readers(sites),
         formats=request.formats,
+        detect=documents.detect,
         site=sites,
         today=None if request.drafts else datetime.now(UTC).date(),
     )

@@ -9,8 +9,10 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
+from documents.converters.detection import detect_suffix
 from documents.errors import NoText, Unconvertible, Unreadable
 from documents.values import Converted, Decode
 
@@ -39,6 +41,9 @@ _PLAIN_TEXT = frozenset({"AsciiDoc", "CSV", "reStructuredText", "transcript"})  
 _MAIL = frozenset({"mail", "mailbox"})
 _WITH_OTHER_FILES = frozenset({"AsciiDoc", "reStructuredText"})
 
+_NAMED_BY_OTHERS = frozenset({"CSV", "Excel workbook", "HTML", "OpenDocument", "RTF", "Word document"})
+"""Formats whose suffixes other formats are given too."""
+
 _MAX_REASON_CHARS = 200
 _KIND_OF = {suffix: kind for kind, (_, *suffixes) in _KINDS.items() for suffix in suffixes}
 
@@ -57,6 +62,9 @@ def convert(data: bytes, suffix: str, *, decode: Decode, context: PageContext | 
         Unreadable: it is damaged, or needs more memory than the machine has.
         KeyError: files with that suffix are not converted.
     """
+    if _KIND_OF[suffix] in _NAMED_BY_OTHERS:
+        found = detect_suffix(BytesIO(data), suffix)
+        suffix = found if found in SUFFIXES else suffix
     kind = _KIND_OF[suffix]
     module, *_ = _KINDS[kind]
     options: dict[str, Any] = {"decode": decode} if kind in _PLAIN_TEXT | _MAIL else {}

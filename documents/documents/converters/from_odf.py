@@ -95,6 +95,7 @@ def _parts(data: bytes) -> tuple[str, dict[str, Any]]:
             check_archive(archive)
             if b"encryption-data" in archive.read("META-INF/manifest.xml"):
                 raise Unconvertible("is protected with a password: save it without one")
+            archive.getinfo("content.xml")
             wanted = [name for name in archive.namelist() if name.endswith(("content.xml", "styles.xml"))]
             return stated_title(archive, "meta.xml"), {name: _parse(archive.read(name)) for name in wanted}
     except (BadZipFile, KeyError, etree.XMLSyntaxError) as exc:

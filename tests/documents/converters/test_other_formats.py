@@ -1,13 +1,15 @@
 """documents.converters: what is read of transcripts, OpenDocument, RTF and web archives."""
 
+import codecs
 import io
 import plistlib
 from collections.abc import Mapping
+from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
 
-from documents import Unconvertible, convert, decode_utf_8
+from documents import Unconvertible, convert, decode_utf_8, detect
 
 
 def read(suffix: str, data: bytes | str) -> str:
@@ -248,3 +250,39 @@ def test_a_saved_page_is_read_at_its_address_with_its_style_sheets_and_frames() 
     assert read(".webarchive", plistlib.dumps({"WebMainResource": page}, fmt=plistlib.FMT_BINARY)) == "Apple"
     with pytest.raises(Unconvertible, match="no web page"):
         convert(b"Subject: x\n\nText", ".mht", decode=decode_utf_8)
+
+
+# Other names
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "kind"),
+    [
+        ("a.doc", rb"{\rtf1 a}", ".rtf"),
+        ("a.doc", b"Subject: Page\nMIME-Version: 1.0\nContent-Type: multipart/related; boundary=b\n", ".mhtml"),
+        ("a.doc", b"Dear Ola,", ".txt"),
+        ("a.XLS", codecs.BOM_UTF16_LE + "<html>".encode("utf-16-le"), ".html"),
+        ("a.xls", b'<?xml version="1.0"?>\n<!-- a -->\n<html>', ".html"),
+        ("a.xls", b'<?xml version="1.0"?><Workbook xmlns="urn:x">', ""),
+        ("a.xls", b"Day\tFee\n1\t2\n", ".csv"),
+        ("a.doc", bytes.fromhex("d0cf11e0a1b11ae1"), ""),
+        ("a.doc", b"PK", ""),
+        ("a.png", b"<html>", ""),
+    ],
+)
+def test_the_content_tells_the_format_of_a_file_with_an_old_name(
+    tmp_path: Path, name: str, data: bytes, kind: str
+) -> None:
+    (tmp_path / name).write_bytes(data)
+    assert detect(tmp_path / name) == kind
+
+
+def test_a_file_with_the_name_of_another_format_is_read_as_what_it_is() -> None:
+    odt = zipped({"mimetype": "application/vnd.oasis.opendocument.text", "META-INF/manifest.xml": "<m/>"})
+    assert [read(".docx", r"{\rtf1 a}"), read(".xlsx", "a;b\n1;2"), read(".csv", "<table><tr><td>a")] == [
+        "a",
+        "| a | b |\n| --- | --- |\n| 1 | 2 |",
+        "a",
+    ]
+    with pytest.raises(Unconvertible, match="no OpenDocument file"):
+        convert(odt, ".docx", decode=decode_utf_8)

@@ -197,7 +197,7 @@ def read(
     outcomes = _Outcomes(TextFile(texts))
     for item in find_files(
         paths,
-        wanted=lambda name: name == CORPUS_NAME or loading.kind(name) != "",
+        wanted=lambda file: file.name == CORPUS_NAME or loading.kind_of(file) != "",
         selection=selection,
         unpack=unpack,
     ):

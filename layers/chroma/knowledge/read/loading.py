@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
 from mmap import ACCESS_READ, mmap
+from pathlib import Path
 from typing import Any, Protocol
 
 from knowledge.model.errors import SourceUnreadable, describe_unexpected
@@ -103,18 +104,23 @@ class Loading:
     """Options for reading files; they can be sent to another process.
 
     ``readers`` are converters by suffix (lower case, with the dot). ``formats`` maps the end of a name to the suffix
-    that the file is read as. ``site`` has the rules of Markdown pages. ``today`` decides which pages have expired; with
-    None drafts and expired pages are read like others.
+    that the file is read as; ``detect`` tells it by the content, ``""`` if the name decides. ``site`` has the rules of
+    Markdown pages. ``today`` decides which pages have expired; with None drafts and expired pages are read like others.
     """
 
     readers: Mapping[str, Reader] = field(default_factory=dict)
     formats: Mapping[str, str] = field(default_factory=dict)
+    detect: Callable[[Path], str] | None = None
     site: SiteRules | None = None
     today: date | None = None
 
     def kind(self, name: str) -> str:
         """Return the suffix that decides how the file ``name`` is read; ``""`` if folders skip it."""
         return format_suffix(name, {*SUFFIXES, *self.readers}, self.formats)
+
+    def kind_of(self, file: Path) -> str:
+        """Return the suffix that ``file`` is read as, by its name or its content; ``""`` if folders skip it."""
+        return self.kind(file.name) or (self.detect(file) if self.detect else "")
 
 
 AS_TEXT = Loading()
@@ -208,7 +214,7 @@ def is_corpus(found: FoundFile, loading: Loading) -> bool:
 
 
 def _kind(found: FoundFile, loading: Loading) -> str:
-    return loading.kind(found.file.name) or suffix(found.file.name)
+    return loading.kind_of(found.file) or suffix(found.file.name)
 
 
 def _documents(found: FoundFile, shown: str, loading: Loading) -> Iterator[LoadOutcome]:

@@ -210,11 +210,11 @@ class IgnoredPath:
 def find_files(
     paths: Sequence[Path],
     *,
-    wanted: Callable[[str], bool],
+    wanted: Callable[[Path], bool],
     selection: Selection = EVERYTHING,
     unpack: Unpack = lambda *_: ZIP,
 ) -> Iterator[FoundFile | SkippedPath | EmptyFolder | IgnoredPath]:
-    """Yield the given files, and the files in the given folders with a ``wanted`` name that ``selection`` takes.
+    """Yield the given files, and the files in the given folders that are ``wanted`` and that ``selection`` takes.
 
     If a folder without files is below another one, only the upper one is yielded. Hidden files and folders, build
     output and ``.ragignore`` matches are left out. A link is followed unless it leads out of the given folders, back
@@ -256,7 +256,7 @@ class _Folder:
 
 class _Walk:
     def __init__(
-        self, wanted: Callable[[str], bool], selection: Selection, unpack: Unpack, given: Sequence[Path]
+        self, wanted: Callable[[Path], bool], selection: Selection, unpack: Unpack, given: Sequence[Path]
     ) -> None:
         self._wanted = wanted
         self._selection = selection
@@ -272,7 +272,7 @@ class _Walk:
         return new
 
     def is_zip(self, name: str) -> bool:
-        return name.lower().endswith(ZIP) and not self._wanted(name)
+        return name.lower().endswith(ZIP) and not self._wanted(Path(name))
 
     def folder(self, root: Path, first: _Folder) -> Iterator[FoundFile | SkippedPath | EmptyFolder | IgnoredPath]:
         folders = [first]
@@ -348,7 +348,7 @@ class _Walk:
             return None
         if is_folder:
             return replace(folder, place=place, path=path)
-        if self._wanted(entry.name):
+        if self._wanted(Path(entry.path)):
             return FoundFile(place, root, path, explicit=False, archive=folder.archive)
         kind = self._unpack(place, path) if is_zip else PurePosixPath(path).suffix.lower() or WITHOUT_SUFFIX
         if isinstance(kind, Path):
@@ -377,9 +377,9 @@ class _Walk:
             is_folder = target.is_dir()
         except OSError as exc:
             # Without a suffix it may be a folder's: of a disk that is not there now.
-            lost = self._wanted(place.name) or (not place.suffix and exc.errno != errno.ELOOP)
+            lost = self._wanted(place) or (not place.suffix and exc.errno != errno.ELOOP)
             return SkippedPath(place, path, "is a link that leads nowhere", lost=lost)
-        if not is_folder and not self._wanted(place.name):
+        if not is_folder and not self._wanted(place):
             return None
         if is_folder and Path(os.path.realpath(root)).is_relative_to(target):
             return SkippedPath(place, path, "is a link back to a folder that it is in: not followed", lost=False)

@@ -125,7 +125,7 @@ def test_a_folder_whose_ragignore_cannot_be_read_is_lost_not_read(
 def test_of_a_table_that_notion_exports_twice_the_whole_is_read(tmp_path: Path) -> None:
     page = "0123456789abcdef" * 2
     write(tmp_path, f"Tasks {page}.csv", f"Tasks {page}_all.csv", "Fees.csv", "Fees_all.csv")
-    found = find_files([tmp_path], wanted=lambda name: name.endswith(".csv"))
+    found = find_files([tmp_path], wanted=lambda file: file.suffix == ".csv")
     kept = ["Fees.csv", "Fees_all.csv", f"Tasks {page}_all.csv"]
     assert sorted(place.path for place in found if isinstance(place, FoundFile)) == kept
 
