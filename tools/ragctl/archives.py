@@ -16,12 +16,13 @@ import zlib
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PureWindowsPath
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
 import documents
 from knowledge.model.values import Failure
 from knowledge.read.file_names import suffix
+from knowledge.read.remedies import REMEDIES
 from ragctl.reading_cache import program_digest
 
 MAX_DEPTH, MAX_FILES, MAX_BYTES = 3, 20_000, 4 * 2**30
@@ -64,7 +65,7 @@ class Archives:
             with ZipFile(place) as zipped:
                 if place not in self.given and (kind := self._kind(zipped)):
                     return kind
-                members = [(info.orig_filename, info.CRC, info.file_size) for info in zipped.infolist()]
+                members = [(name, info.CRC, info.file_size) for name, info in _members(zipped).items()]
                 state = hashlib.sha256(repr((program_digest(), members)).encode(errors="replace")).hexdigest()
                 last, problems = json.loads(mark.read_text(encoding="utf-8")) if mark.exists() else ("", [])
                 if last != state:
@@ -86,17 +87,19 @@ class Archives:
 
     def _kind(self, zipped: ZipFile) -> str:
         """Return the kind that ``zipped`` is passed over as, ``""`` if it is read."""
-        members = [_name(info) for info in zipped.infolist() if not info.is_dir()]
-        names = [name for name in members if not re.search(r"(?:^|/)(?:\.|__MACOSX/)", name)]
+        names = [name for name in _members(zipped) if not re.search(r"(?:^|/)\.(?!\./)", name)]
         others = [name for name in names if not self._is_document(name)]
         programs = [name for name in others if suffix(name) and not _ASIDE.match(_type(name))]
         texts = len(names) - len(others)
         return ".zip" if not texts else SOFTWARE if len(programs) > MAX_OTHERS * texts else ""
 
     def _is_document(self, name: str) -> bool:
-        return bool(self.wanted(name.rpartition("/")[2])) or suffix(name) == ".zip"
+        """Whether a member is read, is a zip, or is named with its remedy."""
+        has_remedy = suffix(name) in REMEDIES and not _MEDIUM.match(_type(name))
+        return has_remedy or suffix(name) == ".zip" or bool(self.wanted(name.rpartition("/")[2]))
 
     def _is_written(self, name: str) -> bool:
+        """Whether more than the name of a member counts."""
         return self._is_document(name) or not _MEDIUM.match(_type(name))
 
     def _fill(self, zipped: ZipFile, folder: Path, above: str, left: list[int]) -> Iterator[tuple[str, str]]:
@@ -104,59 +107,64 @@ class Archives:
 
         ``left`` are the files and bytes that it may have.
         """
-        members = {_name(info): info for info in zipped.infolist() if not info.is_dir()}
+        members = _members(zipped)
         left[0] -= len(members)
         left[1] -= sum(info.file_size for name, info in members.items() if self._is_written(name))
         if min(left) < 0:
             raise ValueError(f"it has over {MAX_FILES:,} files, or unpacks to {MAX_RATIO} times its size")
         folder.mkdir(parents=True)
         for name, info in members.items():
-            if "__MACOSX" not in name:
-                try:
-                    yield from self._write(zipped, info, folder, f"{above}{name}", left)
-                except _UNREADABLE as exc:
-                    if self._is_document(name):
-                        yield f"{above}{name}", f"cannot be unpacked: {getattr(exc, 'strerror', None) or exc}"
+            try:
+                self._write(zipped, name, info, folder)
+                if suffix(name) == ".zip":
+                    yield from self._unpack_inner(folder / name, f"{above}{name}/", left)
+            except _UNREADABLE as exc:
+                if self._is_document(name):
+                    yield f"{above}{name}", f"cannot be unpacked: {getattr(exc, 'strerror', None) or exc}"
 
-    def _write(
-        self, zipped: ZipFile, info: ZipInfo, folder: Path, shown: str, left: list[int]
-    ) -> Iterator[tuple[str, str]]:
-        """Write a member into ``folder``; of a zip that is read, its files into a folder of its name."""
-        name = _name(info)
-        place = folder.joinpath(*PurePosixPath(name).parts)
-        if ".." in place.parts or not place.is_relative_to(folder) or ":" in name:
+    def _write(self, zipped: ZipFile, name: str, info: ZipInfo, folder: Path) -> None:
+        if PureWindowsPath(name).anchor or ".." in name.split("/"):
             raise ValueError("its name is of a place outside of the zip")
         if stat.S_IFMT(info.external_attr >> 16) not in (0, stat.S_IFREG):
             raise ValueError("it is a link, which is not followed")
         if info.flag_bits & _ENCRYPTED:
             raise ValueError("it is locked by a password")
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with zipped.open(info) as source, place.open("xb") as target:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        with zipped.open(info) as source, (folder / name).open("xb") as target:
             try:
-                if self._is_written(name):  # else it counts, and is not read
+                if self._is_written(name):
                     shutil.copyfileobj(source, target)
             except BaseException:
-                place.unlink()
+                (folder / name).unlink()
                 raise
-        if suffix(name) == ".zip":
-            inner_folder = place.with_name(f"{place.name}~")
-            with ZipFile(place) as inner:
-                if self._kind(inner):
-                    return
-                if shown.lower().count(".zip/") >= MAX_DEPTH - 1:
-                    raise ValueError(f"it is in {MAX_DEPTH} other zips")
-                yield from self._fill(inner, inner_folder, f"{shown}/", left)
-            place.unlink()
-            inner_folder.rename(place)
+
+    def _unpack_inner(self, place: Path, above: str, left: list[int]) -> Iterator[tuple[str, str]]:
+        """Replace the zip at ``place`` by a folder, unless it counts as a file."""
+        folder = place.with_name(f"{place.name}~")
+        with ZipFile(place) as zipped:
+            if self._kind(zipped):
+                return
+            if above.lower().count(".zip/") >= MAX_DEPTH:
+                raise ValueError(f"it is in {MAX_DEPTH} other zips")
+            yield from self._fill(zipped, folder, above, left)
+        place.unlink()
+        folder.rename(place)
 
 
-def _name(info: ZipInfo) -> str:
-    """Return a member's path with ``/``; without a mark of its encoding it is UTF-8 if it can be, else DOS's."""
-    name = info.filename
-    if not info.flag_bits & _UTF_8:
-        with suppress(ValueError):
-            name = name.encode("cp437").decode()
-    return unicodedata.normalize("NFC", name.replace("\\", "/"))
+def _members(zipped: ZipFile) -> dict[str, ZipInfo]:
+    """Return the files by path, without what macOS adds.
+
+    A name without a mark of its encoding is UTF-8 if it can be, else in DOS's.
+    """
+    members = {}
+    for info in zipped.infolist():
+        name = info.filename
+        if not info.flag_bits & _UTF_8:
+            with suppress(ValueError):
+                name = name.encode("cp437").decode()
+        if not info.is_dir() and "__MACOSX/" not in name:
+            members[unicodedata.normalize("NFC", name.replace("\\", "/"))] = info
+    return members
 
 
 def _type(name: str) -> str:

@@ -81,7 +81,7 @@ class PageSites:
 
     def address(self, found: FoundFile, meta: Mapping[Any, Any]) -> str:
         """See ``SiteRules``."""
-        base_url, site, path = self._base_url(found), self.site(found), found.page_path
+        site, (base_url, path) = self.site(found), self._place(found)
         if self.keep_suffix or documents.keeps_suffixes(base_url):
             return documents.page_url(site, path=path, meta=meta, base_url=base_url, keep_suffix=True)
         return documents.page_url(site, path=strip_template_suffixes(path), meta=meta, base_url=base_url)
@@ -92,20 +92,23 @@ class PageSites:
 
     def excludes(self, found: FoundFile) -> bool:
         """See ``SiteRules``."""
-        return documents.is_excluded(self.site(found), found.page_path)
+        return documents.is_excluded(self.site(found), self._place(found)[1])
 
     def anchors(self, found: FoundFile) -> str:
         """See ``SiteRules``."""
         site = self.site(found)
-        return site.anchors if site.kind or self._base_url(found) or found.url else ""
+        return site.anchors if site.kind or self._place(found)[0] or found.url else ""
 
     def site(self, found: FoundFile) -> documents.Site:
         """Return the site of a file; its kind is ``""`` if it is unknown."""
         return self.sites.get(found.archive or found.root, _NO_SITE)
 
-    def _base_url(self, found: FoundFile) -> str:
-        given = found.root / PurePath(found.path).parts[0] if found.archive else found.root
-        return self.base_urls.get(given, "")
+    def _place(self, found: FoundFile) -> tuple[str, str]:
+        """Return the base address of a file's site, and the file's path in it."""
+        if not found.archive:
+            return self.base_urls.get(found.root, ""), found.path
+        given = found.root / PurePath(found.path).parts[0]
+        return self.base_urls.get(given, ""), found.file.relative_to(found.archive).as_posix()
 
 
 def readers(sites: PageSites | None = None) -> Mapping[str, Reader]:

@@ -144,9 +144,7 @@ def is_partial_table(name: str, beside: Sequence[str]) -> bool:
 
 
 type Unpack = Callable[[Path, str], Path | str]
-"""Returns the folder with the files of the zip at a place, or the kind that it counts as (``""``: it is reported).
-
-The text is its path, as ``FoundFile.path``."""
+"""Returns the folder with the files of the zip at a place and path, or the kind that it counts as (``""``: none)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,11 +168,6 @@ class FoundFile:
     def within(self) -> Path:
         """The folder that this file may name others in."""
         return self.archive or (self.file.parent if self.explicit else self.root)
-
-    @property
-    def page_path(self) -> str:
-        """Its path in the folder of its site."""
-        return self.file.relative_to(self.archive).as_posix() if self.archive else self.path
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,12 +224,13 @@ def find_files(
         name = printable_name(path.name)
         if not walk.is_new(path):
             continue
-        if path.is_dir():
-            yield from walk.folder(path, _Folder(path, "", IgnoreRules()))
-        elif not walk.is_zip(name) or (unpacked := unpack(path, name)) == ZIP:
-            yield FoundFile(path, path, name, explicit=True)
-        elif isinstance(unpacked, Path):
+        unpacked = unpack(path, name) if name.lower().endswith(ZIP) and path.is_file() else ZIP
+        if isinstance(unpacked, Path):
             yield from walk.folder(path.parent, _Folder(unpacked, name, IgnoreRules(), archive=unpacked))
+        elif path.is_dir():
+            yield from walk.folder(path, _Folder(path, "", IgnoreRules()))
+        elif unpacked:
+            yield FoundFile(path, path, name, explicit=True)
 
 
 def printable_name(name: str | os.PathLike[str]) -> str:
@@ -270,9 +264,6 @@ class _Walk:
         new = real not in self._seen
         self._seen.add(real)
         return new
-
-    def is_zip(self, name: str) -> bool:
-        return name.lower().endswith(ZIP) and not self._wanted(Path(name))
 
     def folder(self, root: Path, first: _Folder) -> Iterator[FoundFile | SkippedPath | EmptyFolder | IgnoredPath]:
         folders = [first]
@@ -339,7 +330,7 @@ class _Walk:
         place, path = folder.place / entry.name, f"{folder.path}/{printable_name(entry.name)}".lstrip("/")
         is_link = entry.is_symlink()
         is_folder = place.is_dir() if is_link else entry.is_dir()  # that of an entry fails for a link to itself
-        is_zip = self.is_zip(entry.name) and not (is_link or is_folder or folder.archive)
+        is_zip = path.lower().endswith(ZIP) and not (is_link or is_folder or folder.archive)
         if reason := self._left_out(place, path, names, folder.ignored, is_folder=is_folder or is_zip):
             return IgnoredPath(reason, place, path)
         if is_link:
