@@ -56,6 +56,7 @@ OTHER_PYTHON := $(if $(wildcard $(PY)),$(if $(filter-out $(shell $(PY) -c $(VERS
 endif
 # Lambda's Python alone can make the layer; with another one its tests skip and say so.
 TESTED_BUILD := $(if $(filter 3.13,$(subst $() ,.,$(shell $(if $(OTHER_PYTHON),$(PYTHON),$(or $(wildcard $(PY)),$(PYTHON),false)) -c $(VERSION) 2>/dev/null))),$(BUILT))
+OCR_DONE := $(VENV)/.ocr
 TOOLS_DONE := $(VENV)/.tools
 DEV_DONE := $(VENV)/.dev
 SAM_DONE := $(SAM_VENV)/.done
@@ -77,7 +78,7 @@ help: ## List these targets
 	@echo 'make TARGET [PROFILE=waypoint] [PORT=3000] [PYTHON=python3.13]'
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: index ## Set everything up, index samples/PROFILE, serve it on PORT
+run: $(if $(OCR),$(OCR_DONE)) index ## Set everything up, index samples/PROFILE, serve it on PORT
 	@$(RAGCTL) serve --port $(PORT) --profile $(PROFILE) --index .index/$(PROFILE) --source samples/$(PROFILE)
 
 # Each process keeps to its part of the files, as long as it has one: fixtures of a module are made once.
@@ -147,10 +148,10 @@ index: $(TOOLS_DONE) $(MODEL_DONE) ## Index samples/PROFILE into .index/PROFILE
 
 model: $(MODEL_DONE) ## Build the embedding model
 
-setup: $(TOOLS_DONE) $(MODEL_DONE) ## Set up what `run` needs
+setup: $(TOOLS_DONE) $(MODEL_DONE) $(if $(OCR),$(OCR_DONE)) ## Set up what `run` needs; OCR=1 adds text recognition, to read scans and pictures, here and in `run`
 
 lock: $(DEV_DONE) ## Pin the requirements anew, with hashes
-	cd requirements && for step in 'dev --override overrides.in' 'tools -c dev.txt' 'documents -c dev.txt' 'query -c dev.txt' 'chroma -c dev.txt' 'lambda -c dev.txt' 'sam' 'model --no-deps' 'llama --no-deps'; do \
+	cd requirements && for step in 'dev --override overrides.in' 'tools -c dev.txt' 'documents -c dev.txt' 'ocr -c dev.txt' 'query -c dev.txt' 'chroma -c dev.txt' 'lambda -c dev.txt' 'sam' 'model --no-deps' 'llama --no-deps'; do \
 	  set -- $$step; name=$$1; shift; \
 	  ../$(PY) -m uv pip compile --quiet --universal --python-version 3.12 --generate-hashes --no-header --no-annotate \
 	    "$$@" $$name.in -o $$name.txt || exit 1; \
@@ -183,11 +184,16 @@ $(TOOLS_DONE): requirements/tools.txt pyproject.toml $(VENV_MADE)
 	@$(PIP) --no-build-isolation --no-deps -e .
 	@touch $@
 
+$(OCR_DONE): requirements/ocr.txt $(TOOLS_DONE)
+	@echo 'Installing requirements/ocr.txt (text recognition, 70 MB) ...'
+	@$(PIP) $(LOCKED) requirements/ocr.txt
+	@touch $@
+
 $(DEV_DONE): requirements/dev.txt pyproject.toml $(VENV_MADE)
 	@echo 'Installing requirements/dev.txt ...'
 	@$(PIP) $(LOCKED) requirements/dev.txt
 	@$(PIP) --no-build-isolation --no-deps -e .
-	@touch $(TOOLS_DONE) $@
+	@touch $(TOOLS_DONE) $(OCR_DONE) $@
 
 $(CURDIR)/.index/%/manifest.json: $(TOOLS_DONE) $(MODEL_DONE) FORCE
 	@$(RAGCTL) ingest samples/$* --profile $* --index .index/$*

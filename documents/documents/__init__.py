@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from documents.converters import SUFFIXES
+from documents.converters import PICTURE_WITHOUT_TEXT, PICTURES, SUFFIXES, has_text_recognition
 from documents.converters import convert as convert_data
 from documents.converters.detection import detect
 from documents.errors import DocumentError, NoText, Unconvertible, Unreadable
@@ -27,6 +27,8 @@ from documents.values import Converted, CrawlResult, Decode, FetchFailure, Limit
 
 __all__ = [
     "MARKDOWN",
+    "PICTURES",
+    "PICTURE_WITHOUT_TEXT",
     "SUFFIXES",
     "Converted",
     "CrawlResult",
@@ -46,6 +48,7 @@ __all__ = [
     "fetch_site",
     "find_site",
     "find_title",
+    "has_text_recognition",
     "is_excluded",
     "keeps_suffixes",
     "look_state",

@@ -226,7 +226,7 @@ def test_doctor_passes_where_everything_is_there(run: Run, index: Path) -> None:
 
     assert told["ok"] is True
     assert [check["name"] for check in told["checks"]] == [
-        "python", "packages", "model", "index", "manifest", "llm", "store", "seed rules", "port",
+        "python", "packages", "model", "text recognition", "index", "manifest", "llm", "store", "seed rules", "port",
     ]  # fmt: skip
     details = {check["name"]: check["detail"] for check in told["checks"]}
     assert "3 documents, 3 chunks" in details["index"]

@@ -235,8 +235,9 @@ def test_a_folder_of_other_files_is_told_what_it_holds_and_a_missing_one_fails(
 
 
 def test_each_kind_that_is_passed_over_has_its_remedy_and_none_is_read_as_markup(
-    command: Run, tmp_path: Path, index: Path
+    command: Run, tmp_path: Path, index: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("documents.converters.find_spec", lambda name: None)
     names = "NOTES a.css b.js c.lock d.key e.log f.png n.pst o.pages p.7z"
     files: dict[str, str | bytes] = dict.fromkeys(names.split(), "of cranes")
     files |= dict.fromkeys(("m/2.doc", "m/3.doc", "m/memo.wps"), bytes.fromhex("d0cf11e0a1b11ae1"))
@@ -253,7 +254,8 @@ def test_each_kind_that_is_passed_over_has_its_remedy_and_none_is_read_as_markup
         "Passed over: 2 .doc files (m/2.doc, ...): save them as .docx",
         "Passed over: 1 file without a suffix (NOTES): give it the suffix .txt",
         "Passed over: 1 .log file (e.log): --as log=txt reads it as text",
-        "Passed over: 1 .png file (f.png): put scans through a text recognition (OCR) and give the PDF",
+        "Passed over: 1 .png file (f.png): install text recognition (pip install 'serverless-rag[ocr]', in a clone "
+        "make setup OCR=1) to read it",
         "Passed over: 1 .pst file (n.pst): export the messages as .mbox or .eml",
         "Passed over: 1 .pages file (o.pages): save it as .docx or .pdf",
         "Passed over: 1 .7z file (p.7z): unpack it",

@@ -15,6 +15,7 @@ from urllib.parse import unquote, urlsplit
 from markdown_it import MarkdownIt
 
 from corpora.reference import ReferenceText, count_words, read_file, read_page
+from documents import PICTURES
 from documents.markup.code import HiddenCode
 from knowledge.model.values import Chunk, Document
 from knowledge.read.documents import ReadResult
@@ -147,7 +148,7 @@ def measure(corpus: Corpus) -> CorpusFigures:
         base_url=corpus.base or (SITE if site else REPOSITORY),
         read_as=corpus.read_as,
         include=corpus.include,
-        exclude=corpus.exclude,
+        exclude=(*corpus.exclude, *(f"*{suffix}" for suffix in sorted(PICTURES))),
     )
     with TemporaryDirectory() as cache:
         reading, _ = read_sources(request, cache=Path(cache))
@@ -165,7 +166,7 @@ def measure(corpus: Corpus) -> CorpusFigures:
 
 def count_unread(reading: ReadResult) -> Counter[str]:
     """Count documents that were passed over by their suffix, pictures aside, and included files that were not found."""
-    unread = Counter({one.kind: one.files for one in reading.passed_over if "OCR" not in one.remedy})
+    unread = Counter({one.kind: one.files for one in reading.passed_over if one.kind not in PICTURES})
     for warning in reading.warnings:
         if found := _NOT_FOUND.match(warning.error):
             unread["included files"] += int(found[1] or 1)

@@ -19,6 +19,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+import documents
 from ragctl.console import DONE, FAILED, emit_json, print_rich
 from ragctl.options import DEFAULT_PORT, IndexDir, Json, Profile, choose_store, read_settings
 
@@ -54,6 +55,7 @@ def run_checks(settings: Settings, *, port: int) -> Iterator[dict[str, Any]]:
         "python": check_python,
         "packages": check_packages,
         "model": check_model,
+        "text recognition": lambda: "installed" if documents.has_text_recognition() else "not installed (extra ocr)",
         "index": lambda: check_index(settings),
         "manifest": lambda: check_manifest(settings),
         "llm": lambda: check_llm(settings),

@@ -91,8 +91,10 @@ class PageSites:
         return self.site(found).kind == "wiki"
 
     def excludes(self, found: FoundFile) -> bool:
-        """See ``SiteRules``."""
-        return documents.is_excluded(self.site(found), self._place(found)[1])
+        """See ``SiteRules``. Pictures in the folder of a site are parts of its pages."""
+        site = self.site(found)
+        is_part = site.kind != "" and found.file.suffix.lower() in documents.PICTURES
+        return is_part or documents.is_excluded(site, self._place(found)[1])
 
     def anchors(self, found: FoundFile) -> str:
         """See ``SiteRules``."""
@@ -112,8 +114,9 @@ class PageSites:
 
 
 def readers(sites: PageSites | None = None) -> Mapping[str, Reader]:
-    """Return a picklable reader for each suffix of ``documents``."""
-    return {suffix: partial(_convert, suffix=suffix, sites=sites) for suffix in sorted(documents.SUFFIXES)}
+    """Return a picklable reader for each suffix of ``documents``, for pictures if text recognition is installed."""
+    read = documents.SUFFIXES - (frozenset() if documents.has_text_recognition() else documents.PICTURES)
+    return {suffix: partial(_convert, suffix=suffix, sites=sites) for suffix in sorted(read)}
 
 
 def _convert(
@@ -185,7 +188,8 @@ def read_sources(
     base_urls = {path: request.find_base_url(str(path)) for path in local}
     found_sites = find_sites(local)
     sites = PageSites(base_urls, found_sites, request.keep_suffix)
-    readings = ReadingCache(readings_path, repr((request.formats, sites)), found_sites)
+    options = repr((request.formats, sites, documents.has_text_recognition()))
+    readings = ReadingCache(readings_path, options, found_sites)
     loading = Loading(
         readers=readers(sites),
         formats=request.formats,
@@ -209,6 +213,7 @@ def read_sources(
     complete = replace(
         reading,
         failed=(*failed, *archives.failed, *reading.failed),
+        warnings=tuple(one for one in reading.warnings if one.error != documents.PICTURE_WITHOUT_TEXT),
         passed_over=tuple(find_passed_over(reading, sites.sites)),
         lost=reading.lost | lost | archives.lost,
         skipped={**reading.skipped, **skipped},

@@ -9,6 +9,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
+from importlib.util import find_spec
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,7 @@ _KINDS = {
     "Jupyter notebook": ("from_notebook", ".ipynb"),
     "OpenDocument": ("from_odf", ".odt", ".ods", ".odp", ".ott", ".ots", ".otp", ".fodt", ".fods", ".fodp"),
     "PDF": ("from_pdf", ".pdf"),
+    "picture": ("from_picture", ".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"),
     "PowerPoint presentation": ("from_pptx", ".pptx"),
     "RTF": ("from_rtf", ".rtf"),
     "reStructuredText": ("from_rst", ".rst"),
@@ -49,6 +51,17 @@ _KIND_OF = {suffix: kind for kind, (_, *suffixes) in _KINDS.items() for suffix i
 
 SUFFIXES = frozenset(_KIND_OF)
 """The suffixes of the files that can be converted: lower case, with the dot."""
+
+PICTURES = frozenset(_KINDS["picture"][1:])
+"""Those that need text recognition."""
+
+PICTURE_WITHOUT_TEXT = "is a picture without text"
+"""Why a photograph is not read."""
+
+
+def has_text_recognition() -> bool:
+    """Return whether scans and pictures are read: whether the extra ``ocr`` is installed. It is not imported."""
+    return find_spec("rapidocr") is not None
 
 
 def convert(data: bytes, suffix: str, *, decode: Decode, context: PageContext | None = None) -> Converted:

@@ -24,6 +24,7 @@ _MAX_TILT = 0.5  # points
 _PIXELS = 2.0  # for a point
 _MAX_PIXELS = 3000.0  # of a page's longer side
 _MAX_DEPTH = 8  # of forms within forms
+_MIN_OUTLINES = 50  # shapes on a page without text
 _DRAWN = (pdfium.FPDF_PAGEOBJ_TEXT, pdfium.FPDF_PAGEOBJ_PATH, pdfium.FPDF_PAGEOBJ_IMAGE, pdfium.FPDF_PAGEOBJ_SHADING)
 _UNPAINTED = (pdfium.FPDF_TEXTRENDERMODE_INVISIBLE, pdfium.FPDF_TEXTRENDERMODE_CLIP)
 _WHITE = (255, 255, 255)
@@ -58,6 +59,7 @@ class PageText:
     """A page's pieces in the file's order, and the hidden ones.
 
     ``box`` and ``rules``, the ends of the level and upright lines drawn, are those on the page turned back by ``turn``.
+    ``picture_share`` is the part of the page that pictures cover, 1 for a page of letters that are drawn as shapes.
     """
 
     pieces: Sequence[Piece]
@@ -65,7 +67,7 @@ class PageText:
     box: Box
     rules: Sequence[Box]
     turn: int
-    has_picture: bool
+    picture_share: float
 
 
 def read_page(page: PdfPage, *, has_layers: bool) -> PageText:
@@ -76,13 +78,16 @@ def read_page(page: PdfPage, *, has_layers: bool) -> PageText:
     found = list(_read_pieces(page))
     hidden = set(_find_hidden(page, found, areas, order))
     turn = page.get_rotation()
+    left, foot, right, top = page.get_bbox()
+    share = sum((x1 - x0) * (y1 - y0) for _, (x0, y0, x1, y1), colour in areas if not colour)
+    is_outlined = not found and len(order) >= _MIN_OUTLINES
     return PageText(
         [piece for number, (piece, _) in enumerate(found) if number not in hidden],
         [found[number][0] for number in sorted(hidden)],
         turned(page.get_bbox(), turn),
         [turned(rule, turn) for rule in rules],
         turn,
-        not all(colour for _, _, colour in areas),
+        1.0 if is_outlined else min(1.0, share / ((right - left) * (top - foot))),
     )
 
 
@@ -242,10 +247,10 @@ def _find_hidden(
         (u0, v0), (u1, v1) = converter.to_bitmap(*piece.box[:2]), converter.to_bitmap(*piece.box[2:])
         place = (min(u0, u1), min(v0, v1), max(u0, u1) + 1, max(v0, v1) + 1)
         is_painted = pdfium.FPDFTextObj_GetTextRenderMode(shape) not in _UNPAINTED
-        is_drawn = is_painted and _contrast(difference, place) >= MIN_DIFFERENCE
+        is_drawn = is_painted and contrast(difference, place) >= MIN_DIFFERENCE
         if not is_drawn and not (
             any(contains(picture, piece.box) for picture in pictures)
-            and _contrast(without, place, around=round(piece.size * scale)) >= MIN_DIFFERENCE
+            and contrast(without, place, around=round(piece.size * scale)) >= MIN_DIFFERENCE
         ):
             yield number
 
@@ -287,7 +292,8 @@ def _point(segment: Any) -> tuple[float, float]:
     return x.value, y.value
 
 
-def _contrast(image: Any, place: tuple[int, int, int, int], *, around: int = 0) -> int:
+def contrast(image: Any, place: tuple[int, int, int, int], *, around: int = 0) -> int:
+    """Return the largest difference between levels of a colour, of 255, in a part of ``image``."""
     left, top = max(place[0] - around, 0), max(place[1] - around, 0)
     right, bottom = min(place[2] + around, image.width), min(place[3] + around, image.height)
     spreads: list[int] = [high - low for low, high in image.crop((left, top, right, bottom)).getextrema()]

@@ -15,7 +15,7 @@ faithful and 18 % partly; ``CONFIDENCE_SHIFT`` moves it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
@@ -26,7 +26,7 @@ from knowledge.search.language import ENGLISH
 from rag.answer.check import CHECK_FAILED, unchecked_note
 from rag.answer.finish import FinishedAnswer
 from rag.find.refine import near_duplicates
-from rag.values.answer import Answer, CheckedClaim, Confidence, Level, Passage, Proceed, Routing
+from rag.values.answer import Answer, CheckedClaim, Confidence, Level, Passage, Proceed, Reference, Routing
 from rag.write.not_mentioned import not_mentioned
 from rag.write.runs import runs_of, units_of
 
@@ -233,6 +233,14 @@ ESCALATE_BELOW = 40.0
 
 _LEVELS: Sequence[Level] = ("Low", "Medium", "High")
 
+RECOGNISED = "text recognition"
+"""The ``source_type`` of a scan. It lowers no level: at 150 dpi, tilted and noisy, 1 of 100 letters is wrong."""
+
+
+def _note_scans(references: Iterable[Reference]) -> list[str]:
+    is_scan = any(reference.hit.chunk.source_type == RECOGNISED for reference in references)
+    return [f"read by {RECOGNISED}"] if is_scan else []
+
 
 def cap_confidence(
     confidence: Confidence, answer: FinishedAnswer, *, is_partial: bool = False, is_outdated: bool = False
@@ -257,6 +265,7 @@ def cap_confidence(
     }
     reasons = [confidence.reason, *(flaw for flaw, is_present in flaws.items() if is_present)]
     reasons += unchecked_note(unchecked or 0)
+    reasons += _note_scans(answer.references)
     level, score = confidence.level, confidence.score
     if not cited or removed >= max(1, cited) or unsupported >= MAX_UNSUPPORTED * max(1, len(claims)):
         level, score = "Low", min(score, UNCITED_SCORE)

@@ -15,9 +15,10 @@ _BY_REMEDY = {
     "convert {} to .epub": ".azw .azw3 .fb2 .mobi",
     "download {} as .docx, .xlsx or .pptx": ".gdoc .gsheet .gslides",
     "unpack {}": ".7z .bz2 .gz .rar .tar .tgz .xz",
-    "put scans through a text recognition (OCR) and give the PDF": (
-        ".avif .bmp .gif .heic .heif .jpe .jpeg .jpg .png .tif .tiff .webp"
+    "install text recognition (pip install 'serverless-rag[ocr]', in a clone make setup OCR=1) to read {}": (
+        ".bmp .jpeg .jpg .png .tif .tiff .webp"
     ),
+    "save {} as .png if there is text to read": ".avif .gif .heic .heif .jpe",
 }
 REMEDIES: Mapping[str, str] = {kind: remedy for remedy, kinds in _BY_REMEDY.items() for kind in kinds.split()}
 """By suffix; ``{}`` is "it" or "them"."""
