@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
 
 BEGIN, TERM, END = "\ufde0", "\ufde1", "\ufde2"
 """What the lines begin with, behind blanks or the marks of a quotation: noncharacters of Unicode, which no text holds.
@@ -45,6 +44,12 @@ class _List:
 
     prefix: str
     entries: list[_Entry] = field(default_factory=list)
+
+    @property
+    def last(self) -> _Entry:
+        """The last entry; before the first term one without terms."""
+        self.entries += [] if self.entries else [_Entry([])]
+        return self.entries[-1]
 
 
 @dataclass(slots=True)
@@ -83,10 +88,8 @@ def _join(lines: Iterable[str | None]) -> str:
     """The lines as a text; None is an empty line, where there is none."""
     found: list[str] = []
     for line in lines:
-        if line is not None:
-            found.append(line)
-        elif found and found[-1].strip():
-            found.append("")
+        if line is not None or (found and found[-1].strip()):
+            found.append(line or "")
     return "\n".join(found)
 
 
@@ -95,9 +98,11 @@ def _parse(lines: Sequence[str]) -> list[str | _List]:
     found: list[str | _List] = []
     lists: list[_List] = []
     for line in lines:
-        rest = reduce(lambda left, around: _strip_prefix(around.prefix, left), lists, line)
+        rest = line
+        for around in lists:
+            rest = "" if rest == around.prefix.rstrip() else rest.removeprefix(around.prefix)
         mark = _MARK.match(rest)
-        into = _body(lists[-1]) if lists else found
+        into = lists[-1].last.body if lists else found
         if not mark:
             into.append(rest)
         elif mark[2] == BEGIN:
@@ -105,29 +110,17 @@ def _parse(lines: Sequence[str]) -> list[str | _List]:
             into.append(lists[-1])
         elif lists and mark[2] == END:
             lists.pop()
-        elif lists:
-            _add_term(mark[3].strip(), lists[-1].entries)
+        elif lists and (term := mark[3].strip()):
+            last = lists[-1].last
+            if any(map(_is_filled, last.body)):
+                lists[-1].entries.append(_Entry([term]))
+            else:  # a term behind another one without a body has that one's
+                last.terms.append(term)
     return found
 
 
-def _body(one: _List) -> list[str | _List]:
-    """Return the body of the last entry; before the first term, that of an entry without terms."""
-    one.entries += [] if one.entries else [_Entry([])]
-    return one.entries[-1].body
-
-
-def _strip_prefix(prefix: str, line: str) -> str:
-    return "" if line == prefix.rstrip() else line.removeprefix(prefix)
-
-
-def _add_term(term: str, entries: list[_Entry]) -> None:
-    """A term behind another one without a body has that one's."""
-    if not term:
-        return
-    if entries and not any(isinstance(part, _List) or part.strip() for part in entries[-1].body):
-        entries[-1].terms.append(term)
-    else:
-        entries.append(_Entry([term]))
+def _is_filled(part: str | _List) -> bool:
+    return isinstance(part, _List) or bool(part.strip())
 
 
 def _render(
@@ -147,7 +140,7 @@ def _render(
                     yield from (None, f"{'#' * max(place.level, _LEVELS[0])} {place.title}", None)
             if part.strip() or not behind:
                 yield part
-        elif flat or not _has_entries(part, inside=inside) or not (place.level or _is_last(parts[number + 1 :])):
+        elif flat or not _has_entries(part, inside) or (not place.level and any(map(_is_filled, parts[number + 1 :]))):
             yield from (f"{part.prefix}{line}".rstrip() if line else line for line in _items(part))
         else:
             behind = bool(place.level)
@@ -156,28 +149,21 @@ def _render(
 
 def _sections(one: _List, place: _Place) -> Iterator[str | None]:
     for entry in one.entries:
-        yield from _heading(entry.terms, place.level) if entry.terms else ()
-        within = _place_inside(entry.terms, place.level) if entry.terms else replace(place)
+        within = replace(place)
+        if entry.terms:
+            heading, within = _heading(entry.terms, place.level), _Place()
+            within.passes(heading[1] or "")
+            yield from heading
         yield from _render(_trim(entry.body), within, inside=bool(entry.terms))
     yield None
 
 
-def _place_inside(terms: Sequence[str], level: int) -> _Place:
-    place = _Place()
-    place.passes(_heading(terms, level)[1] or "")
-    return place
-
-
 def _trim(body: Sequence[str | _List]) -> Sequence[str | _List]:
-    says = [number for number, part in enumerate(body) if isinstance(part, _List) or part.strip()]
-    return body[says[0] : says[-1] + 1] if says else ()
+    filled = [number for number, part in enumerate(body) if _is_filled(part)]
+    return body[filled[0] : filled[-1] + 1] if filled else ()
 
 
-def _is_last(parts: Sequence[str | _List]) -> bool:
-    return not any(isinstance(part, _List) or part.strip() for part in parts)
-
-
-def _has_entries(one: _List, *, inside: bool) -> bool:
+def _has_entries(one: _List, inside: bool) -> bool:
     """Whether at least half of the terms are names; where ``inside`` an entry: names with an id."""
     sign = _ID.search if inside else _NAME.match
     signed = [bool(sign(entry.terms[0])) for entry in one.entries if entry.terms]
@@ -188,11 +174,15 @@ def _heading(terms: Sequence[str], level: int) -> tuple[str | None, ...]:
     """An entry's heading, which says all its names, where they are not too long, else the first, and all below it."""
     names = [_as_code(_ID.sub("", term)) for term in terms]
     anchor = next((found[0] for term in terms if (found := _ID.search(term))), "")
-    said = ", ".join(names)
-    short = said if len(said) <= MAX_HEADING_CHARS else _shorten(names[0])
+    shown = short = ", ".join(names)
+    if len(shown) > MAX_HEADING_CHARS:
+        short = names[0]
+    if len(short) > MAX_HEADING_CHARS:
+        short = _NAME_ENDS.split(short)[0][:MAX_HEADING_CHARS]
+        short += "`" * (short.count("`") % 2)
     marks = "#" * min(max(level + 1, _LEVELS[0]), _LEVELS[1])
     heading = (None, f"{marks} {short} {anchor.strip()}".rstrip(), None)
-    return heading if short == said else (*heading, said, None)
+    return heading if short == shown else (*heading, shown, None)
 
 
 def _as_code(term: str) -> str:
@@ -201,13 +191,6 @@ def _as_code(term: str) -> str:
         return term
     plain = _MARKS.sub("", term).strip()
     return f"`{plain}`" if plain else term
-
-
-def _shorten(name: str) -> str:
-    if len(name) <= MAX_HEADING_CHARS:
-        return name
-    short = _NAME_ENDS.split(name)[0][:MAX_HEADING_CHARS]
-    return f"{short}`" if short.count("`") % 2 else short
 
 
 def _items(one: _List) -> Iterator[str | None]:

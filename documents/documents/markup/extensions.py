@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -28,11 +28,9 @@ _NO_LIST = re.compile(r"\{[ \t]*[\w:@-]")
 _BLOCKS = MarkdownIt("commonmark")
 _BLOCKS.core.ruler.enableOnly(["normalize", "block"])
 _LABEL = re.compile(r"\[(?=((?:\\.|[^\[\]\\]|\[(?:\\.|[^\[\]\\])*\]){1,999})\])")
-_HEADING = re.compile(r"^ {0,3}#{1,6}[ \t].*$", re.MULTILINE)
+_HEADING = re.compile(r" {0,3}#{1,6}[ \t]")
 _ANCHOR = re.compile(r"(?:^|[\s:{])#([^\s{}\"']+)")
-_BELOW_HEADING = re.compile(
-    r"^( {0,3}#{1,6}[ \t][^\n]*|[^\n]+\n {0,3}(?:=+|-+)[ \t]*)\n[ \t]*(\{:[^{}\n]*\})[ \t]*$", re.MULTILINE
-)
+_BELOW_HEADING = re.compile(r"^( {0,3}#{1,6}[ \t][^\n]*)\n[ \t]*(\{:[^{}\n]*\})[ \t]*$", re.MULTILINE)
 _SPAN_END = re.compile(rf"(?<![!\]\\])\[([^\[\]\n]*)\](?:{_LIST.pattern}|{_COLON_LIST.pattern})")
 # MDC's `:name[text]{...}`: 26 of 60 pages in docs_nuxt_content.
 _MDC = re.compile(r"(?<![\w:`/])::?[a-z][\w-]*(?:\[(?P<text>[^\[\]\n]*)\](?:\{[^{}\n]*\})?|\{(?P<props>[^{}\n]*)\})")
@@ -43,16 +41,19 @@ _ICON = re.compile(r":(?:material|octicons|fontawesome|simple)-[\w-]+:")  # 55 o
 
 def drop_attributes(text: str) -> str:
     """Remove attribute lists, icons and MDC's marks; ``## Heading {#anchor}`` keeps its anchor."""
-    text = _BELOW_HEADING.sub(_move_anchor, text)
+    text = _BELOW_HEADING.sub(r"\1 \2", text)
     text = _MDC_BREAK.sub(REMOVED, _ICON.sub(_write_icon, _MDC.sub(_write_mdc, text)))
-    text = _SPAN_END.sub(r"\1", text)
-    text = _HEADING.sub(lambda match: _clean_heading(match[0]), text)
-    return tidy(
-        "\n".join(
-            line if _HEADING.match(line) else _LIST.sub(_drop_list, _COLON_LIST.sub(REMOVED, line))
-            for line in text.split("\n")
-        )
-    )
+    lines = _SPAN_END.sub(r"\1", text).split("\n")
+    return tidy("\n".join(map(_clean_line, lines)))
+
+
+def _clean_line(line: str) -> str:
+    if not _HEADING.match(line):
+        return _LIST.sub(_drop_list, _COLON_LIST.sub(REMOVED, line))
+    found = " ".join([*_COLON_LIST.findall(line), *_LIST.findall(line)])
+    anchor = _ANCHOR.search(found)
+    bare = _LIST.sub("", _COLON_LIST.sub("", line)).rstrip() if found else line
+    return f"{bare} {{#{anchor[1]}}}" if anchor else bare
 
 
 def _write_icon(match: re.Match[str]) -> str:
@@ -78,21 +79,6 @@ def drop_unused_definitions(text: str) -> tuple[str, list[str]]:
 def _drop_lines(text: str, parts: Iterable[Mapping[str, Any]]) -> str:
     gone = {line for part in parts for line in range(*part["map"])}
     return "\n".join(line for number, line in enumerate(text.split("\n")) if number not in gone) if gone else text
-
-
-def _move_anchor(match: re.Match[str]) -> str:
-    """Move the anchor in the line below a heading to the heading's end."""
-    anchor = _ANCHOR.search(match[2])
-    heading, newline, ruler = match[1].partition("\n")
-    return f"{heading} {{#{anchor[1]}}}{newline}{ruler}" if anchor else match[1]
-
-
-def _clean_heading(line: str) -> str:
-    anchor = ""
-    for found in (*_COLON_LIST.findall(line), *_LIST.findall(line)):
-        anchor = anchor or next(iter(_ANCHOR.findall(found)), "")
-    bare = _LIST.sub("", _COLON_LIST.sub("", line))
-    return line if bare == line else bare.rstrip() + (f" {{#{anchor}}}" if anchor else "")
 
 
 def _drop_list(match: re.Match[str]) -> str:
@@ -122,30 +108,26 @@ _DEFINITION_FENCE = re.compile(r"\s*(?:[:~][ \t]+)?(`{3,}|~{3,})")
 def mark_definitions(text: str) -> str:
     """Replace definition lists by marks for ``documents.entries``."""
     lines = text.split("\n")
-    return "\n".join(_mark_lines(lines)) if any(map(_BODY.match, lines)) else text
-
-
-def _mark_lines(lines: Sequence[str]) -> Iterator[str]:
+    if not any(map(_BODY.match, lines)):
+        return text
+    out: list[str] = []
     at, fence, within = 0, "", False
     while at < len(lines):
         line = lines[at]
-        terms = () if fence else _find_terms(lines, at)
-        if terms:
-            yield from () if within else (BEGIN,)
-            yield from (f"{TERM}{term.strip()}" for term in terms)
-            within = True
+        if terms := () if fence else _find_terms(lines, at):
+            out += [*(() if within else (BEGIN,)), *(f"{TERM}{term.strip()}" for term in terms)]
             bodies, at = _read_bodies(lines, at + len(terms))
-            yield from bodies
+            out += bodies
+            within = True
             continue
         if within and line.strip():
             within = False
-            yield END
+            out.append(END)
         if mark := _DEFINITION_FENCE.match(line):
             fence = "" if fence and mark[1].startswith(fence) else fence or mark[1]
-        yield line
+        out.append(line)
         at += 1
-    if within:
-        yield END
+    return "\n".join([*out, END] if within else out)
 
 
 def _read_bodies(lines: Sequence[str], at: int) -> tuple[list[str], int]:
@@ -201,14 +183,10 @@ _SIZE = re.compile(r"\d+(?:x\d+)?$")
 _ATX = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t#]*$")
 
 
-def expand_wiki_links(text: str, context: PageContext) -> str:
-    """Replace links by their words and embeds by notes; remove comments and block ids."""
+def expand_wiki_links(text: str, context: PageContext, depth: int = MAX_NOTE_DEPTH) -> str:
+    """Replace links by their words and embeds by notes, ``depth`` deep; remove comments and block ids."""
     if "[[" not in text and not context.is_vault:
         return text
-    return _expand_wiki(text, context, MAX_NOTE_DEPTH)
-
-
-def _expand_wiki(text: str, context: PageContext, depth: int) -> str:
     hidden = HiddenCode()
     prose = hidden.hide(text)
     if context.is_vault or _WIKI_LINK.search(prose):
@@ -221,31 +199,27 @@ def _expand_link(match: re.Match[str], context: PageContext, depth: int) -> str:
     page, _, part = match["page"].partition("#")
     words = (match["words"] or "").strip()
     if match["embed"]:
-        return _embed_note(match, context, depth, words)
+        return _embed_note(match, context, depth, words or _link_name(page, part) or REMOVED)
     if words and context.note_path(words) is not None and context.note_path(page) is None:
         return page.strip()  # GitHub's wikis have the page behind the words
     return words or _link_name(page, part) or match[0]
 
 
 def _embed_note(match: re.Match[str], context: PageContext, depth: int, words: str) -> str:
+    """Return a note as separate blocks, within the item or quotation around it, or as words of the line."""
     page, _, part = match["page"].partition("#")
-    if PurePosixPath(page).suffix.lower() not in ("", ".md") and context.note_path(page) is None:
-        return REMOVED if not words or _SIZE.match(words) else words  # a picture, a PDF
-    path = context.note_path(page) if depth and page else None
-    found = context.read_include(path) if path else None
+    path = context.note_path(page)
+    if PurePosixPath(page).suffix.lower() not in ("", ".md") and path is None:  # a picture, a PDF
+        return words if match["words"] and not _SIZE.match(words) else REMOVED
+    found = context.read_include(path) if path and depth else None
     if found is None:
-        return words or _link_name(page, part) or REMOVED
+        return words
     context.included[-1] = found = note_part(drop_front_matter(found), part).strip("\n")
-    return _fit_in_line(_expand_wiki(found, context, depth - 1), match)
-
-
-def _fit_in_line(taken: str, match: re.Match[str]) -> str:
-    """Return ``taken`` as separate blocks, within the item or quotation around it, or as words of the line."""
+    taken = expand_wiki_links(found, context, depth - 1)
     before = match.string[: match.start()].rpartition("\n")[2]
     if not before:
         return f"\n\n{taken}\n\n"
-    indent = before if not before.strip(" \t>") else ""  # an embed in a quotation or an item stays there
-    return taken.replace("\n", f"\n{indent}") if indent else " ".join(taken.split())
+    return " ".join(taken.split()) if before.strip(" \t>") else taken.replace("\n", f"\n{before}")
 
 
 def _link_name(page: str, part: str) -> str:
@@ -257,26 +231,17 @@ def _link_name(page: str, part: str) -> str:
 def note_part(text: str, part: str) -> str:
     """Return the named section or block of ``text``; all of it if there is no such part."""
     lines = text.split("\n")
-    if part.startswith("^"):
-        return _note_block(lines, part) or text
-    wanted = _heading_key(part.rpartition("#")[2])
-    for number, line in enumerate(lines if wanted else ()):
-        if (heading := _ATX.match(line)) and _heading_key(heading[2]) == wanted:
+    wanted = "" if part.startswith("^") else _heading_key(part.rpartition("#")[2])
+    for number, line in enumerate(lines):
+        heading = _ATX.match(line) if wanted else None
+        if heading and _heading_key(heading[2]) == wanted:
             levels = ((n, _ATX.match(lines[n])) for n in range(number + 1, len(lines)))
             end = next((n for n, next_ in levels if next_ and len(next_[1]) <= len(heading[1])), len(lines))
             return "\n".join(lines[number:end])
+        if part.startswith("^") and line.rstrip().endswith(part):  # the item or paragraph that ends so
+            above = "\n".join(lines[: number + 1]).removesuffix(part).rstrip()
+            return line if line.lstrip().startswith(("-", "*", "+")) else above.rpartition("\n\n")[2] or text
     return text
-
-
-def _note_block(lines: list[str], mark: str) -> str:
-    """Return the item or paragraph that ends with ``mark``, or that stands above a line with only the mark."""
-    for number, line in enumerate(lines):
-        if line.rstrip().endswith(mark):
-            if line.lstrip().startswith(("-", "*", "+")):
-                return line
-            above = "\n".join(lines[: number + 1]).removesuffix(mark).rstrip()
-            return above.rpartition("\n\n")[2]
-    return ""
 
 
 def _heading_key(heading: str) -> str:
