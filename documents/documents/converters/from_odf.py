@@ -31,29 +31,22 @@ _SPACE = "{urn:oasis:names:tc:opendocument:xmlns:"
 _MAX_COLUMNS, _MAX_SPACES = 16_384, 100
 _POINT_PX, _ROW_PX = 4 / 3, 30  # the second is 8 mm: shapes that begin within it stand side by side
 _LEFT_OUT = (
-    *("text.tracked-changes", "table.tracked-changes", "office.annotation", "text.note-citation", "office.forms"),
-    *("text.table-of-content", "text.illustration-index", "text.table-index", "text.object-index", "text.user-index"),
-    *("text.alphabetical-index", "text.page-number", "text.script", "other.event-listeners"),
-    *("presentation.header-decl", "presentation.footer-decl", "presentation.date-time-decl"),
+    *("-index", "-decl", "tracked-changes", "annotation", "note-citation", ".forms", "table-of-content"),
+    *("page-number", ".script", "event-listeners"),
 )
+"""The ends of the names of elements that show no text, or only what stands elsewhere."""
 _BLOCKS = ("text.p", "text.h", "text.list", "table.table")
 _SHAPES = tuple(f"drawing.{name}" for name in ("frame", "custom-shape", "rect", "ellipse", "circle", "caption", "path"))
 _NAMES = {"text.p": "p", "text.list": "ul", "text.list-item": "li", "text.list-header": "li", "text.line-break": "br"}
-_NAMES |= {
-    "table.table": "table",
-    "table.table-header-rows": "thead",
-    "table.table-row": "tr",
-    "table.table-cell": "td",
-}
-_FAMILIES = {"text.p": "paragraph", "text.h": "paragraph", "text.span": "text", "table.table-cell": "table-cell"}
-_FAMILIES |= {"drawing.page": "drawing-page", **dict.fromkeys(_SHAPES, "graphic")}
-_FURNITURE = ("title", "notes", "header", "footer", "date-time", "page-number", "page")
+_NAMES |= {"table.table": "table", "table.table-row": "tr", "table.table-cell": "td"}
+_NAMES |= {"table.table-header-rows": "thead"}
+_FAMILIES = {"text.span": "text", "table.table-cell": "table-cell", "drawing.page": "drawing-page"}
+_FAMILIES |= dict.fromkeys(_SHAPES, "graphic")
+_ASIDE = ("title", "notes", "header", "footer", "date-time", "page-number", "page")
 _FORMS = {"1": "decimal", "a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
 
 type _Properties = Callable[[str, str], Mapping[str, str]]
 """What a style states, by its family and name."""
-
-type _Levels = Mapping[tuple[str, int], Any]
 
 
 def convert(data: bytes) -> Converted:
@@ -66,7 +59,8 @@ def convert(data: bytes) -> Converted:
     title, parts = _parts(data)
     roots = [parts[name] for name in ("styles.xml", "content.xml") if name in parts]
     properties = _read_styles(roots)
-    etree.strip_elements(roots[-1], *_LEFT_OUT, with_tail=False)
+    names = {element.tag for element in roots[-1].iter(etree.Element) if element.tag.endswith(_LEFT_OUT)}
+    etree.strip_elements(roots[-1], *names, with_tail=False)
     for blank in roots[-1].iter("text.s", "text.tab"):
         blank.text = " " * min(int(blank.get("text.c", 1)), _MAX_SPACES)
     body = roots[-1].find(".//office.body/*")
@@ -149,33 +143,27 @@ def _html(body: Any, properties: _Properties) -> str:
         is_title = element.tag == "text.p" and "is-title" in properties("paragraph", _style_of(element))
         if "." in element.tag:  # no MathML
             element.attrib.clear()
-        if element.tag == "text.h" or is_title:
-            element.tag = f"h{min(int(old.get('text.outline-level', 1)), 6)}"
-        elif element.tag == "text.list" and "start" in old:
-            element.tag = "ol"
-            element.set("start", old["start"])
-        element.tag = "div" if "plain" in old else _NAMES.get(element.tag, element.tag)
-        if element.tag == "td":
+        if element.tag == "table.table-cell":
             element.set("colspan", old.get("table.number-columns-spanned", "1"))
             element.set("rowspan", old.get("table.number-rows-spanned", "1"))
-        element.set("style", ";".join(f"{name}:{value}" for name, value in css.items()))
+        name = "div" if "plain" in old else _NAMES.get(element.tag, element.tag)
+        element.tag = f"h{min(int(old.get('text.outline-level', 1)), 6)}" if is_title or name == "text.h" else name
+        element.set("style", css)
     return str(etree.tostring(body, encoding="unicode", method="html"))
 
 
-def _css(element: Any, properties: _Properties) -> dict[str, str]:
+def _css(element: Any, properties: _Properties) -> str:
     """Return what decides in HTML whether an element's text is seen."""
-    family = "presentation" if element.get("presentation.style-name") else _FAMILIES.get(element.tag, "")
-    found = {
-        **properties("drawing-page", element.get("drawing.master-page-name", "")),
-        **properties(family, _style_of(element)),
-    }
-    css: dict[str, str] = {name: found[name] for name in ("color", "background-color", "font-size") if name in found}
+    family = "presentation" if "presentation.style-name" in element.attrib else _FAMILIES.get(element.tag, "paragraph")
+    master = properties("drawing-page", element.get("drawing.master-page-name", ""))
+    found = {**master, **properties(family, _style_of(element))}
+    css = [f"{name}:{found[name]}" for name in ("color", "background-color", "font-size") if name in found]
     if found.get("fill", "none") != "none":
-        css["background"] = found.get("fill-color", "") if found["fill"] == "solid" else "url(x)"
+        css.append(f"background:{found.get('fill-color', '') if found['fill'] == 'solid' else 'url(x)'}")
     is_hidden = "none" in (found.get("display"), element.get("text.display"), element.get("drawing.display"))
     if is_hidden or element.get("text.is-hidden") == "true" or element.get("table.visibility") == "collapse":
-        css["display"] = "none"
-    return css
+        css.append("display:none")
+    return ";".join(css)
 
 
 def _open_frames(body: Any, parts: Mapping[str, Any]) -> None:
@@ -185,13 +173,9 @@ def _open_frames(body: Any, parts: Mapping[str, Any]) -> None:
         blocks = [block for block in shape.iter(_BLOCKS) if next(block.iterancestors(*_BLOCKS, *_SHAPES)) is shape]
         titles = shape.iter("svg-compatible.title", "svg-compatible.desc")
         words = one_line(" ".join(found.text or "" for found in titles))
-        names = [
-            f"{str(part.get('other.href')).removeprefix('./')}/content.xml" for part in shape.iter("drawing.object")
-        ]
-        shape[:] = [
-            *shape.iter("math"),
-            *(parts[name] for name in names if name in parts and parts[name].tag == "math"),
-        ]
+        places = [part.get("other.href", "").removeprefix("./") for part in shape.iter("drawing.object")]
+        objects = [*shape.iter("math"), *(parts.get(f"{place}/content.xml", shape) for place in places)]
+        shape[:] = [formula for formula in objects if formula.tag == "math"]
         if not len(shape) and " " in words:  # a word alone is a file's name
             (etree.SubElement(shape, "text.p") if around is None else shape).text = f" {words} "
         for block in reversed(blocks):
@@ -201,93 +185,89 @@ def _open_frames(body: Any, parts: Mapping[str, Any]) -> None:
 def _prepare_slides(body: Any, roots: list[Any], properties: _Properties) -> tuple[str, ...]:
     """Prepare the slides that are not hidden, and drop the others."""
     layouts = [layout for root in roots for layout in root.iter("style.page-layout-properties")]
-    width = max((_lengths(layout, "xsl-fo-compatible.page-width")[0] for layout in layouts), default=0)
+    widths = [pixels(layout.get("xsl-fo-compatible.page-width", "")) for layout in layouts]
     closed = []
     for number, page in enumerate(body.findall("drawing.page"), 1):
         if properties("drawing-page", _style_of(page)).get("visibility") == "hidden":
             closed.append(str(number))
             body.remove(page)
         else:
-            for left, _, across, shape in ((*_box(shape), shape) for shape in page):
-                if left >= width or left + across < 0:
-                    shape.set("drawing.display", "none")
-            _arrange(page, number)
+            _arrange(page, number, max((max(width) for width in widths if width), default=0))
     return (f"has hidden slides, which are left out: {', '.join(closed)}",) if closed else ()
 
 
-def _arrange(page: Any, number: int) -> None:
-    """Give a slide its title as a heading, order its shapes, and drop furniture."""
+def _arrange(page: Any, number: int, width: float) -> None:
+    """Give a slide its title as a heading, order its shapes, hide those beside it, and drop furniture."""
     shapes: dict[str, list[Any]] = defaultdict(list)
     for shape in page:
         kind = "notes" if shape.tag == "presentation.notes" else shape.get("presentation.class", "")
-        shapes[kind if kind in _FURNITURE else ""].append(shape)
-    words = " ".join("".join(line.itertext()) for title in shapes["title"] for line in title.iter("text.p"))
+        shapes[kind if kind in _ASIDE else ""].append(shape)
+        left, _, across = _box(shape)
+        if left >= width or left + across < 0:
+            shape.set("drawing.display", "none")
     for notes in shapes["notes"]:
         notes[:] = [frame for frame in notes if frame.get("presentation.class") == "notes"]
         if "".join(notes.itertext()).strip():
-            notes.insert(0, etree.Element("text.p"))
-            notes[0].text = "Notes:"
-    heading = etree.Element("text.h", {"text.outline-level": "2"})
-    heading.text = one_line(words) or f"Slide {number}"
+            notes.insert(0, _line("text.p", "Notes:"))
+    words = " ".join("".join(line.itertext()) for title in shapes["title"] for line in title.iter("text.p"))
     shapes[""].sort(key=lambda shape: (_box(shape)[1] // _ROW_PX, _box(shape)[0]))
+    heading = _line("text.h", one_line(words) or f"Slide {number}")
+    heading.set("text.outline-level", "2")
     page[:] = [heading, *shapes[""], *shapes["notes"]] if "".join(page.itertext()).strip() else []
+
+
+def _line(tag: str, text: str) -> Any:
+    element = etree.Element(tag)
+    element.text = text
+    return element
 
 
 def _box(shape: Any) -> list[float]:
     """Return a shape's left, top and width in pixels."""
     placed = next((one for one in shape.iter(etree.Element) if one.get("svg-compatible.y")), shape)
-    return _lengths(placed, *(f"svg-compatible.{name}" for name in ("x", "y", "width")))
-
-
-def _lengths(element: Any, *names: str) -> list[float]:
-    return [next(iter(pixels(element.get(name, ""))), 0.0) for name in names]
+    return [max(pixels(placed.get(f"svg-compatible.{name}", "")), default=0.0) for name in ("x", "y", "width")]
 
 
 def _write_numbers(body: Any, roots: list[Any]) -> None:
-    """Write the numbers of headings and items; lists that Markdown numbers alike stay lists."""
-    levels = {
-        (one.get("style.name"), int(level.get("text.level", 1))): level
-        for root in roots
-        for one in root.iter("text.list-style", "text.outline-style")
-        for level in one
-    }
+    """Write the numbers of headings and items into their text."""
+    kinds = [one for root in roots for one in root.iter("text.list-style", "text.outline-style")]
+    levels = {(one.get("style.name"), int(level.get("text.level", 1))): level for one in kinds for level in one}
     counts: dict[str, dict[int, int]] = defaultdict(dict)
-    for heading in body.iter("text.h"):
-        if next(heading.iterancestors("text.list"), None) is None:
-            level = int(heading.get("text.outline-level", 1))
-            number, _ = _next_number(("Outline", level), heading.get("text.start-value"), levels, counts["Outline"])
-            heading.text = f"{number} {heading.text or ''}" if number else heading.text
-    for item in body.iter("text.list-item"):
-        _write_item_number(item, levels, counts)
+    for item in body.iter("text.h", "text.list-item"):
+        lists = list(item.iterancestors("text.list"))
+        if item.tag == "text.list-item" or not lists:  # else it is numbered with its item
+            _write_number(item, lists, levels, counts)
 
 
-def _write_item_number(item: Any, levels: _Levels, counts: dict[str, dict[int, int]]) -> None:
-    lists = list(item.iterancestors("text.list"))
-    first = next(iter(item), item)
-    is_cell = len(lists[0]) == 1 and lists[0].getparent().tag == "table.table-cell"  # as Impress writes each
-    if is_cell or first.tag not in ("text.p", "text.h"):  # else a deeper level alone
-        item.set("plain", "")
-        return
-    style = next((name for one in lists if (name := one.get("text.style-name"))), "")
-    goes_on = lists[-1].get("text.continue-numbering") == "true" or "text.continue-list" in lists[-1].attrib
-    if not goes_on and "begun" not in lists[-1].attrib:
+def _write_number(item: Any, lists: list[Any], levels: Mapping[Any, Any], counts: dict[str, dict[int, int]]) -> None:
+    style = next((name for one in lists if (name := one.get("text.style-name"))), "" if lists else "Outline")
+    if lists and item is next(lists[-1].iter("text.list-item")) and not _goes_on(lists[-1]):
         counts.pop(style, None)
-    lists[-1].set("begun", "")
-    number, count = _next_number((style, len(lists)), item.get("text.start-value"), levels, counts[style])
-    if number in (f"{count}.", f"{count})"):
-        lists[0].set("start", lists[0].get("start", str(count)))
-    elif number:
-        first.text = f"{number} {first.text or ''}"
+    first = next(iter(item), item) if lists else item
+    is_deeper = first.tag not in ("text.p", "text.h")
+    number = "" if is_deeper else _next_number(item, (style, len(lists)), levels, counts[style])
+    first.text = f"{number} {first.text or ''}" if number else first.text
+    if lists and (number or is_deeper or _is_cell(lists[0])):
         item.set("plain", "")
 
 
-def _next_number(place: tuple[str, int], start: str | None, levels: _Levels, counts: dict[int, int]) -> tuple[str, int]:
-    """Count an item at its style's level, and return its number as shown (``""``: none) and its count."""
-    style, level = place
-    form = levels.get(place)
+def _goes_on(listing: Any) -> bool:
+    return listing.get("text.continue-numbering") == "true" or "text.continue-list" in listing.attrib
+
+
+def _is_cell(listing: Any) -> bool:
+    """Return whether a list is the content of a cell, as Impress writes each."""
+    return len(listing) == 1 and listing.getparent().tag == "table.table-cell"
+
+
+def _next_number(item: Any, place: tuple[str, int], levels: Mapping[Any, Any], counts: dict[int, int]) -> str:
+    """Count a heading or an item at its level, and return its number as shown (``""``: none)."""
+    style, level = place[0], place[1] or int(item.get("text.outline-level", 1))
+    form = levels.get((style, level))
     if form is None or not form.get("style.num-format"):
-        return "", 0
-    counts[level] = int(start or counts.get(level, int(form.get("text.start-value", 1)) - 1) + 1)
+        return ""
+    usual = counts.get(level, int(form.get("text.start-value", 1)) - 1) + 1
+    counts[level] = int(item.get("text.start-value", usual))
     for deeper in [at for at in counts if at > level]:
         del counts[deeper]
     shown = [
@@ -295,9 +275,7 @@ def _next_number(place: tuple[str, int], start: str | None, levels: _Levels, cou
         for at in range(max(1, level + 1 - int(form.get("text.display-levels", 1))), level + 1)
         if (kind := levels.get((style, at), form).get("style.num-format"))
     ]
-    return f"{form.get('style.num-prefix', '')}{'.'.join(shown)}{form.get('style.num-suffix', '')}".strip(), counts[
-        level
-    ]
+    return f"{form.get('style.num-prefix', '')}{'.'.join(shown)}{form.get('style.num-suffix', '')}".strip()
 
 
 def _sheets(body: Any, properties: _Properties) -> tuple[str, tuple[str, ...]]:

@@ -106,7 +106,7 @@ def test_lists_and_headings_of_an_open_document_have_their_numbers() -> None:
     body = (
         f'<te:h te:outline-level="1">A</te:h>{listing.format("false", inner)}<te:p>b</te:p>{listing.format("true", "")}'
     )
-    assert read(".fodt", opened("text", style + body)) == ("# I A\n\n1. a\n\n   1.a) a\n\n   1.b) a\n\nb\n\n2. a")
+    assert read(".fodt", opened("text", style + body)) == ("# I A\n\n1. a\n\n1.a) a\n\n1.b) a\n\nb\n\n2. a")
 
 
 def test_sheets_of_an_open_document_are_read_as_shown() -> None:
