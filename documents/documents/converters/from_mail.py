@@ -31,6 +31,8 @@ from documents.values import MIB, Converted, Decode
 
 MAX_DEPTH, MAX_FILES, MAX_BYTES = 4, 100, 200 * MIB
 """Messages within each other, the attachments of one file, and their bytes."""
+MAX_HEADER_CHARS, MAX_CLEANED_CHARS = 2000, 1_000_000
+"""A longer body is read as it is: a search for quotations in this one takes up to 20 s."""
 SHARED_WORDS = 0.8
 """Share of their words that a plain and an HTML body have in common; below it the HTML counts, which readers see."""
 
@@ -141,7 +143,7 @@ class _Head:
         if len(index) >= 22:  # these bytes are the same in a conversation ([MS-OXOMSG] 2.2.1.3)
             answered.append(f"index:{index[:22].hex()}")
         self.ids = [*(ids[0][:1] or [""]), *(answered or ["subject:"] * (self.kind == "reply"))]
-        name, address = parseaddr(self._raw.get("from", ""), strict=False)
+        name, address = parseaddr(self._raw.get("from", "")[:MAX_HEADER_CHARS], strict=False)
         self.author = self.text(name).strip(" '\"") or self.text(address)
         if " " not in self.author:  # no address is text
             self.author = self.author.partition("@")[0].strip("-")
@@ -150,7 +152,7 @@ class _Head:
 
     def text(self, header: str) -> str:
         """Decode the bytes and the encoded words (RFC 2047) of a header."""
-        text = _decode_text(header.encode("utf-8", "surrogateescape"), "utf-8", self._decode)
+        text = _decode_text(header[:MAX_HEADER_CHARS].encode("utf-8", "surrogateescape"), "utf-8", self._decode)
         with suppress(ValueError):
             words = decode_header(" ".join(text.split()))
             text = "".join(
@@ -158,6 +160,10 @@ class _Head:
                 for one, charset in words
             )
         return one_line(text)
+
+    def own_text(self, body: str) -> str:
+        """Return the text of a body without quotations and signatures."""
+        return clean_body(body, subject=self.title, kind=self.kind) if len(body) <= MAX_CLEANED_CHARS else body
 
     def _date(self) -> datetime | None:
         """Return when the message was written, else delivered."""
@@ -221,13 +227,13 @@ class _Reader:
 
     def _body(self, plain: str, html: str, head: _Head) -> str:
         """Return the text of a body: the plain one, unless the HTML has other words or a table."""
-        made = literal(clean_body(plain, subject=head.title, kind=head.kind))
+        made = literal(head.own_text(plain))
         source = made
         if html.strip():
             page = parse(html)
             mark_quotes(page, keep=head.kind == "forward")
             whole, hidden = page_markdown(page)
-            text = _lower_headings(clean_body(whole, subject=head.title, kind=head.kind), 3)
+            text = _lower_headings(head.own_text(whole), 3)
             words, shown = Counter(_WORD.findall(made)), Counter(_WORD.findall(text))
             is_same = (words & shown).total() >= SHARED_WORDS * max(words.total(), shown.total())
             if shown and not (is_same and "\n| ---" not in text):

@@ -70,7 +70,7 @@ def mark_quotes(page: BeautifulSoup, *, keep: bool) -> None:
     """Remove the signatures of a message in HTML, and unless ``keep`` mark what its program says is quoted."""
     for tag in page.select(_SIGNATURES):
         tag.extract()
-    for tag in page.select(_BOXES) if not keep else ():
+    for tag in page.select(_BOXES, limit=20) if not keep else ():
         if not tag.find("blockquote"):
             tag.name = "blockquote"
     for tag in page.select(_BEGINNINGS) if not keep else ():
@@ -84,7 +84,7 @@ def clean_body(text: str, *, subject: str, kind: str) -> str:
     A ``reply`` loses what it quotes below its text; questions above their answers stay. What a ``forward`` quotes
     stays, below those lines of its header that say who wrote when on that ``subject``.
     """
-    lines = [line.rstrip() for line in text.split("\n")]
+    lines = [line.rstrip() for line in re.sub("[\u200e\u200f]", "", text).split("\n")]
     start, end = _find_header(lines, subject)
     own, header, rest = _drop_tail(lines[:start]), lines[start:end], lines[end:]
     has_own = any(map(_is_own, own))
@@ -142,9 +142,7 @@ def _introduction_size(lines: list[str]) -> int:
 
 def _drop_tail(lines: list[str]) -> list[str]:
     """Return ``lines`` without signatures, notices and quotations at the end."""
-    size = -1
-    while size != len(lines):
-        size = len(lines)
+    for _ in range(4):  # a signature above a quotation above a signature
         end = max((at for at, line in enumerate(lines) if _is_own(line)), default=-1) + 1
         is_quoted = any(line.startswith(">") for line in lines[end:])
         lines = lines[:end]
