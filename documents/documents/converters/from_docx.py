@@ -17,14 +17,7 @@ import mammoth
 from lxml import etree
 
 from documents.converters.from_html import markdown, parse
-from documents.converters.office import (
-    check_office,
-    equation_latex,
-    in_form,
-    is_unseen_colour,
-    parse_part,
-    rewrite_parts,
-)
+from documents.converters.office import check_office, in_form, is_unseen_colour, parse_part, rewrite_parts, write_latex
 from documents.converters.output import compose, hidden_caveat
 from documents.values import Converted
 
@@ -86,7 +79,7 @@ def _prepare_parts(data: bytes) -> tuple[bytes, list[str]]:
 def _prepare_part(root: Any) -> None:
     for equation in list(root.iter("{*}oMath")):
         beside = " " if equation.getnext() is not None and equation.getnext().tag == equation.tag else ""
-        _replace(equation, [_run(equation_latex(equation) + beside)])
+        _replace(equation, [_run(write_latex(equation) + beside)])
     for ruby in list(root.iter("{*}ruby")):
         base, above = (list(ruby.iterfind(f"{{*}}{name}/*")) for name in ("rubyBase", "rt"))
         _replace(ruby, [*base, _run(" ("), *above, _run(")")])

@@ -77,8 +77,6 @@ def _pages(archive: ZipFile, package: BeautifulSoup, folder: str) -> Iterator[st
             continue
         name = posixpath.normpath(posixpath.join(folder, unquote(str(item.get("href")))))
         if name not in names:
-            name = name.encode().decode("cp437")
-        if name not in names:
             continue
         if name in locked:
             raise Unconvertible("is locked (DRM): its pages are encrypted")

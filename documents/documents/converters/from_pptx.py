@@ -11,7 +11,7 @@ from pptx import Presentation
 from pptx.enum.shapes import PP_PLACEHOLDER
 from pptx.oxml import parse_xml
 
-from documents.converters.office import check_office, equation_latex
+from documents.converters.office import check_office, write_latex
 from documents.converters.output import compose, hidden_caveat, literal, one_line
 from documents.converters.tables import letter, spread, table
 from documents.errors import Unconvertible
@@ -78,7 +78,7 @@ def _expose_shapes(slide: Any) -> None:
     for equation in list(slide.iter("{*}oMath")):
         for around in equation.iterancestors("{http://schemas.microsoft.com/office/drawing/2010/main}m"):
             run = parse_xml(_RUN)
-            run.text = equation_latex(equation)
+            run.text = write_latex(equation)
             around.addprevious(run)
 
 
@@ -139,13 +139,11 @@ def _items(frame: Any) -> str:
     found = [(level, text) for level, text in found if text]
     if len(found) < 2:
         return _plain(frame)
-    lowest, depth = [-1], []
-    for level, _ in found:  # a level may be left out: Markdown's lists cannot
-        while level <= lowest[-1]:
-            lowest.pop()
-        lowest.append(level)
-        depth.append(len(lowest) - 2)
-    return "\n".join(f"{'  ' * indent}- {literal(text)}" for indent, (_, text) in zip(depth, found, strict=True))
+    lowest, items = [-1], []
+    for level, text in found:  # a level may be left out: Markdown's lists cannot
+        lowest = [*filter(level.__gt__, lowest), level]
+        items.append(f"{'  ' * (len(lowest) - 2)}- {literal(text)}")
+    return "\n".join(items)
 
 
 def _plain(frame: Any) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from functools import lru_cache
+from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 from zipfile import ZipFile
 
@@ -68,11 +69,9 @@ def convert(data: bytes) -> Converted:
     hidden = [one_line(sheet.title) for sheet in book.worksheets if sheet not in shown]
     caveats = [f"has hidden sheets, which are left out: {', '.join(hidden)}"] if hidden else []
     caveats += hidden_caveat(reader.hidden)
-    if reader.unsaved:
-        count = f"{len(reader.unsaved)} formula{'s have' if len(reader.unsaved) > 1 else ' has'} no saved value"
-        caveats.append(
-            f"{count}, e.g. {reader.unsaved[0]}: open the file in Excel or LibreOffice, save it, ingest again"
-        )
+    if unsaved := reader.unsaved:
+        count = f"{len(unsaved)} formula{'s have' if len(unsaved) > 1 else ' has'} no saved value, e.g. {unsaved[0]}"
+        caveats.append(f"{count}: open the file in Excel or LibreOffice, save it, ingest again")
     return Converted(compose(text, title=title), tuple(caveats))
 
 
@@ -103,7 +102,12 @@ class _Reader:
         tables = [etree.tostring(table) for table in _related(self.archive, sheet._worksheet_path, "/table")]
         for _, top, _, bottom in _areas(_FILTER, *tables, xml):
             hidden_rows.difference_update(range(top + 1, bottom + 1))  # the filter's button is beside them
-        hidden_columns = _hidden_columns(xml)
+        hidden_columns = {
+            number
+            for column in _attributes(_COLUMN, xml)
+            if _is_unseen(column, "width")
+            for number in range(int(column["min"]), min(int(column["max"]), _MAX_COLUMNS) + 1)
+        }
         rows = self.budget.limit(self._rows(sheet, xml, hidden_rows, hidden_columns))
         cells = sheet_markdown(list(rows))
         return "\n\n".join(filter(None, (cells, text_boxes(self.archive, sheet._worksheet_path))))
@@ -177,14 +181,6 @@ def spread(
             row[column - 1] = value if column == first else Spread(value)
 
 
-def _hidden_columns(xml: bytes) -> set[int]:
-    hidden: set[int] = set()
-    for column in _attributes(_COLUMN, xml):
-        if _is_unseen(column, "width"):
-            hidden.update(range(int(column["min"]), min(int(column["max"]), _MAX_COLUMNS) + 1))
-    return hidden
-
-
 def _attributes(tag: re.Pattern[bytes], xml: bytes) -> Iterator[dict[str, str]]:
     return (dict(_ATTRIBUTE.findall(found.decode())) for found in tag.findall(xml))
 
@@ -223,8 +219,9 @@ def _related(archive: ZipFile, sheet: str, kind: str) -> Iterator[etree._Element
 # because the order of day and month may depend on the reader's machine. Of the libraries, openpyxl applies no formats,
 # and ssf has had no release since 2020.
 
-_NOT_CODE = re.compile(r'"([^"]*)"|\\(.)|\[\$([^\]-]*)[^\]]*\]|\[(?![hms]+\])[^\]]*\]|_.|\*.', re.IGNORECASE)
-"""Text, and what is not shown: colours, and conditions, which choose a section in none of 59 public sheets."""
+_NOT_CODE = re.compile(r'"([^"]*)"|\\(.)|\[\$([^\]-]*)[^\]]*\]|\[(?!\s*[<>=]|[hms]+\])[^\]]*\]|_.|\*.', re.IGNORECASE)
+_CONDITION = re.compile(r"\[\s*([<>]=|<>|[<>=])\s*(-?[\d.]+)\s*\]")
+_COMPARE = {"<": lt, ">": gt, "<=": le, ">=": ge, "=": eq, "<>": ne}
 _PLACES = re.compile(r"[0#?](?:.*[0#?])?")
 _THOUSANDS = re.compile(r"(?<=[0#?]),+(?![0#?,])")
 _GENERAL = re.compile(r"general|@|[0#?].*(?:/|e[+-]).*[\d#?]", re.IGNORECASE)
@@ -263,9 +260,7 @@ def _sections(code: str) -> list[str]:
 
 
 def _number(value: float, sections: list[str]) -> str:
-    numbers = [section for section in sections[:3] if "@" not in section] or sections[:1]
-    chosen = 1 if value < 0 else 2 if value == 0 else 0
-    section = numbers[chosen] if chosen < len(numbers) else numbers[0]
+    section = _choose_section(value, sections)
     text = str(abs(value)) if isinstance(value, int) else f"{abs(value):.{_PRECISION}g}"
     thousands = sum(map(len, _THOUSANDS.findall(section)))
     places = _PLACES.search(_THOUSANDS.sub("", section))
@@ -275,6 +270,18 @@ def _number(value: float, sections: list[str]) -> str:
         number = Decimal(text).scaleb(2 * section.count("%") - 3 * thousands)
         shown = places.string[: places.start()] + _in_places(number, places[0]) + places.string[places.end() :]
     return f"-{shown}" if value < 0 and not _SIGNS & set(section) and re.search("[1-9]", shown) else shown
+
+
+def _choose_section(value: float, sections: list[str]) -> str:
+    conditions = [_CONDITION.search(section) for section in sections]
+    if any(conditions):
+        for section, found in zip(sections, conditions, strict=True):
+            if found is None or _COMPARE[found[1]](value, float(found[2])):
+                return _CONDITION.sub("", section)
+        return "General"
+    numbers = [section for section in sections[:3] if "@" not in section] or sections[:1]
+    chosen = 1 if value < 0 else 2 if value == 0 else 0
+    return numbers[chosen] if chosen < len(numbers) else numbers[0]
 
 
 def _in_places(number: Decimal, pattern: str) -> str:

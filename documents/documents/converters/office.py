@@ -149,7 +149,7 @@ def is_unseen_colour(ink: str, ground: str) -> bool:
     )
 
 
-def equation_latex(equation: Any) -> str:
+def write_latex(equation: Any) -> str:
     """Return ``$LaTeX$`` in one line, else the equation's characters."""
     with suppress(Exception):  # files hold anything, and one equation must not cost a document
         latex = " ".join(convert_omml(equation).split())

@@ -17,10 +17,8 @@ MAX_TABLE_LINE_CHARS = 300
 
 A row of a table is quoted below its header; in more than eight columns neither people nor models find the right one.
 """
-MAX_NAMES_SHARE = 0.5
-"""How much longer the names of the columns may make the records in which each value has its own."""
-MAX_HEADER_CHARS = 600
-"""Of each of the tables that a wide one becomes: a chunk that goes on with a table begins with its header again."""
+MAX_NAMES_SHARE = 0.5  # by which the names of the columns may lengthen records in which each value has its own
+MAX_HEADER_CHARS = 600  # of each table that a wide one becomes: a further chunk of it begins with its header again
 _MAX_KEYS = 3
 _MAX_KEY_CHARS = 60  # of a row's key, in all tables but the first
 _DISTINCT = 0.9
@@ -130,15 +128,11 @@ def _usual_chars(rows: Sequence[Row]) -> int:
     return lengths[9 * (len(lengths) - 1) // 10] if lengths else 0
 
 
-_EMPTY: list[str] = []
-
-MAX_CELLS = 2_000_000
-"""Some 30 MB of text; more is data, not a document."""
+MAX_CELLS = 2_000_000  # some 30 MB of text; more is data, not a document
 MAX_CHARS = 32 * 1024 * 1024
-MAX_ROWS = 3_000_000
-"""With empty ones: a file may number its second row as the thousand millionth."""
-MAX_PLACES = 20_000_000
-"""Cells with the empty ones between and beside them: a sheet that has only its last column filled is mostly those."""
+MAX_ROWS = 3_000_000  # with empty ones: a file may number its second row as the thousand millionth
+MAX_PLACES = 20_000_000  # with empty cells between and beside: a sheet with only its last column is mostly those
+_EMPTY: list[str] = []
 
 _NUMERIC = re.compile(r"(?:[A-Z]{3} ?)?[-+(]?[$€£¥]?\s?\d[\d.,'\s]*\s?(?:[%$€£¥]|[A-Z]{3})?\)?")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}[/.]\d{1,2}[/.]\d{2,4}|\d{1,2}:\d\d")
@@ -431,8 +425,7 @@ def _is_figure(cell: str) -> bool:
 
 
 def _repeats(row: Row) -> bool:
-    filled = [cell for cell in row if cell]
-    return len(set(filled)) < len(filled)
+    return len({*filter(None, row)}) < sum(map(bool, row))
 
 
 def _join_cells(row: Row) -> str:

@@ -20,8 +20,7 @@ from PIL import ImageColor
 NORMAL_FONT_PX = 16.0
 LEAST_FONT_PX = 2.0
 LEAST_ALPHA = 0.05
-LEAST_CONTRAST = 16
-"""Of 255, in one of red, green and blue."""
+LEAST_CONTRAST = 16  # of 255, in one of red, green and blue
 OFF_SCREEN_PX = -999.0
 
 type _Color = tuple[int, ...]
@@ -146,17 +145,13 @@ class _Visibility:
         parts: list[PageElement] = []
         is_seen = False
         for child in tag.contents:
-            if isinstance(child, Tag):
-                if child.name == "head":
-                    continue
+            if isinstance(child, Tag) and child.name != "head":
                 unseen, is_child_seen = self._divide_child(child, look)
+                parts += unseen
+                is_seen = is_seen or is_child_seen
             elif type(child) is NavigableString and child.strip():
-                is_child_seen = look.shows_text()
-                unseen = [] if is_child_seen else [child]
-            else:
-                continue
-            parts += unseen
-            is_seen = is_seen or is_child_seen
+                is_seen = is_seen or look.shows_text()
+                parts += [] if look.shows_text() else [child]
         return parts, is_seen
 
     def _divide_child(self, tag: Tag, look: _Look) -> tuple[list[PageElement], bool]:
@@ -188,8 +183,8 @@ class _Visibility:
         """Yield what opens ``tag``: a control with all words of the element before it, and what names its id."""
         if (before := tag.find_previous_sibling()) is not None:
             words = before.get_text(strip=True)
-            for opener in (before, *before.select(_OPENERS)):
-                if soupsieve.match(_OPENERS, opener) and opener.get_text(strip=True) == words:
+            for opener in soupsieve.filter(_OPENERS, (before, *before.select(_OPENERS))):
+                if opener.get_text(strip=True) == words:
                     yield opener
         yield from (control for control in self._controls.get(str(tag.get("id")), ()) if tag not in control.parents)
 
