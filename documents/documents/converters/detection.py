@@ -12,23 +12,18 @@ OLD_NAMES = frozenset({".doc", ".docm", ".dot", ".dotm", ".dotx", ".pps", ".ppt"
 """Suffixes that no converter reads, but perhaps the content of a file so named."""
 
 _HEAD_BYTES = 4096
-_OPEN = "application/vnd.oasis.opendocument."
-_PARTS = {
-    "word/document.xml": ".docx",
-    "xl/workbook.xml": ".xlsx",
-    "ppt/presentation.xml": ".pptx",
-    f"{_OPEN}text": ".odt",
-    f"{_OPEN}spreadsheet": ".ods",
-    f"{_OPEN}presentation": ".odp",
-}
+_OPEN = b"application/vnd.oasis.opendocument."
+_PARTS = {"word/document.xml": ".docx", "xl/workbook.xml": ".xlsx", "ppt/presentation.xml": ".pptx"}
 _BEGINNINGS = {
     ".rtf": rb"\{\\rtf",
     ".pdf": rb"%PDF-",
     ".mhtml": rb"[\w-]+:(?s:.){0,2000}?^Content-Type:\s*multipart/related",
-    ".html": rb"(?:<\?xml[^>]*>|<!--(?s:.)*?-->|\s)*<(?:!doctype\s+html|html|head|body|meta|style|table)\b",
+    ".html": rb"(?><\?xml[^>]*>|<!--(?s:.)*?-->|\s)*<(?:!doctype\s+html|html|head|body|meta|style|table)\b",
+    ".odt": rb"PK(?s:.)*?" + _OPEN + b"text",
+    ".ods": rb"PK(?s:.)*?" + _OPEN + b"spreadsheet",
+    ".odp": rb"PK(?s:.)*?" + _OPEN + b"presentation",
 }
-_MARKS = re.compile(rb"\xef\xbb\xbf|(\xff\xfe|\xfe\xff)")
-_BINARY = re.compile(rb"[\0-\x08\x0e-\x1a]|\A\s*<")
+_BINARY = re.compile(rb"[\0-\x08\x0e-\x1a]|\A(?:\s*<|PK)")
 _TEXTS = {".doc": ".txt", ".dot": ".txt", ".xls": ".csv", ".xlsx": ".csv"}
 
 
@@ -44,14 +39,11 @@ def detect(file: Path) -> str:
 def detect_suffix(file: BinaryIO, suffix: str) -> str:
     """Return the suffix that a file's content should have, ``""`` if it is unknown or ``suffix`` may be right."""
     head = file.read(_HEAD_BYTES)
+    text = head.replace(b"\0", b"").lstrip(b"\xef\xbb\xbf\xfe\xff \t\r\n")  # also of UTF-16
+    for kind, beginning in _BEGINNINGS.items():
+        if re.match(beginning, text, re.IGNORECASE | re.MULTILINE):
+            return kind
     if head.startswith(b"PK"):
         with suppress(Exception), ZipFile(file) as archive:  # its reader will say what is wrong
-            names = [*archive.namelist(), archive.read("mimetype").decode() if "mimetype" in archive.namelist() else ""]
-            return next((kind for part, kind in _PARTS.items() if part in names), "")
-        return ""
-    if mark := _MARKS.match(head):
-        head = head[mark.end() :].replace(b"\0", b"") if mark[1] else head[mark.end() :]
-    for kind, beginning in _BEGINNINGS.items():
-        if re.match(beginning, head.lstrip(), re.IGNORECASE | re.MULTILINE):
-            return kind
+            return next((kind for part, kind in _PARTS.items() if part in archive.namelist()), "")
     return "" if _BINARY.search(head) else _TEXTS.get(suffix, "")

@@ -18,7 +18,7 @@ from lxml import etree
 
 from documents.converters.from_html import fragment_markdown
 from documents.converters.from_xlsx import spread
-from documents.converters.office import check_archive, in_form, is_unseen_colour, stated_title
+from documents.converters.office import check_archive, in_form, is_unseen_colour
 from documents.converters.output import compose, hidden_caveat, literal, one_line, own_title
 from documents.converters.tables import Bold, Budget, ShownNumber, sheet_markdown
 from documents.converters.visibility import pixels
@@ -56,7 +56,8 @@ def convert(data: bytes) -> Converted:
         Unconvertible: the file is encrypted, damaged or too large.
         NoText: it holds no text.
     """
-    title, parts = _parts(data)
+    parts = _parts(data)
+    title = own_title(parts.get("meta.xml", parts["content.xml"]).findtext(".//other.title") or "")
     roots = [parts[name] for name in ("styles.xml", "content.xml") if name in parts]
     properties = _read_styles(roots)
     names = {element.tag for element in roots[-1].iter(etree.Element) if element.tag.endswith(_LEFT_OUT)}
@@ -79,19 +80,18 @@ def convert(data: bytes) -> Converted:
     return Converted(compose(text, title=title), caveats)
 
 
-def _parts(data: bytes) -> tuple[str, dict[str, Any]]:
-    """Return the title, and the roots of the parts by their names."""
+def _parts(data: bytes) -> dict[str, Any]:
+    """Return the roots of the parts by their names; a flat file is its content."""
     try:
         if not data.startswith(b"PK"):
-            root = _parse(data)
-            return own_title(root.findtext(".//office.meta/other.title") or ""), {"content.xml": root}
+            return {"content.xml": _parse(data)}
         with ZipFile(io.BytesIO(data)) as archive:
             check_archive(archive)
             if b"encryption-data" in archive.read("META-INF/manifest.xml"):
                 raise Unconvertible("is protected with a password: save it without one")
             archive.getinfo("content.xml")
-            wanted = [name for name in archive.namelist() if name.endswith(("content.xml", "styles.xml"))]
-            return stated_title(archive, "meta.xml"), {name: _parse(archive.read(name)) for name in wanted}
+            wanted = [name for name in archive.namelist() if name.endswith(("content.xml", "meta.xml", "styles.xml"))]
+            return {name: _parse(archive.read(name)) for name in wanted}
     except (BadZipFile, KeyError, etree.XMLSyntaxError) as exc:
         raise Unconvertible(f"is damaged or no OpenDocument file: {exc}") from exc
 

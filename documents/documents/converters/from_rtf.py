@@ -30,6 +30,7 @@ _NEVER = ("shprslt", "header", "headerl", "headerr", "headerf", "footer", "foote
 """Groups in which no other goes anywhere either."""
 _RESETS = {"pard": ("s", "outlinelevel", "cbpat", "intbl"), "plain": ("v", "cf", "fs", "highlight", "deleted", "b")}
 _KEPT = {*_RESETS["pard"], *_RESETS["plain"], "chcbpat", "f", "uc"}
+_NOWHERE, _MAX_DEPTH = ("none", "never"), 10_000
 _CODECS = {"mac": "mac_roman", "pc": "cp437", "pca": "cp850"}
 _HEADING = re.compile(r"heading (\d)", re.IGNORECASE)
 _COLORS, _SHADINGS = ("red", "green", "blue"), {"trowd": "", "clcbpat": "background:url(x)"}
@@ -63,7 +64,7 @@ class _Reader:
         self._state: dict[str, Any] = {"sink": "text", "uc": 1}
         self.stack: list[dict[str, Any]] = []
         self._is_begun = self._is_optional = False
-        self._pending, self._skip = b"", 0
+        self._pending, self._skip = bytearray(), 0
         self._codec, self._codecs = "cp1252", dict[int, str]()
         self._levels: dict[int, int] = {}
         self._color, self._colors = "", list[str]()
@@ -75,12 +76,16 @@ class _Reader:
     def take(self, word: str, number: str, code: str, sign: str, brace: str, plain: str) -> None:
         """Take a token: a control word with its number, the code of a byte, a sign, a brace, or plain text."""
         if code or plain:
+            if self._state["sink"] in _NOWHERE:
+                return
             data = bytes.fromhex(code) if code else plain.encode("latin-1")
             self._pending += data[self._skip :]
             self._skip = max(0, self._skip - len(data))
         elif word or sign or brace:
             self._flush()
             self._skip = 0
+            if len(self.stack) > _MAX_DEPTH:
+                raise RecursionError
             if brace == "{":
                 self.stack.append(self._state.copy())
             elif brace:
@@ -95,7 +100,7 @@ class _Reader:
             self._is_begun = brace == "{"
 
     def _flush(self) -> None:
-        data, self._pending = self._pending, b""
+        data, self._pending = self._pending, bytearray()
         self._write(data.decode(self._codecs.get(self._state.get("f", -1), self._codec), errors="replace"))
 
     def _close(self) -> None:
@@ -143,7 +148,7 @@ class _Reader:
             self._colors += [self._color] * text.count(";")
             self._color = "" if ";" in text else self._color
         elif sink != "text":
-            self.words[sink] += text
+            self.words[sink] += text if sink not in _NOWHERE else ""
         elif text and not self._state.get("deleted"):
             look = self._look()
             if not self._runs or self._runs[-1][0] != look:

@@ -52,15 +52,10 @@ def check_office(
         with ZipFile(io.BytesIO(data)) as archive:
             check_archive(archive)
             _check_parts(archive, max_xml_bytes, max_elements)
-            return stated_title(archive, "docProps/core.xml")
+            properties = parse_part(archive, "docProps/core.xml")
     except BadZipFile as exc:
         raise Unconvertible(f"is damaged or no {suffix} file: {exc}") from exc
-
-
-def stated_title(archive: ZipFile, properties: str) -> str:
-    """Return the title in the part ``properties`` of an Office or OpenDocument file."""
-    part = parse_part(archive, properties)
-    title = None if part is None else part.findtext(".//{http://purl.org/dc/elements/1.1/}title")
+    title = None if properties is None else properties.findtext("{http://purl.org/dc/elements/1.1/}title")
     return own_title(title or "")
 
 
