@@ -96,10 +96,11 @@ _INVISIBLE_TAGS = "script style template noscript svg nav header footer aside fo
 WIKI_TEXT = "#main-content.wiki-content"
 """The text of a page of Confluence."""
 _EXPORTERS = {
-    "#title-text, .wiki-content": (  # Confluence: 8 % of the words of a space of 406 pages
+    "#title-text, .wiki-content, .pagecontent .pageheader": (  # Confluence: 8 % of the words of a space of 406 pages
         "#main-header, #title-heading, #breadcrumbs, .page-metadata, .pageSection, #footer, .toc-macro, .aui-icon,"
         ".issue-placeholder, .jira-issue:has(.issue-placeholder) .summary, .plugin_attachments_container,"
-        "#main-content-2, #main-content:has(~ #main-content-2)"
+        "#main-content-2, #main-content:has(~ #main-content-2),"
+        ".pageheader, .pagesubheading, .tabletitle, .tabletitle ~ *, .pagecontent ~ *"  # until 2019
     ),
     "ul[id^='id::'], .page-body": "ul[id^='id::'], .page-header-icon, .property-icon",  # Notion
     "a[id^=cmnt]": "p:has(> [href^='#cmnt_ref']), p:has(> [href^='#cmnt_ref']) ~ *, a[href^='#cmnt']",  # Google Docs

@@ -88,10 +88,10 @@ class Archives:
     def _kind(self, zipped: ZipFile) -> str:
         """Return the kind that ``zipped`` is passed over as, ``""`` if it is read."""
         names = [name for name in _members(zipped) if not re.search(r"(?:^|/)\.(?!\./)", name)]
-        others = [name for name in names if not self._is_document(name)]
-        programs = [name for name in others if suffix(name) and not _ASIDE.match(_type(name))]
-        texts = len(names) - len(others)
-        return ".zip" if not texts else SOFTWARE if len(programs) > MAX_OTHERS * texts else ""
+        read = {name for name in names if self._is_document(name)}
+        texts = [name for name in read if not _MEDIUM.match(_type(name))]
+        programs = [name for name in names if name not in read and suffix(name) and not _ASIDE.match(_type(name))]
+        return ".zip" if not read else SOFTWARE if len(programs) > MAX_OTHERS * len(texts) else ""
 
     def _is_document(self, name: str) -> bool:
         """Whether a member is read, is a zip, or is named with its remedy."""

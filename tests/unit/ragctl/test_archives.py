@@ -62,7 +62,7 @@ def test_a_zip_is_a_folder_with_all_of_its_rules(folder: Path) -> None:
         "book.toml": "[book]\nsrc = '.'\n[output.html]\ncname = 'a.org'\nsite-url = '/b/'",
         "part.rs": "fn part() {}",
         "notes/b.md": "{{#include ../part.rs}} {{#include ../../../../secret.md}}",
-        "map.png": "\x89PNG",
+        "map.mp4": "",
     }
     (folder / "a.zip").write_bytes(pack(outer))
     (folder.parent / "secret.md").write_text("Secret.", encoding="utf-8")
@@ -81,20 +81,20 @@ def test_a_zip_is_a_folder_with_all_of_its_rules(folder: Path) -> None:
     assert "[Fees](Home/Fees.md)" in home.text
     assert (note.text.strip(), note.url, note.category) == ("fn part() {}", "https://a.org/b/notes/b.html", "notes")
     assert paths(read(folder, "a.zip", exclude=("a.zip/*/",))) == []
-    assert reading.skipped["in .ragignore"] == reading.skipped["build output"] == reading.skipped[".png"] == 1
+    assert reading.skipped["in .ragignore"] == reading.skipped["build output"] == reading.skipped[".mp4"] == 1
     assert str(folder / "a.zip/Part-1.zip/index.html") in {warning.path for warning in reading.warnings}
 
 
 def test_a_zip_of_software_is_read_only_if_it_is_given(folder: Path) -> None:
     program = {"README.md": "A program.", "a.exe": "", "b.dll": ""}
     (folder / "setup.zip").write_bytes(pack(program))
-    (folder / "photos.zip").write_bytes(pack({"a.png": "", "b.jpg": ""}))
+    (folder / "films.zip").write_bytes(pack({"a.mp4": "", "b.mp3": ""}))
     (folder / "old.zip").write_bytes(pack({"a.doc": ""}))
-    (folder / "keep.zip").write_bytes(pack({"note.html": "<p>Note.", "note.json": "{}", "note.jpg": ""}))
+    (folder / "keep.zip").write_bytes(pack({"note.html": "<p>Note.", "note.json": "{}", "note.mp3": ""}))
     reading = read(folder)
     assert (paths(reading), reading.skipped) == (
         ["keep.zip/note.html"],
-        {".zip": 1, "of software": 1, ".json": 1, ".jpg": 1},
+        {".zip": 1, "of software": 1, ".json": 1, ".mp3": 1},
     )
     assert [kind.describe() for kind in reading.passed_over if kind.kind == "of software"] == [
         "1 file of software (setup.zip): give it by name to read the documents"

@@ -257,7 +257,7 @@ class _Walk:
         self._unpack = unpack
         self._given = given
         self._seen: set[str] = set()
-        self._bare: dict[Path, bool] = {}
+        self._bare: dict[Path, str | None] = {}  # the paths of folders without a file so far
 
     def is_new(self, path: Path) -> bool:
         real = os.path.realpath(path)
@@ -289,21 +289,20 @@ class _Walk:
             links += linked
             folders += reversed(below)
             yield from files
-        for place, is_bare in self._bare.items():
-            if is_bare and not self._bare.get(place.parent):
-                path = printable_name(place.relative_to(root).as_posix())
-                yield EmptyFolder(place, "" if path == "." else path)
+        for place, path in self._bare.items():
+            if path is not None and self._bare.get(place.parent) is None:
+                yield EmptyFolder(place, path)
 
     def _fill(self, place: Path) -> None:
         """Note that the folder ``place`` may have a file: no folder above it is bare."""
         for folder in (place, *place.parents):
-            if not self._bare.get(folder, folder == place):
+            if folder != place and self._bare.get(folder) is None:
                 break
-            self._bare[folder] = False
+            self._bare[folder] = None
 
     def _look_into(
         self, folder: _Folder, root: Path
-    ) -> tuple[list[_Folder], list[_Folder], list[FoundFile | SkippedPath | IgnoredPath]]:
+    ) -> tuple[list[_Folder], list[_Folder], list[FoundFile | IgnoredPath]]:
         """Return the folders and the links in ``folder``, and its files with those to report."""
         ignored = folder.ignored.below(folder.place, folder.path)
         with os.scandir(folder.place) as scan:
@@ -311,14 +310,14 @@ class _Walk:
         names = [entry.name for entry in entries]
         below: list[_Folder] = []
         links: list[_Folder] = []
-        files: list[FoundFile | SkippedPath | IgnoredPath] = []
+        files: list[FoundFile | IgnoredPath] = []
         for entry in entries:
             found = self._look_at(entry, replace(folder, ignored=ignored), root, names)
             if isinstance(found, _Folder):
                 (links if entry.is_symlink() else below).append(found)
             elif found:
                 files.append(found)
-        self._bare[folder.place] = folder.archive is None
+        self._bare[folder.place] = None if folder.archive else folder.path
         if sum(not name.startswith(".") for name in names) > sum(one.archive == folder.archive for one in below):
             self._fill(folder.place)
         return below, links, files
