@@ -6,20 +6,10 @@ import re
 
 from documents.converters.output import hidden_caveat
 from documents.entries import settled
+from documents.markup import extensions, html, includes, jsx, liquid
 from documents.markup.code import HiddenCode
 from documents.markup.containers import unwrap_containers
 from documents.markup.context import PageContext
-from documents.markup.extensions import (
-    decode_entities,
-    drop_attributes,
-    drop_unused_definitions,
-    expand_wiki_links,
-    mark_definitions,
-)
-from documents.markup.html import convert_html, drop_comments, drop_unseen
-from documents.markup.includes import expand_erb, include_files
-from documents.markup.jsx import drop_modules, expand_expressions
-from documents.markup.liquid import drop_template_tags, expand_liquid, expand_macro_calls, is_liquid
 from documents.markup.shortcodes import expand_shortcodes
 from documents.source_words import NOTION_LINK
 
@@ -45,23 +35,23 @@ def as_read(text: str, *, context: PageContext) -> str:
     text = _NONCHARACTERS.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
     text = _NOTION_ID.sub("", NOTION_LINK.sub("", text))
     suffix = context.file.suffix.lower()
-    text = expand_erb(text, context) if suffix == ".erb" else text
+    text = includes.expand_erb(text, context) if suffix == ".erb" else text
     mdx = suffix == ".mdx"
     has_modules = mdx or context.kind == "docusaurus"
-    text = include_files(text, context, components=has_modules)
-    text = _expand_templates(drop_modules(text) if has_modules else text, context, mdx=mdx)
-    text = unwrap_containers(expand_wiki_links(text, context), mdx=mdx)
-    text, unseen = drop_unused_definitions(text)
+    text = includes.include_files(text, context, components=has_modules)
+    text = _expand_templates(jsx.drop_modules(text) if has_modules else text, context, mdx=mdx)
+    text = unwrap_containers(extensions.expand_wiki_links(text, context), mdx=mdx)
+    text, unseen = extensions.drop_unused_definitions(text)
     text = _GOOGLE_PICTURE.sub(r"\1", text)
     hidden = HiddenCode()
-    text = drop_comments(hidden.hide(text, mdx=mdx))
-    text = expand_expressions(text, context) if has_modules else text
-    text, unseen_html = drop_unseen(text)
-    text = convert_html(text, hidden, components=mdx or context.kind in _COMPONENT_KINDS)
-    text = _GAP.sub("\n\n", decode_entities(drop_attributes(text)))
+    text = html.drop_comments(hidden.hide(text, mdx=mdx))
+    text = jsx.expand_expressions(text, context) if has_modules else text
+    text, unseen_html = html.drop_unseen(text)
+    text = html.convert_html(text, hidden, components=mdx or context.kind in _COMPONENT_KINDS)
+    text = _GAP.sub("\n\n", extensions.decode_entities(extensions.drop_attributes(text)))
     text = _GAP.sub("\n\n", _RULERS.sub("", text))
     context.caveats.extend(hidden_caveat([*unseen, *unseen_html]))
-    return settled(mark_definitions(hidden.restore(text)))
+    return settled(extensions.mark_definitions(hidden.restore(text)))
 
 
 def _expand_templates(text: str, context: PageContext, *, mdx: bool) -> str:
@@ -69,17 +59,17 @@ def _expand_templates(text: str, context: PageContext, *, mdx: bool) -> str:
     kind = context.kind
     if kind in ("", "mkdocs") and "{{" in text:
         hidden = HiddenCode()
-        text = hidden.restore(expand_macro_calls(hidden.hide(text, mdx=mdx)))
+        text = hidden.restore(liquid.expand_macro_calls(hidden.hide(text, mdx=mdx)))
     if kind in ("", "hugo"):
         text = expand_shortcodes(text, context)
     if kind == "jekyll":
-        return expand_liquid(text, context)
+        return liquid.expand_liquid(text, context)
     hidden = HiddenCode()
     prose = hidden.hide(text, mdx=mdx) if "{%" in text or "{{" in text else ""
-    if kind == "" and is_liquid(prose):
-        return expand_liquid(text, context)
+    if kind == "" and liquid.is_liquid(prose):
+        return liquid.expand_liquid(text, context)
     if (kind in _VUE_KINDS or (kind == "" and _VUE_PAGE.search(prose))) and prose:
         return hidden.restore(_VUE_VALUE.sub(lambda match: context.value(match["value"].strip()), prose))
     if kind in ("", "mkdocs", "sphinx") and prose:  # MkDocs: by plugins; Sphinx: MyST's substitutions
-        return hidden.restore(drop_template_tags(prose, context, values=kind != ""))
+        return hidden.restore(liquid.drop_template_tags(prose, context, values=kind != ""))
     return text

@@ -24,7 +24,7 @@ from documents.markup.tags import (
     Edit,
     apply_edits,
     is_alone_in_cell,
-    line_start,
+    line_around,
     pair_ends,
     parse_parameters,
     visible_title,
@@ -136,7 +136,7 @@ class _Places:
         if tag.name in _BLOCKS and tag.name != "p":
             return stop
         start = self._tags[number].end()
-        in_row = self._text.startswith("|", line_start(self._text, start))
+        in_row = line_around(self._text, start, start)[0].startswith("|")
         paragraph = re.compile(r"[|\n]" if in_row else r"\n\n").search(self._text, start, stop)
         return paragraph.start() if paragraph else stop
 
@@ -202,12 +202,11 @@ def _write_icon(state: _Writer, tag: re.Match[str], last: re.Match[str]) -> str:
 def _widen(text: str, tag: re.Match[str], end: int, shown_text: str) -> Edit:
     """Return the edit with the blanks before a tag at a line's beginning: four of them would begin code."""
     start = tag.start()
-    line = line_start(text, start)
-    blanks = start - line
+    before, _ = line_around(text, start, end)
     in_block = tag["name"] in _BLOCKS or tag["name"] not in _KNOWN
-    if blanks > 3 and in_block and not text[line:start].strip():
-        start = line
-    if text.startswith(">", line):  # a quotation stays one
+    if len(before) > 3 and in_block and not before.strip():
+        start -= len(before)
+    if before.startswith(">"):  # a quotation stays one
         shown_text = shown_text.strip("\n").replace("\n", "\n> ") if "\n" in shown_text else shown_text
     return Edit(start, end, shown_text)
 
@@ -282,7 +281,7 @@ def _write_link(state: _Writer, tag: re.Match[str]) -> str:
     address = named.get("href", "")
     if anchor := named.get("name") or named.get("id"):
         state.links.append("")
-        is_heading = state.text.startswith("#", line_start(state.text, tag.start()))  # on 1,568 pages of docs_aws
+        is_heading = line_around(state.text, *tag.span())[0].startswith("#")  # on 1,568 pages of docs_aws
         is_empty = state.text[tag.end() : tag.end() + 5].rstrip() == "</a>"
         return f" {{#{anchor}}}" if is_heading and is_empty and not re.search(r"[\s{}]", anchor) else ""
     words = state.text[tag.end() : tag.end() + 1000].partition("</a")
@@ -301,10 +300,8 @@ def _write_image(state: _Writer, tag: re.Match[str]) -> str:
 
 
 def _write_break(state: _Writer, tag: re.Match[str]) -> str:
-    line = state.text[line_start(state.text, tag.start()) : tag.start()]
-    if state.text[tag.end() : tag.end() + 1] in ("\n", ""):
-        return ""
-    return " " if "|" in line or line.startswith("#") else "  \n"
+    before, after = line_around(state.text, *tag.span())
+    return ("  \n" if "|" not in before and not before.startswith("#") else " ") if after else ""
 
 
 def _write_list(state: _Writer, tag: re.Match[str]) -> str:

@@ -12,20 +12,8 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
+from documents.markup import tags
 from documents.markup.context import PageContext
-from documents.markup.tags import (
-    HEADS,
-    TEXTS,
-    Edit,
-    apply_edits,
-    drop_front_matter,
-    fence_marks,
-    is_among_words,
-    is_in_address,
-    parse_parameters,
-    unquote,
-    visible_words,
-)
 
 # 2,207 tags on five sites have at most 288 characters behind their name.
 _TAG = re.compile(r"\{%[-~]?\s*(?P<name>[\w:-]+|#)(?P<rest>(?:[^%\n]|%(?!\})|\n(?!\n)){0,500}?)[-~]?%\}")
@@ -56,7 +44,7 @@ def is_liquid(prose: str) -> bool:
 
 def expand_liquid(text: str, context: PageContext) -> str:
     """Replace each tag and value by the text that it shows."""
-    return apply_edits(text, _liquid_edits(text, context, {}))
+    return tags.apply_edits(text, _liquid_edits(text, context, {}))
 
 
 def drop_template_tags(prose: str, context: PageContext | None = None, *, values: bool) -> str:
@@ -64,30 +52,31 @@ def drop_template_tags(prose: str, context: PageContext | None = None, *, values
 
     Values (``{{ name }}``) go only in addresses, in pages with loops and conditions, and with ``values``.
     """
-    edits = [
-        Edit(*tag.span(), _expand_tag(tag["name"], tag["rest"].strip(), context, {}) if context else "")
-        for tag in _TAG.finditer(prose)
-    ]
+    edits = []
+    for tag in _TAG.finditer(prose):
+        shown = _expand_tag(tag["name"], tag["rest"].strip(), context, {}) if context else ""
+        edits.append(tags.Edit(*tag.span(), shown))
     values = values or _LOOP.search(prose) is not None
-    edits += [Edit(*value.span()) for value in _VALUE.finditer(prose) if values or is_in_address(prose, value.start())]
-    return apply_edits(prose, edits)
+    found = (value.span() for value in _VALUE.finditer(prose))
+    edits += [tags.Edit(*span) for span in found if values or tags.is_in_address(prose, span[0])]
+    return tags.apply_edits(prose, edits)
 
 
-def _liquid_edits(text: str, context: PageContext, texts: dict[str, str]) -> Iterator[Edit]:
+def _liquid_edits(text: str, context: PageContext, texts: dict[str, str]) -> Iterator[tags.Edit]:
     """Yield the edits of ``text``; ``texts`` are those that it captures or assigns, by name."""
     waiting: defaultdict[str, list[int]] = defaultdict(list)
     ends: dict[int, re.Match[str]] = {}  # by the start of each tag that is closed; of all blocks only captures nest
-    tags = [*_TAG.finditer(text)]
-    for tag in tags:
+    found = [*_TAG.finditer(text)]
+    for tag in found:
         name = tag["name"].removeprefix("end")
         if name == tag["name"]:
             waiting[name] += [tag.start()] if name == "capture" or not waiting[name] else []
         elif waiting[name]:
             ends[waiting[name].pop()] = tag
     done = 0
-    for match in sorted([*tags, *_VALUE.finditer(text)], key=re.Match.start):
+    for match in sorted([*found, *_VALUE.finditer(text)], key=re.Match.start):
         if match.start() >= done and match.re is _VALUE:
-            yield Edit(*match.span(), _expand_value(match["value"], context, texts))
+            yield tags.Edit(*match.span(), _expand_value(match["value"], context, texts))
         elif match.start() >= done:
             done, edits = _tag_edits(text, match, ends, context, texts)
             yield from edits
@@ -95,38 +84,39 @@ def _liquid_edits(text: str, context: PageContext, texts: dict[str, str]) -> Ite
 
 def _tag_edits(
     text: str, match: re.Match[str], ends: dict[int, re.Match[str]], context: PageContext, texts: dict[str, str]
-) -> tuple[int, list[Edit]]:
+) -> tuple[int, list[tags.Edit]]:
     """Return the end of ``match`` and its dependent text, and their edits."""
     name, rest = match["name"], match["rest"].strip()
     start, end = match.span()
     close = ends.get(start)
     if close is None or name not in (*_VERBATIM, *_UNSEEN, *_CODE):
         words = _expand_tag(name, rest, context, texts) or _visible_argument(text, match)
-        return end, [Edit(start, end, words)]
+        return end, [tags.Edit(start, end, words)]
     if name == "capture":
         inner = text[end : close.start()]
-        texts[unquote(rest)] = apply_edits(inner, _liquid_edits(inner, context, texts))
+        texts[tags.unquote(rest)] = tags.apply_edits(inner, _liquid_edits(inner, context, texts))
     if name in _UNSEEN:
-        return close.end(), [Edit(start, close.end())]
+        return close.end(), [tags.Edit(start, close.end())]
     if name in _VERBATIM:
-        return close.end(), [Edit(start, end), Edit(*close.span())]
+        return close.end(), [tags.Edit(start, end), tags.Edit(*close.span())]
     language = re.match(r"[\w+#-]*", rest)
-    opening, ending = fence_marks(text[end : close.start()], language[0] if language else "")
-    return end, [Edit(start, end, opening), Edit(*close.span(), ending)]
+    opening, ending = tags.fence_marks(text[end : close.start()], language[0] if language else "")
+    return end, [tags.Edit(start, end, opening), tags.Edit(*close.span(), ending)]
 
 
 def _expand_tag(name: str, rest: str, context: PageContext, texts: dict[str, str]) -> str:
     if name == "assign" and (assigned := _ASSIGNED.fullmatch(rest)):
-        texts[assigned[1]] = unquote(assigned[2])
+        texts[assigned[1]] = tags.unquote(assigned[2])
     if name in _ADDRESS:
         return rest.split(maxsplit=1)[0] if rest else ""
     if name in ("include", "include_relative", "include-markdown", "render"):
-        named, _ = parse_parameters(rest)
-        file = unquote(rest.split(maxsplit=1)[0]) if rest else ""
+        named, _ = tags.parse_parameters(rest)
+        file = tags.unquote(rest.split(maxsplit=1)[0]) if rest else ""
         if file.endswith((".md", ".markdown")) and (taken := context.read_include(file)):
-            return drop_front_matter(taken)
-        words = visible_words({key: value for key, value in named.items() if "{{" not in value and value not in texts})
-        return "\n\n".join(filter(None, (words, *(_put_out(value, texts) for value in named.values()))))
+            return tags.drop_front_matter(taken)
+        plain = {name: value for name, value in named.items() if "{{" not in value and value not in texts}
+        parts = (tags.visible_words(plain), *(_put_out(value, texts) for value in named.values()))
+        return "\n\n".join(filter(None, parts))
     return ""
 
 
@@ -139,9 +129,9 @@ def _visible_argument(text: str, match: re.Match[str]) -> str:
     quoted = [] if name in _CONTROL or name.startswith("end") else _QUOTED.findall(match["rest"])
     if not quoted:
         return ""
-    if is_in_address(text, match.start()):
+    if tags.is_in_address(text, match.start()):
         return str(quoted[0])
-    return str(quoted[-1]) if is_among_words(text, *match.span(), lines=3) else ""
+    return str(quoted[-1]) if tags.is_among_words(text, *match.span(), lines=3) else ""
 
 
 def _put_out(name: str, texts: dict[str, str]) -> str:
@@ -157,10 +147,10 @@ def _expand_value(source: str, context: PageContext, texts: dict[str, str]) -> s
     first, *filters = source.strip("-~ \n\t").split(" | ")
     first = first.split("|")[0].strip() if first[:1] not in ("'", '"') else first.strip()
     if first[:1] in ("'", '"'):
-        return unquote(first)
+        return tags.unquote(first)
     shown_value = (_put_out(first, texts) or context.value(first)) if _NAME.fullmatch(first) else ""
     default = next((f.partition(":")[2].strip() for f in filters if f.startswith("default:")), "")
-    return shown_value or unquote(default)
+    return shown_value or tags.unquote(default)
 
 
 MAX_CALL_CHARS = 50_000
@@ -172,19 +162,19 @@ _CALL_PART = re.compile(
     r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|`[^`]*`|[()\[\]{}]|(?P<name>[\w$]+)[\"']?(?=\s*[:=][^=])"
 )
 _HTML_TAG = re.compile(r"</?(?!code\b)[a-z][^<>]*>")
-_VISIBLE_NAMES = frozenset({*HEADS, *TEXTS, "html", "titletext", "legend"})
+_VISIBLE_NAMES = frozenset({*tags.HEADS, *tags.TEXTS, "html", "titletext", "legend"})
 
 
 def expand_macro_calls(prose: str) -> str:
     """Replace macro calls in ``prose``, a text without code, by their visible words."""
-    edits: list[Edit] = []
+    edits: list[tags.Edit] = []
     for call in _CALL.finditer(prose):
         if edits and call.start() < edits[-1].end:
             continue
         rows, close = _call_rows(prose, call.end())
         if close and (end := _CALL_END.match(prose, close)):
-            edits.append(Edit(call.start(), end.end(), _rows_markdown(rows)))
-    return apply_edits(prose, edits)
+            edits.append(tags.Edit(call.start(), end.end(), _rows_markdown(rows)))
+    return tags.apply_edits(prose, edits)
 
 
 def _call_rows(text: str, start: int) -> tuple[list[tuple[str, list[str]]], int]:
@@ -209,7 +199,7 @@ def _call_rows(text: str, start: int) -> tuple[list[tuple[str, list[str]]], int]
                 texts.clear()
                 opened = [0] * len(opened)
         elif name in _VISIBLE_NAMES:
-            texts += [words] if (words := unquote(mark).strip()) else []
+            texts += [words] if (words := tags.unquote(mark).strip()) else []
             name = ""
         else:
             name = ""

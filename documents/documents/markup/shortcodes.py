@@ -9,17 +9,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from documents.markup import tags
 from documents.markup.context import PageContext
-from documents.markup.tags import (
-    Edit,
-    apply_edits,
-    fence_marks,
-    is_among_words,
-    is_in_address,
-    pair_ends,
-    parse_parameters,
-    visible_words,
-)
 
 _OPENER = re.compile(r"\{\{([<%])")
 _INSIDE = re.compile(r"\s*(?P<close>/?)\s*(?P<name>[\w./-]+)(?P<rest>.*)", re.DOTALL)
@@ -40,25 +31,25 @@ class _Tag(NamedTuple):
 
 def expand_shortcodes(text: str, context: PageContext) -> str:
     """Replace each shortcode by the text that it shows; escaped ones (``{{</* x */>}}``) become literal."""
-    tags = list(_tags(text))
-    ends = pair_ends((tag.name, tag.closes, tag.leaf) for tag in tags)
-    shown = [_expand(text, tag, context, has_end=number in ends) for number, tag in enumerate(tags)]
-    edits: list[Edit] = []
+    found = list(_tags(text))
+    ends = tags.pair_ends((tag.name, tag.closes, tag.leaf) for tag in found)
+    shown = [_expand(text, tag, context, has_end=number in ends) for number, tag in enumerate(found)]
+    edits: list[tags.Edit] = []
     for number, end in ends.items():
-        tag, close = tags[number], tags[end]
+        tag, close = found[number], found[end]
         inner = text[tag.end : close.start]
         language = tag.named.get("lang") or tag.named.get("codelang") or ""
         if tag.name == "comment":
-            edits.append(Edit(tag.start, close.end))
+            edits.append(tags.Edit(tag.start, close.end))
         elif "\n" in inner and _is_code(text, tag, language):
             if tag.name in ("highlight", "hl") and tag.others:
                 language = tag.others[0]
-            opening, ending = fence_marks(inner, language)
+            opening, ending = tags.fence_marks(inner, language)
             if opening:
-                words = visible_words(_named_parameters(tag))
+                words = tags.visible_words(_named_parameters(tag))
                 shown[number], shown[end] = f"{words}\n\n{opening}" if words else opening, ending
-    edits += (Edit(tag.start, tag.end, words) for tag, words in zip(tags, shown, strict=True))
-    return apply_edits(text, edits)
+    edits += (tags.Edit(tag.start, tag.end, words) for tag, words in zip(found, shown, strict=True))
+    return tags.apply_edits(text, edits)
 
 
 def _tags(text: str) -> Iterator[_Tag]:
@@ -77,7 +68,7 @@ def _tags(text: str) -> Iterator[_Tag]:
             yield _Tag(start, done, "", literal=literal)
         elif match := _INSIDE.fullmatch(inside):
             rest = match["rest"].rstrip()
-            named, others = parse_parameters(rest.removesuffix("/"))
+            named, others = tags.parse_parameters(rest.removesuffix("/"))
             yield _Tag(start, done, match["name"], bool(match["close"]), rest.endswith("/"), named, others)
 
 
@@ -86,9 +77,9 @@ def _expand(text: str, tag: _Tag, context: PageContext, *, has_end: bool) -> str
         return tag.literal
     if tag.name == "param":
         return context.param(tag.others[0]) if tag.others else ""
-    words = visible_words(_named_parameters(tag))
+    words = tags.visible_words(_named_parameters(tag))
     if has_end:
-        return f"\n\n{words}\n\n" if words and not is_among_words(text, tag.start, tag.end) else words
+        return f"\n\n{words}\n\n" if words and not tags.is_among_words(text, tag.start, tag.end) else words
     return words or (_visible_positional(text, tag) if tag.others else "")
 
 
@@ -96,9 +87,9 @@ def _visible_positional(text: str, tag: _Tag) -> str:
     """Return a shortcode's positional word that is visible: an address in a link, or words in a sentence."""
     if _AGE.fullmatch(tag.name):
         return f"{tag.name.replace('-', ' ').capitalize()} {tag.others[0]}"
-    if tag.name in ("ref", "relref") or is_in_address(text, tag.start):
+    if tag.name in ("ref", "relref") or tags.is_in_address(text, tag.start):
         return tag.others[0]
-    is_prose = any(" " in word for word in tag.others) or is_among_words(text, tag.start, tag.end)
+    is_prose = any(" " in word for word in tag.others) or tags.is_among_words(text, tag.start, tag.end)
     return tag.others[-1] if is_prose else ""
 
 

@@ -73,21 +73,20 @@ def drop_front_matter(page: str) -> str:
 
 
 _IN_ADDRESS = re.compile(r"(?:\]\(<?|\]:\s*<?|\b(?:href|src)=[\"']?)\S*$")
-_LOOK_BACK_CHARS = 300
-_LOOK_BACK_LINE_CHARS = 2000
+_LOOK_AROUND_CHARS = 2000
 _MARKUP = re.compile(r"<[^<>]*>|\{[^{}]*\}")
 _LINE_MARKS = " \t-*+>|:."
 
 
-def line_start(text: str, at: int) -> int:
-    """Return the start of the line of ``at``, at most ``_LOOK_BACK_LINE_CHARS`` before: lines can be megabytes long."""
-    first = max(at - _LOOK_BACK_LINE_CHARS, 0)
-    return max(text.rfind("\n", first, at) + 1, first)
+def line_around(text: str, start: int, end: int) -> tuple[str, str]:
+    """Return what the line has before ``start`` and from ``end`` on, some of it: lines can be megabytes long."""
+    before, after = text[max(start - _LOOK_AROUND_CHARS, 0) : start], text[end : end + _LOOK_AROUND_CHARS]
+    return before.rpartition("\n")[2], after.partition("\n")[0]
 
 
 def is_in_address(text: str, start: int) -> bool:
     """Return whether the text at ``start`` is part of a link's address."""
-    return _IN_ADDRESS.search(_before(text, start)) is not None
+    return _IN_ADDRESS.search(line_around(text, start, start)[0]) is not None
 
 
 def is_among_words(text: str, start: int, end: int, *, lines: int = 1) -> bool:
@@ -95,26 +94,17 @@ def is_among_words(text: str, start: int, end: int, *, lines: int = 1) -> bool:
 
     With 3 ``lines`` those above and below count too, because a tag may begin a line in the middle of a sentence.
     """
-    stop = text.find("\n", end, end + _LOOK_BACK_CHARS)
-    stop = stop if stop >= 0 else min(end + _LOOK_BACK_CHARS, len(text))
-    around = _before(text, start) + text[end:stop]
-    if lines > 1 and not around.strip(_LINE_MARKS):
-        first = start - len(_before(text, start))
-        around = _before(text, max(first - 1, 0)) + text[stop + 1 : stop + _LOOK_BACK_CHARS].partition("\n")[0]
-    return bool(around.strip(_LINE_MARKS))
+    before, after = line_around(text, start, end)
+    if lines > 1 and not (before + after).strip(_LINE_MARKS):
+        before, after = line_around(text, max(start - len(before) - 1, 0), end + len(after) + 1)
+    return bool((before + after).strip(_LINE_MARKS))
 
 
 def is_alone_in_cell(text: str, start: int, end: int) -> bool:
     """Return whether the cell of a table around ``start`` to ``end`` has no other words, tags and attributes aside."""
-    stop = text.find("\n", end, end + _LOOK_BACK_LINE_CHARS)
-    before = text[line_start(text, start) : start]
-    after = text[end : stop if stop >= 0 else end + _LOOK_BACK_LINE_CHARS]
+    before, after = line_around(text, start, end)
     beside = f"{before.rpartition('|')[2]} {after.partition('|')[0]}"
     return "|" in before + after and re.search(r"\w", _MARKUP.sub("", beside)) is None
-
-
-def _before(text: str, start: int) -> str:
-    return text[max(line_start(text, start), start - _LOOK_BACK_CHARS) : start]
 
 
 _PARAMETER = re.compile(
