@@ -109,14 +109,6 @@ def _mkdocs_path(site: Site, page: PurePosixPath, _meta: Mapping[str, Any]) -> s
     return page_path(page, _README, "/" if has_folders else ".html")
 
 
-def _mdbook_path(_site: Site, page: PurePosixPath, _meta: Mapping[str, Any]) -> str:
-    return "" if page.as_posix() == "SUMMARY.md" else page_path(page, _README, ".html")
-
-
-def _sphinx_path(_site: Site, page: PurePosixPath, _meta: Mapping[str, Any]) -> str:
-    return page_path(page, frozenset({"index"}), ".html")
-
-
 _RULES: Mapping[str, Callable[[Site, PurePosixPath, Mapping[str, Any]], str]] = {
     "antora": antora_path,
     "astro": astro_path,
@@ -124,11 +116,11 @@ _RULES: Mapping[str, Callable[[Site, PurePosixPath, Mapping[str, Any]], str]] = 
     "hugo": hugo_path,
     "jekyll": jekyll_path,
     "mkdocs": _mkdocs_path,
-    "mdbook": _mdbook_path,
+    "mdbook": lambda _, page, _meta: "" if page.as_posix() == "SUMMARY.md" else page_path(page, _README, ".html"),
     "nuxt": nuxt_path,
     "vitepress": vitepress_path,
     "nextjs": nextjs_path,
-    "sphinx": _sphinx_path,
+    "sphinx": lambda _, page, _meta: page_path(page, frozenset({"index"}), ".html"),
 }
 
 
@@ -149,14 +141,15 @@ def is_excluded(site: Site, path: str) -> bool:
 
     Where it excludes the root too, the user's choice of that folder goes before.
     """
-    patterns, mounted, given = _list_patterns(site), find_mount(site, path), find_mount(site, "")
-    if not patterns or not mounted:
+    texts = _list_patterns(site)
+    mounted, given = find_mount(site, path), find_mount(site, "")
+    if not texts or not mounted:
         return False
     mount, page = mounted
     try:
         if site.kind == "hugo":  # regular expressions for the whole path
-            return any(re.search(one, f"{mount.folder}/{page}") and not re.search(one, site.root) for one in patterns)
-        spec = _compile(patterns)
+            return any(re.search(one, f"{mount.folder}/{page}") and not re.search(one, site.root) for one in texts)
+        spec = _compile(texts)
     except (ValueError, re.error):
         return False
     return spec.match_file(page) and not (given and spec.match_file(f"{given[1]}/"))

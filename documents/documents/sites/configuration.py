@@ -14,6 +14,7 @@ from urllib.parse import urljoin
 from documents.sites import ANCHORS, Mount, Site
 
 MAX_BYTES = 512 * 1024
+_MAX_BRACES = 50  # in braces
 _COMMENT = re.compile(r"^\s*(?:\*|/\*|#).*$|(?<![:'\"`\w])//.*$", re.MULTILINE)
 # "url: 'https://...'", "'baseUrl': `/x/`", "html_baseurl = '...'", "cleanUrls: true"
 _LITERAL = re.compile(
@@ -79,14 +80,12 @@ def parse_literals(code: str) -> dict[str, Any]:
 def find_block(code: str, opening: str) -> str:
     """Return the text in the braces after the first match of the pattern ``opening``, without inner braces."""
     match = re.search(opening + r"[^{}]*\{", code)
-    depth, outer = 1, []
-    for char in code[match.end() :] if match else "":
-        depth += {"{": 1, "}": -1}.get(char, 0)
-        if not depth:
+    inner = code[match.end() :] if match else ""
+    for _ in range(_MAX_BRACES):
+        inner, count = re.subn(r"\{[^{}]*\}", "", inner)
+        if not count:
             break
-        if depth == 1:
-            outer.append(char)
-    return "".join(outer)
+    return inner.partition("}")[0]
 
 
 def get_setting(config: Mapping[str, Any], *names: str, default: Any = None) -> Any:

@@ -22,6 +22,13 @@ MAX_SIGN_FOLDERS = 50
 MAX_TITLE_CHARS = 100
 _GITBOOK = (".gitbook", ".gitbook.yaml")  # which has a SUMMARY.md too
 _NUXT_FOLDER = re.compile(r"\d+\.[a-z]")
+_TOP_SIGNS = (
+    (".git",),
+    (".github", ".gitlab-ci.yml"),
+    ("package.json", "pyproject.toml", "Cargo.toml", "go.mod"),
+    ("mkdocs.yml", "mkdocs.yaml", "book.toml", "conf.py", "_config.yml", "antora.yml"),
+)
+"""Files at the top of a repository, the surest first: a copy without ``.git`` often has the next."""
 _TITLE_SETTINGS = (("title",), ("site_name",), ("book", "title"), ("project",), ("site", "name"))
 """Of Hugo, Jekyll, Docusaurus and VitePress; of MkDocs; of mdBook; of Sphinx; of Nuxt."""
 _TITLE_PAGES = 3
@@ -36,32 +43,17 @@ def find_site(root: Path) -> Site:
     whose pages are in ``root`` or around it. Files with code are searched, never run.
     """
     root = root.resolve()
-    top = _find_top(root).as_posix()
-    for folder in _config_folders(root):
-        for read in READERS:
-            site = read(folder, root)
-            mounted = [Path(mount.folder) for mount in site.mounts] if site else []
-            if site and any(root.is_relative_to(pages) or pages.is_relative_to(root) for pages in mounted):
-                return replace(site, top=top)
-    kind = _guess_kind(root)
-    return replace(make_site(kind, root, "", {}, [Mount.from_path(root)] if kind else []), top=top)
-
-
-_TOP_SIGNS = (
-    (".git",),
-    (".github", ".gitlab-ci.yml"),
-    ("package.json", "pyproject.toml", "Cargo.toml", "go.mod"),
-    ("mkdocs.yml", "mkdocs.yaml", "book.toml", "conf.py", "_config.yml", "antora.yml"),
-)
-"""Files at the top of a repository, the surest first: a copy without ``.git`` often has the next."""
-
-
-def _find_top(root: Path) -> Path:
-    """Return the folder of the repository or site that ``root`` belongs to, which is never the user's whole home."""
     home = Path(os.path.expanduser("~")).resolve()  # noqa: PTH111 - Path.home() fails where there is none
     folders = [folder for folder in (root, *root.parents[:MAX_FOLDERS_UP]) if not home.is_relative_to(folder)]
     tops = (folder for names in _TOP_SIGNS for folder in folders if any((folder / name).exists() for name in names))
-    return next(tops, root)
+    top = next(tops, root).as_posix()  # never the user's whole home
+    for folder in _config_folders(root):
+        for site in filter(None, (read(folder, root) for read in READERS)):
+            mounted = (Path(mount.folder) for mount in site.mounts)
+            if any(root.is_relative_to(pages) or pages.is_relative_to(root) for pages in mounted):
+                return replace(site, top=top)
+    kind = _guess_kind(root)
+    return replace(make_site(kind, root, "", {}, [Mount.from_path(root)] if kind else []), top=top)
 
 
 def _config_folders(root: Path) -> Iterator[Path]:
