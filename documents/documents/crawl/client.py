@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.message import Message
 from email.utils import parsedate_to_datetime
+from itertools import count
 from urllib.parse import urlsplit
 
 import httpcore2
@@ -129,29 +130,22 @@ class Client:
         raise FetchError(f"it redirects more than {self._limits.redirects} times", answered=True)
 
     def _request_with_retries(self, url: str, headers: Mapping[str, str], max_bytes: int) -> HttpReply:
-        attempt = 1
-        while True:
+        for attempt in count(1):
             if (wait_s := self._next_request - self._system.clock()) > 0:
                 self._system.sleep(wait_s)
             self._next_request = self._system.clock() + self._interval_s
+            wait_s = 2.0 ** (attempt - 1)
             try:
                 reply = self._request(url, headers, max_bytes)
             except FetchError as exc:
-                if not (exc.retry and self._wait_to_retry(attempt)):
+                if attempt >= TRIES or not exc.retry:
                     raise
             else:
-                retry_after = reply.headers.get("retry-after", "")
-                if reply.status not in _RETRIED or not self._wait_to_retry(attempt, retry_after):
+                wait_s = self._retry_after_s(reply.headers.get("retry-after", ""), default=wait_s)
+                if attempt >= TRIES or reply.status not in _RETRIED or wait_s > MAX_RETRY_AFTER_S:
                     return reply
-            attempt += 1
-
-    def _wait_to_retry(self, attempt: int, retry_after: str = "") -> bool:
-        """Wait after the failed attempt number ``attempt`` (from 1), as long as the server asks; False: give up."""
-        wait_s = self._retry_after_s(retry_after, default=2.0 ** (attempt - 1))
-        if attempt >= TRIES or wait_s > MAX_RETRY_AFTER_S:
-            return False
-        self._system.sleep(wait_s)
-        return True
+            self._system.sleep(wait_s)
+        raise AssertionError  # count never ends
 
     def _retry_after_s(self, retry_after: str, *, default: float) -> float:
         text = retry_after.strip()

@@ -111,7 +111,7 @@ class Crawler:
         self._start, self._client, self._cache, self._frontier = start, client, cache, frontier
         self._limits, self._system = limits, system
         self._silent_in_a_row = self._sitemap_count = 0
-        self._not_found = NotFoundPage(client, frontier.is_allowed)
+        self._not_found: NotFoundPage | None = None  # fetched with the first page that is compared
 
     def run(self, on_progress: OnProgress) -> None:
         """Visit the given address and all that it leads to.
@@ -184,6 +184,7 @@ class Crawler:
         entry = visited.entry
         if entry is None or entry.suffix != HTML:
             return False
+        self._not_found = self._not_found or NotFoundPage.fetch(visited.url, self._client, self._frontier.is_allowed)
         return self._not_found.matches(visited.url, self._cache.file(entry).read_bytes())
 
     def _begin(self, visited: VisitedPage) -> None:

@@ -128,47 +128,39 @@ def _read_page(entry: Entry, body: bytes) -> VisitedPage:
     return VisitedPage(entry.url, entry, links)
 
 
+@dataclass(frozen=True, slots=True)
 class NotFoundPage:
-    """The host's "not found" page with status 200: its reply for an address that cannot exist.
+    """The host's "not found" page with status 200, by its words: its reply for an address that cannot exist."""
 
-    The first page that is compared has it fetched, once, if ``is_allowed`` permits.
-    """
+    address: str
+    words: Counter[str] | None = None
 
-    def __init__(self, client: Client, is_allowed: Callable[[str], bool]) -> None:
-        self._client, self._is_allowed = client, is_allowed
-        self._is_fetched = False
-        self._words: Counter[str] | None = None
-        self._address = ""
-
-    def matches(self, url: str, body: bytes) -> bool:
-        """Whether the HTML ``body`` (UTF-8) of ``url`` has the same words, except those of the two addresses."""
-        if not self._is_fetched:
-            self._is_fetched = True
-            self._fetch(url)
-        if self._words is None:
-            return False
-        ignored = {word for address in (url, self._address) for word in _WORD.findall(unquote(address).casefold())}
-        words, expected = _count_words(body), self._words
-        return all(words[word] == expected[word] for word in (words.keys() | expected.keys()) - ignored)
-
-    def _fetch(self, neighbour: str) -> None:
+    @classmethod
+    def fetch(cls, neighbour: str, client: Client, is_allowed: Callable[[str], bool]) -> NotFoundPage:
         """Fetch an address in the folder of ``neighbour``, with its suffix: another may be another program's."""
         dot, suffix = urlsplit(neighbour).path.rpartition("/")[2].rpartition(".")[1:]
         name = f"no-{short_hash(neighbour)}-page{dot}{suffix if dot else ''}"
-        self._address = normalise_url(urljoin(neighbour, name))
-        if not self._is_allowed(self._address):
-            return
+        address = normalise_url(urljoin(neighbour, name))
 
         def refuse(target: str) -> str:
             raise SkipPage(target)  # a page that is sent on has an address of its own
 
         try:
-            reply = self._client.get(self._address, redirect=refuse)
+            reply = client.get(address, redirect=refuse) if is_allowed(address) else None
         except (FetchError, SkipPage, ByteLimitReached):
-            return  # nothing to compare with
-        declared, charset = reply.media_type
-        if reply.status == 200 and content.file_suffix(reply.body, declared, reply.url) == HTML:
-            self._words = _count_words(content.decode_text(reply.body, charset, is_html=True).encode())
+            reply = None  # nothing to compare with
+        declared, charset = reply.media_type if reply else ("", "")
+        if reply is None or reply.status != 200 or content.file_suffix(reply.body, declared, reply.url) != HTML:
+            return cls(address)
+        return cls(address, _count_words(content.decode_text(reply.body, charset, is_html=True).encode()))
+
+    def matches(self, url: str, body: bytes) -> bool:
+        """Whether the HTML ``body`` (UTF-8) of ``url`` has the same words, except those of the two addresses."""
+        if self.words is None:
+            return False
+        ignored = {word for address in (url, self.address) for word in _WORD.findall(unquote(address).casefold())}
+        words, expected = _count_words(body), self.words
+        return all(words[word] == expected[word] for word in (words.keys() | expected.keys()) - ignored)
 
 
 def _count_words(html: bytes) -> Counter[str]:
