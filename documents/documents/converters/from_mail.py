@@ -45,8 +45,9 @@ _ID = re.compile(r"<([^<>\s@]{1,250}@[^<>\s]{1,250}|[^<>\s]{16,250})>")  # not <
 _STATEFUL = re.compile(r"iso-?2022|utf-?7|hz|utf-?(?:16|32)", re.IGNORECASE)
 _WIDER = {"iso-8859-1": "cp1252", "us-ascii": "cp1252", "gb2312": "gb18030", "ks_c_5601-1987": "cp949"}
 _NO_TEXT = re.compile(  # signatures, and what programs tell each other
-    r"application/(?:(?:x-)?pkcs7-signature|pgp-(?:signature|keys|encrypted)|(?:vnd\.)?ms-tnef|applefile)"
-    r"|message/(?!rfc822$)[\w.-]+|text/(?:rfc822-headers|x-amp-html)"
+    r"(?:application/(?:(?:x-)?pkcs7-signature|pgp-(?:signature|keys|encrypted)|(?:vnd\.)?ms-tnef|applefile)"
+    r"|message/(?!rfc822 )[\w.-]+|text/(?:rfc822-headers|x-amp-html)) .*|.* (?:winmail\.dat|.*\.(?:p7s|asc))",
+    re.IGNORECASE,
 )
 _LOCKED = re.compile(r"application/(?:x-)?pkcs7-mime|multipart/encrypted")
 _PGP = re.compile(
@@ -199,7 +200,7 @@ class _Reader:
     def _walk(self, part: Message, bodies: list[tuple[str, str]], files: list[Message]) -> None:
         """Sort the parts of a message into its bodies, plain and HTML, and its files."""
         kind, payload = part.get_content_type(), part.get_payload()
-        is_attached = part.get_filename() or part.get_content_disposition() == "attachment"
+        name, is_shown = part.get_filename(""), part.get_content_disposition() != "attachment"
         if _LOCKED.fullmatch(kind):
             self.caveats.append(_ENCRYPTED)
         elif kind.startswith("multipart/"):
@@ -209,12 +210,12 @@ class _Reader:
             if kind == "multipart/alternative":
                 found = [("\n\n".join(plain for plain, _ in found), "\n".join(html for _, html in found))]
             bodies += found
-        elif kind in ("text/plain", "text/html") and not is_attached:
+        elif kind in ("text/plain", "text/html") and is_shown and not name:
             text = self._text(part)
             bodies.append((text, "") if kind == "text/plain" else ("", text))
-        elif not _NO_TEXT.fullmatch(kind):
-            is_inline = part["Content-ID"] or part.get_content_disposition() != "attachment"
-            files += [part] * (not (kind.startswith("image/") and is_inline))
+        elif not _NO_TEXT.fullmatch(f"{kind} {name}"):
+            is_picture = kind.startswith("image/") and (is_shown or part["Content-ID"])
+            files += [] if is_picture else [part]
 
     def _text(self, part: Message) -> str:
         text = _decode_text(_content(part), str(part.get_param("charset") or "utf-8"), self._decode)

@@ -15,16 +15,13 @@ NOTICE_WORDS = 25
 _MARK = "\ufdd0"  # begins a quotation that is marked in HTML
 
 # RFC 5256's prefixes, and those of programs in other languages; of an answer any three letters ([MS-OXCMSG] 2.2.1.10).
-_REPLY, _FORWARD = (
-    "re|aw|antw?|sv|vs|odp|rif|ynt|res|回复|答复|回覆|返信",
-    "fwd?|wg|tr|rv|enc|vb|vl|pd|doorst|转发|轉寄",
-)
+_REPLY, _FORWARD = "re|aw|antw?|sv|回复|答复|回覆|返信", "fwd?|wg|tr|rv|转发|轉寄"
 _PREFIX = (
     r"(?i)(?:\[[^\[\]]{{1,80}}\]\s*)*(?:(?P<forward>{})|(?P<reply>{}))"
     r"\s?(?:\[\w+\]|\(\d+\)|\d+)?\s?[:：]\s*|\[(?=fwd?:)"
 )
 _KNOWN_PREFIX = re.compile(_PREFIX.format(_FORWARD, _REPLY))
-_ANY_PREFIX = re.compile(_PREFIX.format(_FORWARD, rf"{_REPLY}|[^\W\d]{{1,3}}"))
+_ANY_PREFIX = re.compile(_PREFIX.format(f"{_FORWARD}|enc|vb|vl|pd|doorst", rf"{_REPLY}|[^\W\d]{{1,3}}"))
 
 _LABEL = re.compile(r"[>*\s]{0,6}[^\W\d][^:：\n@<>]{0,24}[:：](?!//)")
 _SEPARATOR = re.compile(
@@ -41,7 +38,8 @@ _WROTE, _BLOCK = (
 )
 _SENT = "|".join(one["sent_from"] for one in _LANGUAGES if one.get("sent_from"))
 _SENT_FROM = re.compile(
-    rf"(?i)(?:{_SENT}|Von mein\w+ .{{2,30}} gesendet|Envoyé de mon)\b.{{0,60}}|.{{2,60}}<?https?://(?:aka\.ms|outlook\.com/mobile).*"
+    rf"(?i)(?:{_SENT}|Von mein\w+ .{{2,30}} gesendet|Envoyé de mon)\b.{{0,60}}"
+    r"|.{2,60}<?https?://(?:aka\.ms|outlook\.com/mobile).*"
 )
 _NOTICE = re.compile("|".join(word for one in _LANGUAGES for word in one.get("disclaimers", ())), re.IGNORECASE)
 _SIGNATURE = re.compile(r"\\?(?:--|__|—)\s?$|_{30}|—{3,}\s*$")
@@ -70,6 +68,8 @@ def mark_quotes(page: BeautifulSoup, *, keep: bool) -> None:
     """Remove the signatures of a message in HTML, and unless ``keep`` mark what its program says is quoted."""
     for tag in page.select(_SIGNATURES):
         tag.extract()
+    for tag in page.select("blockquote") if keep else ():
+        tag.unwrap()
     for tag in page.select(_BOXES, limit=20) if not keep else ():
         if not tag.find("blockquote"):
             tag.name = "blockquote"
@@ -86,20 +86,21 @@ def clean_body(text: str, *, subject: str, kind: str) -> str:
     """
     lines = [line.rstrip() for line in re.sub("[\u200e\u200f]", "", text).split("\n")]
     start, end = _find_header(lines, subject)
-    own, header, rest = _drop_tail(lines[:start]), lines[start:end], lines[end:]
+    header, rest = lines[start:end], lines[end:]
+    own = lines if kind == "forward" and not header else _drop_tail(lines[:start])
     has_own = any(map(_is_own, own))
     if kind == "reply" and has_own:
         header, rest = [], []
     elif not rest and not has_own:
         return text.replace(_MARK, "") if any(line.startswith(">") for line in lines) else ""
     writer = next((at for at, line in enumerate(header) if "@" in line), 1)
-    said = [
-        _ADDRESS.sub("", line[:300])
+    header = [
+        line
         for at, line in enumerate(header)
-        if at <= writer or _MOMENT.search(line[:300]) or line.endswith(subject)
+        if at <= writer or _MOMENT.search(line[:300]) or line.rstrip("* ").endswith(subject)
     ]
     own = own if kind == "forward" else _shorten_quotes(own)
-    return "\n".join([*own, "", *said, *rest]).strip("\n").replace(_MARK, "")
+    return "\n".join([*own, "", *(_ADDRESS.sub("", line) for line in header), *rest]).strip("\n").replace(_MARK, "")
 
 
 def _is_own(line: str) -> bool:
@@ -125,7 +126,7 @@ def _is_header(lines: list[str], subject: str) -> bool:
     block = "\n".join(lines)
     if _FRAMED.fullmatch(lines[0]) or not (_LABEL.match(lines[0]) and _MOMENT.search(block)):
         return _FRAMED.fullmatch(lines[0]) is not None
-    is_same = len(subject) > 3 and any(line.endswith(subject) for line in lines)
+    is_same = len(subject) > 3 and any(line.rstrip("* ").endswith(subject) for line in lines)
     return is_same or any(one.search(block[:1000]) for one in _BLOCK)
 
 

@@ -93,6 +93,7 @@ OUTLOOK = "Von: Kay Low <kay@example.org>\nGesendet: Montag, 11. Mai 2026 10:00\
             "> When does it go?\n\nOn Friday.\n\n> Which one?\n\nThe first.",
         ),
         ("> It goes on Friday.", ["Subject: Re: Skip"], "> It goes on Friday."),
+        ("See:\n\n> It goes on Friday.", ["Subject: Fwd: Skip"], "See:\n\n> It goes on Friday."),
         (
             "It moves from \nFriday.\n\n>> a \n>> b\n>\n> c\nYes.",
             ["Content-Type: text/plain; format=flowed"],
@@ -148,7 +149,7 @@ def test_attachments_are_sections_and_what_cannot_be_read_is_named() -> None:
     found.set_content("See the table.")
     found.add_attachment(b"a,b\n1,2\n", maintype="text", subtype="csv", filename="Preise für 2026.csv")
     found.add_attachment(b"x", maintype="application", subtype="zip", filename="a.zip")
-    found.add_attachment(b"x", maintype="application", subtype="ms-tnef", filename="winmail.dat")
+    found.add_attachment(b"x", maintype="application", subtype="octet-stream", filename="winmail.dat")
     found.add_attachment(b"x", maintype="image", subtype="png", cid="<logo>")
     found.attach(MIMEMessage(inner))
     event = "SUMMARY:Delivery\r\nDTSTART;TZID=X:20260512T091400\r\nLOCATION:Yard\\, gate\r\n 2\r\n"
