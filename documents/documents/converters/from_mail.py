@@ -200,7 +200,7 @@ class _Reader:
     def _walk(self, part: Message, bodies: list[tuple[str, str]], files: list[Message]) -> None:
         """Sort the parts of a message into its bodies, plain and HTML, and its files."""
         kind, payload = part.get_content_type(), part.get_payload()
-        name, is_shown = part.get_filename(""), part.get_content_disposition() != "attachment"
+        name, is_shown = part.get_filename(""), part["Content-ID"] or part.get_content_disposition() != "attachment"
         if _LOCKED.fullmatch(kind):
             self.caveats.append(_ENCRYPTED)
         elif kind.startswith("multipart/"):
@@ -213,9 +213,8 @@ class _Reader:
         elif kind in ("text/plain", "text/html") and is_shown and not name:
             text = self._text(part)
             bodies.append((text, "") if kind == "text/plain" else ("", text))
-        elif not _NO_TEXT.fullmatch(f"{kind} {name}"):
-            is_picture = kind.startswith("image/") and (is_shown or part["Content-ID"])
-            files += [] if is_picture else [part]
+        elif not _NO_TEXT.fullmatch(f"{kind} {name}") and not (is_shown and kind.startswith("image/")):
+            files.append(part)
 
     def _text(self, part: Message) -> str:
         text = _decode_text(_content(part), str(part.get_param("charset") or "utf-8"), self._decode)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from itertools import dropwhile
+from itertools import compress, dropwhile
 
 from bs4 import BeautifulSoup
 from mailparser_reply.constants import MAIL_LANGUAGES
@@ -93,14 +93,19 @@ def clean_body(text: str, *, subject: str, kind: str) -> str:
         header, rest = [], []
     elif not rest and not has_own:
         return text.replace(_MARK, "") if any(line.startswith(">") for line in lines) else ""
-    writer = next((at for at, line in enumerate(header) if "@" in line), 1)
-    header = [
-        line
-        for at, line in enumerate(header)
-        if at <= writer or _MOMENT.search(line[:300]) or line.rstrip("* ").endswith(subject)
-    ]
     own = own if kind == "forward" else _shorten_quotes(own)
-    return "\n".join([*own, "", *(_ADDRESS.sub("", line) for line in header), *rest]).strip("\n").replace(_MARK, "")
+    return "\n".join([*own, "", *_shorten_header(header, subject), *rest]).strip("\n").replace(_MARK, "")
+
+
+def _shorten_header(lines: list[str], subject: str) -> list[str]:
+    """Return the lines of a header that say who wrote when on that ``subject``, without addresses and recipients."""
+    writer = next((at for at, line in enumerate(lines) if "@" in line), 1)
+    kept = (at <= writer or _MOMENT.search(line[:300]) or _ends_with(line, subject) for at, line in enumerate(lines))
+    return [_ADDRESS.sub("", line) for line in compress(lines, kept)]
+
+
+def _ends_with(line: str, subject: str) -> bool:
+    return line.rstrip("* ").endswith(subject)
 
 
 def _is_own(line: str) -> bool:
@@ -126,7 +131,7 @@ def _is_header(lines: list[str], subject: str) -> bool:
     block = "\n".join(lines)
     if _FRAMED.fullmatch(lines[0]) or not (_LABEL.match(lines[0]) and _MOMENT.search(block)):
         return _FRAMED.fullmatch(lines[0]) is not None
-    is_same = len(subject) > 3 and any(line.rstrip("* ").endswith(subject) for line in lines)
+    is_same = len(subject) > 3 and any(_ends_with(line, subject) for line in lines)
     return is_same or any(one.search(block[:1000]) for one in _BLOCK)
 
 
