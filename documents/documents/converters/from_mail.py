@@ -207,8 +207,9 @@ class _Reader:
             found: list[tuple[str, str]] = []
             for one in payload if isinstance(payload, list) else _find_parts(str(payload)):
                 self._walk(one, found, files)  # type: ignore[arg-type]  # the stub's union
-            if kind == "multipart/alternative":
-                found = [("\n\n".join(plain for plain, _ in found), "\n".join(html for _, html in found))]
+            if kind == "multipart/alternative" and found:
+                plains, pages = map("\n\n".join, zip(*found, strict=True))
+                found = [(plains, pages)]
             bodies += found
         elif kind in ("text/plain", "text/html") and is_shown and not name:
             text = self._text(part)
