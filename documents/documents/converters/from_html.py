@@ -21,7 +21,7 @@ from documents.converters.mathml import write_math
 from documents.converters.output import compose, fence, hidden_caveat, literal, one_line
 from documents.converters.tables import spread, table
 from documents.converters.visibility import find_unseen
-from documents.markup.liquid import drop_template_tags
+from documents.markup.templates import drop_template_tags
 from documents.source_words import WIKI_TEXT, drop_export_noise
 from documents.values import Converted
 

@@ -6,11 +6,10 @@ import re
 
 from documents.converters.output import hidden_caveat
 from documents.entries import settled
-from documents.markup import extensions, html, includes, jsx, liquid
+from documents.markup import extensions, html, includes, jsx, templates
 from documents.markup.code import HiddenCode
 from documents.markup.containers import unwrap_containers
 from documents.markup.context import PageContext
-from documents.markup.shortcodes import expand_shortcodes
 from documents.source_words import NOTION_LINK
 
 _NOTION_ID = re.compile(r"%20[0-9a-f]{32}(?=[./)_])")  # in links between exported pages
@@ -59,17 +58,17 @@ def _expand_templates(text: str, context: PageContext, *, mdx: bool) -> str:
     kind = context.kind
     if kind in ("", "mkdocs") and "{{" in text:
         hidden = HiddenCode()
-        text = hidden.restore(liquid.expand_macro_calls(hidden.hide(text, mdx=mdx)))
+        text = hidden.restore(templates.expand_macro_calls(hidden.hide(text, mdx=mdx)))
     if kind in ("", "hugo"):
-        text = expand_shortcodes(text, context)
+        text = templates.expand_shortcodes(text, context)
     if kind == "jekyll":
-        return liquid.expand_liquid(text, context)
+        return templates.expand_liquid(text, context)
     hidden = HiddenCode()
     prose = hidden.hide(text, mdx=mdx) if "{%" in text or "{{" in text else ""
-    if kind == "" and liquid.is_liquid(prose):
-        return liquid.expand_liquid(text, context)
+    if kind == "" and templates.is_liquid(prose):
+        return templates.expand_liquid(text, context)
     if (kind in _VUE_KINDS or (kind == "" and _VUE_PAGE.search(prose))) and prose:
         return hidden.restore(_VUE_VALUE.sub(lambda match: context.value(match["value"].strip()), prose))
     if kind in ("", "mkdocs", "sphinx") and prose:  # MkDocs: by plugins; Sphinx: MyST's substitutions
-        return hidden.restore(liquid.drop_template_tags(prose, context, values=kind != ""))
+        return hidden.restore(templates.drop_template_tags(prose, context, values=kind != ""))
     return text

@@ -1,8 +1,8 @@
 """A page's surroundings: its file, its site, and the other files of the folder that it may include.
 
-Each look at another file is recorded as a text: ``file:/docs/a.md`` (the file's content, or its absence),
-``pages:/docs`` (the Markdown files below a folder), ``folder:/docs/.obsidian`` (whether the folder exists) or
-``titles:/docs`` (the titles of the documents below a folder: see ``documents.converters.sphinx_folder``).
+Each look at another file is recorded as a text: ``file:/docs/a.md`` (the file's content, that it is a folder, or its
+absence), ``pages:/docs`` (the Markdown files below a folder) or ``titles:/docs`` (the titles of the documents below a
+folder: see ``documents.converters.sphinx_folder``).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def record_looks() -> Iterator[set[str]]:
 
 
 def note_look(kind: str, place: Path) -> None:
-    """Record a look; ``kind`` is file, pages, folder or titles."""
+    """Record a look; ``kind`` is file, pages or titles."""
     looks = _LOOKS.get()
     if looks is not None:
         looks.add(f"{kind}:{place}")
@@ -47,15 +47,13 @@ def look_state(noted_look: str) -> str:
         from documents.converters.sphinx_folder import state_of_titles
 
         return state_of_titles(path)
-    if kind == "folder":
-        return "there" if path.is_dir() else ""
     if kind == "pages":
         return hashlib.sha256(
             "\n".join(map(str, files_below(path, ".md"))).encode(errors="surrogateescape")
         ).hexdigest()
     try:
         if not path.is_file():  # opening a pipe would wait for its writer
-            return ""
+            return "folder" if path.is_dir() else ""
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:
@@ -80,6 +78,7 @@ MAX_NOTES = 50_000
 """Pages of a wiki that links are looked up in."""
 
 _LEAST_CHARS = 1000  # the least that a file counts
+_PAGE_NAMES = ("page", "frontMatter", "$frontmatter")
 _BASE_PATH = re.compile(r"'base_path': (\[[^\]]*\]|'[^']*')")
 _QUOTED = re.compile(r"'([^']*)'")
 _ALIAS = re.compile(r"^(?:@site(?=/)|@|~(?=/))?/*")  # the site's folder, as Docusaurus, VitePress and Vite write it
@@ -124,22 +123,21 @@ class PageContext:
     def all_caveats(self) -> tuple[str, ...]:
         """All sentences about what was left out, with the one about included files that were not found."""
         first, count = next(iter(self.missing), ""), len(self.missing)
-        one = f"the included file {first} was not found: give the folder that holds it"
-        more = f"{count} included files were not found, e.g. {first}: give the folder that holds them"
-        return (*self.caveats, *((more if count > 1 else one,) if count else ()))
+        told = f"{count} included files were not found, e.g. {first}: give the folder that holds them"
+        if count == 1:
+            told = f"the included file {first} was not found: give the folder that holds it"
+        return (*self.caveats, told) if count else tuple(self.caveats)
 
     @property
     def is_vault(self) -> bool:
         """Whether ``root`` is a vault of Obsidian."""
-        note_look("folder", self.root / ".obsidian")
+        note_look("file", self.root / ".obsidian")
         return (self.root / ".obsidian").is_dir()
 
     def value(self, name: str) -> str:
         """Return the plain value of ``name`` (``page.title``, ``site.data.ruby.version``); ``""`` if there is none."""
         first, _, rest = name.partition(".")
-        found: object = {"page": self.page, "frontMatter": self.page, "$frontmatter": self.page, "site": self.site}.get(
-            first
-        )
+        found: object = self.site if first == "site" else self.page if first in _PAGE_NAMES else None
         for key in filter(None, rest.split(".")):
             found = found.get(key) if isinstance(found, Mapping) else None
         return str(found) if rest and isinstance(found, str | int | float) and not isinstance(found, bool) else ""

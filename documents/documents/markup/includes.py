@@ -54,8 +54,7 @@ _RUN = re.compile(r"\s*L?(\d{1,8})?\s*(?:(-|:|\.\.)\s*L?(-?\d{1,8})?\s*)?")
 
 def include_files(text: str, context: PageContext, *, components: bool = False) -> str:
     """Replace includes by the text of their files; with ``components`` (MDX) imported pages too."""
-    if components:
-        text = _include_pages(text, context, MAX_INCLUDE_DEPTH)
+    text = _include_pages(text, context, MAX_INCLUDE_DEPTH) if components else text
     return _include(_BOOK_TITLE.sub(REMOVED, text), context, MAX_INCLUDE_DEPTH)
 
 
@@ -109,10 +108,9 @@ def _select_part(text: str, form: re.Pattern[str], groups: dict[str, str]) -> st
     ranges = ranges.replace(",", ":") if form is _COMMENT else ranges  # "{2,4}"
     lines = numbered_lines(text.split("\n"), part) if part else text.split("\n")
     if lines is None:
-        named = _anchored_part(text, re.escape(part))
-        if named is None and form is _COMMENT:
-            named = note_part(text, part)  # a heading's section
-        lines = None if named is None else named.split("\n")
+        section = note_part(text, part) if form is _COMMENT else ""
+        named = _anchored_part(text, re.escape(part)) or section
+        lines = named.split("\n") if named else None
     return None if lines is None else "\n".join(numbered_lines(lines, ranges) or lines)
 
 
@@ -128,13 +126,13 @@ def numbered_lines(lines: Sequence[str], ranges: str) -> Sequence[str] | None:
     return picked
 
 
-def _anchored_part(text: str, name: str) -> str | None:
-    """Return the text between the comments that mark the anchor or region ``name`` (a pattern); None if it has none."""
+def _anchored_part(text: str, name: str) -> str:
+    """Return the text between the comments that mark the anchor or region ``name`` (a pattern); ``""`` for none."""
     start = re.search(
         rf"^.*(?:ANCHOR:[ \t]*{name}(?![\w-])|\[start:[ \t]*{name}\]|#?\bregion[ \t]+{name}(?![\w.-])).*\n", text, re.M
     )
     if start is None:
-        return None
+        return ""
     stop = re.compile(
         rf"^.*(?:ANCHOR_END:[ \t]*{name}(?![\w-])|\[end:[ \t]*{name}\]|\bendregion\b(?:[ \t]+{name}(?![\w.-])|\W*$)).*",
         re.M,
@@ -160,19 +158,14 @@ def expand_erb(text: str, context: PageContext, depth: int = MAX_INCLUDE_DEPTH) 
         if match["literal"]:
             return f"<%{match['code']}%>"
         if partial := _PARTIAL.match(match["code"]):
-            found = _read_partial(partial["name"], context) if depth else None
-            return REMOVED if found is None else expand_erb(found, context, depth - 1)
+            place = PurePosixPath(partial["name"])
+            stems = (place, place.with_name(f"_{place.name}"))
+            names = (f"{stem}{suffix}" for stem in stems for suffix in PARTIAL_SUFFIXES)
+            found = context.read_include(*names) if depth else None
+            return REMOVED if found is None else expand_erb(drop_front_matter(found), context, depth - 1)
         if link := _ERB_LINK.match(match["code"]):
             return f"[{link['text']}]({link['to']})"
         call_text = _ERB_TEXT.fullmatch(match["code"])
         return call_text["text"] if call_text else REMOVED
 
     return tidy(_ERB_TAG.sub(expand, text))
-
-
-def _read_partial(name: str, context: PageContext) -> str | None:
-    """Return the text of a partial, whose file may begin with ``_`` and have a template's suffixes."""
-    place = PurePosixPath(name)
-    stems = (place, place.with_name(f"_{place.name}"))
-    found = context.read_include(*(f"{stem}{suffix}" for stem in stems for suffix in PARTIAL_SUFFIXES))
-    return None if found is None else drop_front_matter(found)
