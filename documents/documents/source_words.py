@@ -149,6 +149,10 @@ def drop_export_noise(page: Tag) -> None:
     for mark, noise in _EXPORTERS.items():
         for tag in page.select(noise) if page.select_one(mark) else ():
             tag.extract()
+    for value in page.select(".selected-value + .selected-value"):  # Notion's look divides and fills these
+        value.insert_before(", ")
+    for box in page.select("td > .checkbox"):
+        box.string = "yes" if "checkbox-on" in box.get_attribute_list("class") else "no"
 
 
 def block_text(part: Tag) -> str:

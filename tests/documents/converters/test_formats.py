@@ -641,8 +641,9 @@ WIKI_TEXT = (
 )
 NOTION = (
     "<title>Launch</title><article class='page sans'><header><div class=page-header-icon><i class=icon>*</i></div>"
-    "<h1 class=page-title>Launch</h1><table class=properties><tr><th>Status</th><td>Done</td></tr>"
-    "<tr><th>Owner</th><td>Bo</td></tr></table></header><div class=page-body><p>Text.</p></div></article>"
+    "<h1 class=page-title>Launch</h1><table class=properties><tr><th>Paid</th><td><div class='checkbox "
+    "checkbox-on'></div></td></tr><tr><th>Tags</th><td><span class=selected-value>A</span><span class=selected-value>B"
+    "</span></td></tr></table></header><div class=page-body><p>Text.</p></div></article>"
 )
 GOOGLE = (
     "<body class=doc-content><p class=title><span>Trips</span></p><h1>Rail</h1><p>Book<sup><a href=#cmnt1 id=cmnt_ref1>"
@@ -659,7 +660,7 @@ GOOGLE = (
             '---\nauthor: "R. Moss"\nlast_updated: "2026-03-02"\ntitle: "Urlaub"\n---\n## Tage\n\n27 im Jahr.\n\n'
             "Rest?\n\nBis M\u00e4rz.\n\nFREI 02 Mar 2026 \U0001f4c8\n\n- Art: Regel\n- F\u00fcr: Alle\n\n- HR fragen\n",
         ),
-        (NOTION, '---\ntitle: "Launch"\n---\n# Launch\n\n- Status: Done\n- Owner: Bo\n\nText.\n'),
+        (NOTION, '---\ntitle: "Launch"\n---\n# Launch\n\n- Paid: yes\n- Tags: A, B\n\nText.\n'),
         (GOOGLE, '---\ntitle: "Trips"\n---\nTrips\n\n# Rail\n\nBook early.[1]\n\n# Air\n\n[1] Since May.\n'),
     ],
     ids=["Confluence", "Notion", "Google Docs"],
