@@ -29,6 +29,7 @@ _PREFIX = re.compile(  # >>, (Name) on its own line, [Name] words, Name: words, 
 _END = re.compile(r"[.!?…。！？][\"'”’)\]]*\Z")
 _PAUSE_S = 2
 _CHARS, _MAX_CHARS = 400, 1200  # of a paragraph; the second where no sentence ends, as in automatic captions
+_MAX_NAME_WORDS = 3  # of one that stands once
 _ROLLING = 0.3  # of the cues begin with the line before
 
 type _Cue = tuple[float, float, str | None, str]
@@ -113,13 +114,15 @@ def _turns(cues: Sequence[_Cue]) -> Iterator[_Cue]:
 
 def _speaker_names(cues: Sequence[_Cue]) -> set[str]:
     """Return the names before the words: with half of the cues, or a few again and again."""
-    lines = [line for *_, text in cues for line in text.split("\n")]
+    lines = "\n".join(text for *_, text in cues).split("\n")
     found = Counter(name for line in lines if (match := _PREFIX.match(line)) for name in match.groups()[1:] if name)
-    for line in lines:
-        found.pop(line.strip("[]") if line.startswith("[") else "", None)  # a sound
-    is_each = 2 * found.total() >= len(cues) and found.total() > len(found)
-    is_often = 10 * found.total() >= len(cues) and found.total() >= 3 * len(found)
-    return set(found) if is_each or is_often else set()
+    share, times = found.total() / max(1, len(cues)), found.total() / max(1, len(found))
+    if not (share >= 1 / 2 and times > 1) and not (share >= 1 / 10 and times >= 3):
+        return set()
+    return {name for name, count in found.items() if count > 1 or len(name.split()) <= _MAX_NAME_WORDS} - {
+        line.strip("[]")
+        for line in lines  # a sound
+    }
 
 
 def _paragraph(speaker: str, begin: float, words: str) -> str:

@@ -14,7 +14,10 @@ from knowledge.read.dates import document_date
 from knowledge.read.file_names import INDEX_NAMES, strip_format, suffix
 from knowledge.read.loading import LoadedDocument
 
-FORMATS = (".md", ".markdown", ".mdx", ".rst", ".adoc", ".html", ".htm", ".docx", ".epub", ".pptx", ".pdf", ".txt")
+FORMATS = (
+    *(".md", ".markdown", ".mdx", ".rst", ".adoc", ".html", ".htm", ".docx", ".odt", ".epub", ".mhtml", ".rtf"),
+    *(".pptx", ".odp", ".pdf", ".txt"),
+)
 """Formats by the structure that is read of them, most first."""
 COPY_WORDS = 50
 """Files of one format, or of two names, with fewer words are no duplicates, but covers, notices and listings."""
