@@ -176,7 +176,8 @@ def _chunk_fields(chunk: Chunk) -> dict[str, Any]:
 
 def rm(
     names: Annotated[
-        list[str], typer.Argument(metavar="PATH_OR_DOC_ID...", help="As ragctl ls prints them, or a glob: 'drafts/*'.")
+        list[str],
+        typer.Argument(metavar="PATH_OR_DOC_ID...", help="As ragctl ls prints them, a folder, or a glob: 'drafts/*'."),
     ],
     *,
     profile: Profile = None,
@@ -225,7 +226,7 @@ def _match_documents(sources: Sequence[SourceRecord], names: Sequence[str]) -> l
     matched: set[str] = set()
     unknown = []
     for name in names:
-        doc_ids = {s.doc_id for s in sources if name in (s.path, s.doc_id) or fnmatchcase(s.path, name)}
+        doc_ids = {s.doc_id for s in sources if name in (s.path, s.doc_id) or _is_in(s.path, name)}
         matched |= doc_ids
         if not doc_ids:
             unknown.append(name)
@@ -233,6 +234,11 @@ def _match_documents(sources: Sequence[SourceRecord], names: Sequence[str]) -> l
         sentence = f"No document in the index is named {', '.join(map(repr, unknown))}: ragctl ls tells the names"
         raise CommandFailed(sentence, code="unknown_document")
     return [source for source in sources if source.doc_id in matched]
+
+
+def _is_in(path: str, name: str) -> bool:
+    """Return whether ``path`` matches a glob, or is below a folder or a mailbox of that ``name``."""
+    return fnmatchcase(path, name) or path.startswith(f"{name}/")
 
 
 def forget(

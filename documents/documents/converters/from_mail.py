@@ -31,7 +31,7 @@ from documents.values import MIB, Converted, Decode
 
 MAX_DEPTH, MAX_FILES, MAX_BYTES = 4, 100, 200 * MIB
 """Messages within each other, the attachments of one file, and their bytes."""
-MAX_HEADER_CHARS, MAX_CLEANED_CHARS = 2000, 1_000_000
+MAX_IDS, MAX_HEADER_CHARS, MAX_CLEANED_CHARS = 200, 2000, 1_000_000
 """A longer body is read as it is: a search for quotations in this one takes up to 20 s."""
 SHARED_WORDS = 0.8
 """Share of their words that a plain and an HTML body have in common; below it the HTML counts, which readers see."""
@@ -136,7 +136,7 @@ class _Head:
         index = b""
         with suppress(ValueError):
             index = b64decode(self._raw.get("thread-index", ""))
-        answered = [*ids[1], *ids[2]]
+        answered = [*ids[1], *ids[2]][:MAX_IDS]
         is_answer = bool(answered) or len(index) > 22
         self.title, self.kind = split_subject(self.text(self._raw.get("subject", "")), is_answer=is_answer)
         if not self.kind or "x-forwarded-message-id" in self._raw:
@@ -275,8 +275,8 @@ class _Reader:
         if suffix in SUFFIXES:
             made = convert_file(data, suffix, decode=self._decode)
             self.caveats += made.caveats
-            self.plain.append(made.plain or made.text)
-            return FRONT_MATTER.sub("", made.text, count=1)
+            self.plain += [one.plain or one.text for one in (made, *made.parts)]
+            return "\n\n".join(FRONT_MATTER.sub("", one.text, count=1) for one in (made, *made.parts))
         if not is_text:
             raise Unconvertible(f"{suffix or kind} files are not read")
         self.plain.append(text := _decode_text(data, "utf-8", self._decode).replace("\r\n", "\n"))
