@@ -37,38 +37,7 @@ def read_lines(pieces: Sequence[Piece], page: int) -> list[Line]:
             groups[-1].append(piece)
         else:
             groups.append([piece])
-    return _read_down(_join_columns([_line(group, page) for group in groups]))
-
-
-def _join_columns(lines: Sequence[Line]) -> list[Line]:
-    """Return ``lines`` with the rows of a table that was drawn column by column: short cells, half of them figures."""
-    joined: list[Line] = []
-    rest = list(lines)
-    while rest:
-        beside = [
-            n for n, row in enumerate(joined) if _is_level(row, rest[0]) and row.cells[-1][1] < rest[0].cells[0][0]
-        ]
-        rows = joined[beside[-1] :] if beside else []
-        column = rest[: len(rows)]
-        texts = [line.text for line in column]
-        if (
-            len(rows) >= _MIN_TABLE_LINES
-            and len(rows) == len(column)
-            and all(map(_is_level, rows, column))
-            and statistics.median(map(len, texts)) < _MIN_COLUMN_CHARS
-            and 2 * sum(any(map(str.isdigit, text)) for text in texts) >= len(texts)
-        ):
-            joined[-len(rows) :] = [
-                replace(row, cells=row.cells + line.cells) for row, line in zip(rows, column, strict=True)
-            ]
-            rest = rest[len(rows) :]
-        else:
-            joined.append(rest.pop(0))
-    return joined
-
-
-def _is_level(line: Line, other: Line) -> bool:
-    return abs(line.height - other.height) <= _SAME_BASELINE * max(line.size, other.size)
+    return _read_down([_line(group, page) for group in groups])
 
 
 def _is_beside(group: Sequence[Piece], piece: Piece) -> bool:

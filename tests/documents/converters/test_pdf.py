@@ -54,14 +54,11 @@ def test_backgrounds_of_the_page_and_of_blocks_are_no_tables() -> None:
     assert read(lambda canvas: draw(canvas, YARD), lambda canvas: draw(canvas, BOOK)) == (f"{YARD}\n\n{BOOK}\n", ())
 
 
-@pytest.mark.parametrize("by_column", [False, True])
-def test_cells_that_are_drawn_one_by_one_are_rows(by_column: bool) -> None:
+def test_cells_that_are_drawn_one_by_one_are_rows() -> None:
     rows = [["Service", "Small", "Large"], ["Inspection", "45.00", "80.00"], ["Sharpening", "18.00", "32.00"]]
 
     def draw(canvas: Canvas) -> None:
-        cells = [(x, y) for y in range(3) for x in range(3)]
-        for x, y in sorted(cells) if by_column else cells:
-            canvas.drawString(60 + 150 * x, 700 - 15 * y, rows[y][x])
+        draw_rows(canvas, rows)
         canvas.drawString(60, 640, "Prices are net.")
 
     table = "| Service | Small | Large |\n| --- | --- | --- |\n"
