@@ -18,8 +18,6 @@ from itertools import islice
 from pathlib import Path
 from posixpath import normpath
 
-from docutils.parsers import rst
-
 from documents.markup.context import MAX_INCLUDED_BYTES, MAX_NOTES, PageContext, files_below, note_look
 from documents.markup.includes import numbered_lines
 
@@ -34,7 +32,6 @@ _FIGURE = re.compile(r"\s*(?:\.\. |[`:]{3,}\{)figure(?:::|\})")
 _MARKED = re.compile(
     r":(?:[\w+-]+:)+`(?:([^`<]+?)\s*<[^`>]+>|[!~]?([^`]+))`|\{[\w:+-]+\}`([^`]+)`|`([^`<]+?)\s+<[^`>]+>`_+"
 )
-_STANDARD = re.compile(r"<([\w-]+\.txt)>")  # definitions that come with docutils: |copy|
 _ALWAYS = {"genindex": "Index", "modindex": "Module Index", "search": "Search Page"}
 
 
@@ -67,9 +64,6 @@ class Folder:
 
         ``within`` are the files that are being included.
         """
-        if match := _STANDARD.fullmatch(reference):
-            own = Path(str(rst.__file__)).with_name("include") / match[1]
-            return own.read_text(encoding="utf-8") if own.is_file() else ""
         if self.context is None or reference in within or len(within) > MAX_INCLUDE_DEPTH:
             return ""
         return self.context.read_include(reference) or ""
@@ -182,26 +176,17 @@ def select_lines(text: str, options: Mapping[str, str]) -> str:
         lines = _object_lines(text, name)
     if numbers := options.get("lines"):
         lines = [*(numbered_lines(lines, numbers) or lines)]
-    lines = lines[slice(*(_parse_number(options.get(name)) for name in ("start-line", "end-line")))]
-    first = _find_line(lines, options.get("start-after"), 1) or _find_line(lines, options.get("start-at"), 0) or 0
-    lines = lines[first:]
-    last = _find_line(lines, options.get("end-before"), 0) or _find_line(lines, options.get("end-at"), 1)
-    lines = lines[:last]
+    stated = {name: value.strip() for name, value in options.items() if name in ("start-line", "end-line")}
+    ends = {name: int(value) for name, value in stated.items() if value.lstrip("-").isdecimal()}
+    lines = lines[ends.get("start-line") : ends.get("end-line")]
+
+    def find(option: str, beyond: int) -> int | None:
+        wanted = options.get(option)
+        return next((at + beyond for at, line in enumerate(lines) if wanted in line), None) if wanted else None
+
+    lines = lines[find("start-after", 1) or find("start-at", 0) or 0 :]
+    lines = lines[: find("end-before", 0) or find("end-at", 1)]
     return textwrap.dedent("\n".join(lines)) if "dedent" in options else "\n".join(lines)
-
-
-def _find_line(lines: list[str], wanted: str | None, beyond: int) -> int | None:
-    """Return the index of the first line with ``wanted`` in it, plus ``beyond``."""
-    if not wanted:
-        return None
-    return next((at + beyond for at, line in enumerate(lines) if wanted in line), None)
-
-
-def _parse_number(text: str | None) -> int | None:
-    try:
-        return int(text or "")
-    except ValueError:
-        return None
 
 
 def _object_lines(text: str, name: str) -> list[str]:

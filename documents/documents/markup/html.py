@@ -111,11 +111,8 @@ class _Places:
         if isinstance(part, Tag):
             number = self._number(part)
             return Edit(self._tags[number].start(), self._end(part, number)) if number >= 0 else None
-        if part.previous_sibling:
-            number = self._number(part.previous_sibling)
-            number = self._ends.get(number, number)
-        else:
-            number = self._number(part.parent)
+        number = self._number(part.previous_sibling or part.parent)
+        number = self._ends.get(number, number) if part.previous_sibling else number
         if number < 0:
             return None
         following = self._tags[number + 1 : number + 2]

@@ -54,10 +54,9 @@ def find_attributes(config: Mapping[str, Any], file: Path) -> Mapping[str, str]:
 
 def _component_mounts(folder: Path, config: Mapping[str, Any]) -> Iterator[Mount]:
     """Yield the pages' folder of each module; the component and the module ``ROOT`` are no part of an address."""
-    parts = [get_text(config, "name"), _read_version(config)]
     for module in list_folders(folder / "modules", with_links=False)[:_MAX_FOLDERS]:
-        names = [part for part in (*parts, module.name) if part and part != "ROOT"]
-        yield Mount.from_path(module / "pages", "".join(f"{part}/" for part in names))
+        names = [get_text(config, "name"), _read_version(config), module.name]
+        yield Mount.from_path(module / "pages", "".join(f"{name}/" for name in names if name not in ("", "ROOT")))
 
 
 def _read_version(config: Mapping[str, Any]) -> str:

@@ -12,18 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from documents.sites import Mount, Site
-from documents.sites.configuration import (
-    find_block,
-    find_day,
-    get_meta,
-    get_text,
-    is_web_url,
-    join_base,
-    make_site,
-    page_path,
-    parse_literals,
-    read_code,
-)
+from documents.sites import configuration as conf
 
 # "const site = PREVIEW || 'https://...'"
 _SITE = re.compile(r"\b\w*site\w*\s*=[^;'\"`]*['\"](https?://[^'\"]+)['\"]", re.IGNORECASE)
@@ -42,12 +31,12 @@ def read_astro(folder: Path, root: Path) -> Site | None:
     code = _read_code(folder, "astro.config")
     if not code:
         return None
-    config = parse_literals(code)
+    config = conf.parse_literals(code)
     computed = _SITE.search(code)
-    url = get_text(config, "site", default=computed[1] if computed else "")
+    url = conf.get_text(config, "site", default=computed[1] if computed else "")
     mounts = (Mount.from_path(folder / pages) for pages in ("src/content/docs", "src/pages"))
-    base_url = join_base(url if is_web_url(url) else "", get_text(config, "base"))
-    return make_site("astro", root, base_url, config, mounts)
+    base_url = conf.join_base(url if conf.is_web_url(url) else "", conf.get_text(config, "base"))
+    return conf.make_site("astro", root, base_url, config, mounts)
 
 
 def astro_path(site: Site, page: PurePosixPath, meta: Mapping[str, Any]) -> str:
@@ -56,9 +45,9 @@ def astro_path(site: Site, page: PurePosixPath, meta: Mapping[str, Any]) -> str:
         return ""
     # Each part by github-slugger, as Astro's loader does.
     slugs = (_NO_SLUG.sub("", part.lower()).replace(" ", "-") for part in page.with_suffix("").parts)
-    path = get_meta(meta, "slug").strip("/") or "/".join(slugs)
+    path = conf.get_meta(meta, "slug").strip("/") or "/".join(slugs)
     path = "" if path == "index" else path.removesuffix("/index")
-    return f"/{path}" + ("" if get_text(site.config, "trailingSlash") == "never" or not path else "/")
+    return f"/{path}" + ("" if conf.get_text(site.config, "trailingSlash") == "never" or not path else "/")
 
 
 def read_docusaurus(folder: Path, root: Path) -> Site | None:
@@ -66,25 +55,27 @@ def read_docusaurus(folder: Path, root: Path) -> Site | None:
     code = _read_code(folder, "docusaurus.config")
     if not code:
         return None
-    config = parse_literals(code)
-    base_url = join_base(get_text(config, "url"), get_text(config, "baseUrl"))
-    return make_site("docusaurus", root, base_url, config, dict.fromkeys(_docusaurus_mounts(folder, code)))
+    config = conf.parse_literals(code)
+    base_url = conf.join_base(conf.get_text(config, "url"), conf.get_text(config, "baseUrl"))
+    return conf.make_site("docusaurus", root, base_url, config, dict.fromkeys(_docusaurus_mounts(folder, code)))
 
 
 def _docusaurus_mounts(folder: Path, code: str) -> Iterator[Mount]:
-    docs = parse_literals(find_block(code, r"\bdocs\s*:\s*"))
-    route = get_text(docs, "routeBasePath", default="docs").strip("/")
+    docs = conf.parse_literals(conf.find_block(code, r"\bdocs\s*:\s*"))
+    route = conf.get_text(docs, "routeBasePath", default="docs").strip("/")
     # The newest release has the plain route, unless the unreleased docs have it.
     plain = "" if docs.get("lastVersion") == "current" else next(iter(_read_releases(folder)), "")
     for name in _read_releases(folder):
         stated = re.search(rf"['\"]?{re.escape(name)}['\"]?\s*:\s*\{{[^{{}}]*\bpath\s*:\s*['\"]([^'\"]*)", code)
         version = stated[1] if stated else "" if name == plain else name
         yield Mount.from_path(folder / "versioned_docs" / f"version-{name}", _join_route(route, version))
-    yield Mount.from_path(folder / get_text(docs, "path", default="docs"), _join_route(route, "next" if plain else ""))
+    yield Mount.from_path(
+        folder / conf.get_text(docs, "path", default="docs"), _join_route(route, "next" if plain else "")
+    )
     for opening, default in ((r"plugin-content-docs['\"]\s*,\s*", ""), (r"\bblog\s*:\s*", "blog")):
-        options = parse_literals(find_block(code, opening))
-        if pages := get_text(options, "path", default=default):
-            yield Mount.from_path(folder / pages, _join_route(get_text(options, "routeBasePath", default=pages)))
+        options = conf.parse_literals(conf.find_block(code, opening))
+        if path := conf.get_text(options, "path", default=default):
+            yield Mount.from_path(folder / path, _join_route(conf.get_text(options, "routeBasePath", default=path)))
 
 
 def _read_releases(folder: Path) -> list[str]:
@@ -103,11 +94,11 @@ def docusaurus_path(site: Site, path: PurePosixPath, meta: Mapping[str, Any]) ->
     """Return a page's path below its folder; pages of a blog have a date in their names."""
     if path.name.startswith("_"):  # a part of other pages
         return ""
-    slug = get_meta(meta, "slug")
+    slug = conf.get_meta(meta, "slug")
     dated = _DATED.fullmatch(path.with_suffix("").as_posix())
     if dated and not slug:
-        stated = get_meta(meta, "date")
-        year, month, day = find_day(stated) if stated else dated.groups()[:3]
+        stated = conf.get_meta(meta, "date")
+        year, month, day = conf.find_day(stated) if stated else dated.groups()[:3]
         url_path = f"/{year}/{month}/{day}/{dated[4].removesuffix('/index')}"
     elif slug.startswith("/"):
         url_path = slug
@@ -115,7 +106,7 @@ def docusaurus_path(site: Site, path: PurePosixPath, meta: Mapping[str, Any]) ->
         plain = _drop_numbers(path)
         name, parent = plain.with_suffix("").name, plain.parent
         is_folder = name.lower() in ("index", "readme") or (name == parent.name and name != "")
-        last = slug or get_meta(meta, "id") or ("" if is_folder else name)
+        last = slug or conf.get_meta(meta, "id") or ("" if is_folder else name)
         url_path = "/" + (parent / last).as_posix().strip("./")
     if url_path == "/":
         return url_path
@@ -127,17 +118,17 @@ def read_nuxt(folder: Path, root: Path) -> Site | None:
     code, content = _read_code(folder, "nuxt.config"), folder / "content"
     if not code or not content.is_dir():
         return None
-    config = parse_literals(code)
-    base_url = join_base(get_text(config, "url"), get_text(config, "baseURL"))
-    return make_site("nuxt", root, base_url, config, [Mount.from_path(content)])
+    config = conf.parse_literals(code)
+    base_url = conf.join_base(conf.get_text(config, "url"), conf.get_text(config, "baseURL"))
+    return conf.make_site("nuxt", root, base_url, config, [Mount.from_path(content)])
 
 
 def nuxt_path(_site: Site, page: PurePosixPath, meta: Mapping[str, Any]) -> str:
     """Return a page's path without the numbers that order it."""
-    stated = get_meta(meta, "path")
+    stated = conf.get_meta(meta, "path")
     if stated.startswith("/"):
         return stated
-    path = page_path(_drop_numbers(page), frozenset({"index"}), "").replace(" ", "-").lower()
+    path = conf.page_path(_drop_numbers(page), frozenset({"index"}), "").replace(" ", "-").lower()
     return path.rstrip("/") or "/"
 
 
@@ -146,14 +137,16 @@ def read_vitepress(folder: Path, root: Path) -> Site | None:
     code = _read_code(folder / ".vitepress", "config")
     if not code:
         return None
-    config = parse_literals(code)
-    base_url = join_base(get_text(config, "hostname"), get_text(config, "base"))
-    return make_site("vitepress", root, base_url, config, [Mount.from_path(folder / get_text(config, "srcDir"))])
+    config = conf.parse_literals(code)
+    base_url = conf.join_base(conf.get_text(config, "hostname"), conf.get_text(config, "base"))
+    return conf.make_site(
+        "vitepress", root, base_url, config, [Mount.from_path(folder / conf.get_text(config, "srcDir"))]
+    )
 
 
 def vitepress_path(site: Site, page: PurePosixPath, _meta: Mapping[str, Any]) -> str:
     """Return a page's path, with ``.html`` unless ``cleanUrls`` is on."""
-    return page_path(page, frozenset({"index"}), "" if site.config.get("cleanUrls") is True else ".html")
+    return conf.page_path(page, frozenset({"index"}), "" if site.config.get("cleanUrls") is True else ".html")
 
 
 def read_nextjs(folder: Path, root: Path) -> Site | None:
@@ -164,21 +157,21 @@ def read_nextjs(folder: Path, root: Path) -> Site | None:
     code = _read_code(folder, "next.config")
     if not code:
         return None
-    config = parse_literals(code)
-    prefixes = {"app": "", "pages": "", "content": get_text(config, "contentDirBasePath").strip("/")}
+    config = conf.parse_literals(code)
+    prefixes = {"app": "", "pages": "", "content": conf.get_text(config, "contentDirBasePath").strip("/")}
     places = [(folder / above / name, prefix) for above in ("", "src") for name, prefix in prefixes.items()]
     mounts = (Mount.from_path(place, prefix) for place, prefix in places if place.is_dir())
-    return make_site("nextjs", root, "", config, mounts)
+    return conf.make_site("nextjs", root, "", config, mounts)
 
 
 def nextjs_path(_site: Site, page: PurePosixPath, _meta: Mapping[str, Any]) -> str:
     """Return a page's path without its route groups, ``(name)``."""
     parts = (part for part in page.parts if not (part.startswith("(") and part.endswith(")")))
-    return page_path(PurePosixPath(*parts), _PAGE, "").rstrip("/") or "/"
+    return conf.page_path(PurePosixPath(*parts), _PAGE, "").rstrip("/") or "/"
 
 
 def _read_code(folder: Path, stem: str) -> str:
-    codes = (read_code(folder / f"{stem}.{suffix}") for suffix in ("ts", "js", "mjs", "mts", "cjs"))
+    codes = (conf.read_code(folder / f"{stem}.{suffix}") for suffix in ("ts", "js", "mjs", "mts", "cjs"))
     return next(filter(None, codes), "")
 
 
