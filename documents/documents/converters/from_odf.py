@@ -64,6 +64,10 @@ def convert(data: bytes) -> Converted:
     etree.strip_elements(roots[-1], *names, with_tail=False)
     for blank in roots[-1].iter("text.s", "text.tab"):
         blank.text = " " * min(int(blank.get("text.c", 1)), _MAX_SPACES)
+    for reading in roots[-1].iter("text.ruby-text"):
+        reading.text = f" ({reading.text})"
+    for part in roots[-1].iter("drawing.object"):  # a chart's or another file's own, in flat files
+        part[:] = part.iterfind(".//math")
     body = roots[-1].find(".//office.body/*")
     if body is None:
         raise NoText("holds no text")
@@ -121,6 +125,9 @@ def _read_styles(roots: list[Any]) -> _Properties:
     styles = {
         (one.get("style.family"), one.get("style.name")): one for root in roots for one in root.iter("style.style")
     }
+    for page in (page for root in roots for page in root.iter("style.page-layout")):
+        if any(name.endswith((".background-color", ".fill")) for part in page for name in part.attrib):
+            styles["paragraph", ""] = page  # around all that has no style
 
     @cache
     def properties(family: str, name: str) -> Mapping[str, str]:
@@ -287,7 +294,8 @@ def _sheets(body: Any, properties: _Properties) -> tuple[str, tuple[str, ...]]:
             closed.append(name)
         elif sheet.find("table.table-source") is None:  # else a copy of another file's cells
             cells = sheet_markdown(list(reader.budget.limit(reader.rows(sheet))))
-            lines = (literal(one_line("".join(line.itertext()))) for line in sheet.iterfind("table.shapes//text.p"))
+            boxed = (line for line in sheet.iter("text.p") if next(line.iterancestors(*_SHAPES), None) is not None)
+            lines = (literal(one_line("".join(line.itertext()))) for line in boxed)
             if text := "\n\n".join(filter(None, [cells, *lines])):
                 parts.append(f"## {name}\n\n{text}")
     caveats = (f"has hidden sheets, which are left out: {', '.join(closed)}",) if closed else ()

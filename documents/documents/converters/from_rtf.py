@@ -38,7 +38,7 @@ _START_CHARS, _TITLE_CHARS, _BODY = 1000, 300, 9  # with marks; the level of tex
 
 
 def convert(data: bytes) -> Converted:
-    """Return the document's text, with its title from its properties, else from a bold or large first line.
+    """Return the document's text, with its title from its properties, else from a first line in bold letters.
 
     Raises:
         Unconvertible: it is no RTF.

@@ -89,6 +89,8 @@ def test_an_open_document_shows_what_its_reader_sees() -> None:
     </ta:table-row></ta:table>"""
     styles = ("text T1 te:display='none'", "text T2 xs:color='#ffffff'")
     found = convert(opened("text", body, *styles).encode(), ".fodt", decode=decode_utf_8)
+    dark = '<st:page-layout><st:look xs:background-color="#112233"/></st:page-layout><of:body>'
+    assert "No white." in read(".fodt", opened("text", body, *styles).replace("<of:body>", dark))
     assert found.text.split("---\n", 2)[2] == (
         "# Cleaning\n\n## Hall\n\nIt is done. A mop b.png\n\nA box\n\nNo.\n\n| Day | Who |\n| --- | --- |\n"
         "| All |  |\n\nNot on Sunday.\n"
@@ -120,13 +122,13 @@ def test_sheets_of_an_open_document_are_read_as_shown() -> None:
     <ta:table ta:name="Fee"><ta:table-column ta:number-columns-repeated="2"/><ta:table-column ta:visibility="collapse"/>
     <ta:table-row>{cell("Zone", "ta:style-name='B'")}{cell("Fee")}{cell("x")}</ta:table-row>
     <ta:table-row>{cell("A", "ta:number-rows-spanned='2'")}{cell("1,50 €", "of:value-type='currency'")}</ta:table-row>
-    <ta:table-row><ta:covered-table-cell/>{cell("2", "of:value-type='float'")}</ta:table-row>
+    <ta:table-row><ta:covered-table-cell/>{cell("2</te:p><dr:frame><te:p>Box</te:p></dr:frame><te:p>")}</ta:table-row>
     <ta:table-row ta:visibility="collapse">{cell("y")}</ta:table-row>{many}
     <ta:table-row>{cell("Box", "ta:style-name='W'")}<ta:table-cell ta:number-columns-repeated="9"/></ta:table-row>{many}
     </ta:table><ta:table ta:name="Old" ta:style-name="H"><ta:table-row>{cell("z")}</ta:table-row></ta:table>"""
     styles = ("table-cell B xs:font-weight='bold'", "table-cell W xs:color='#fefefe'", "table H ta:display='false'")
     found = convert(opened("spreadsheet", body, *styles).encode(), ".fods", decode=decode_utf_8)
-    assert found.text == "---\n---\n## Fee\n\n| Zone | Fee |\n| --- | --- |\n| A | 1,50 € |\n| A | 2 |\n"
+    assert found.text == "---\n---\n## Fee\n\n| Zone | Fee |\n| --- | --- |\n| A | 1,50 € |\n| A | 2 |\n\nBox\n"
     assert found.caveats == ("has hidden sheets, which are left out: Old", "left out as hidden: 3 words")
 
 
