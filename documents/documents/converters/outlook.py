@@ -13,6 +13,7 @@ from email.utils import format_datetime
 
 from olefile import OleFileIO
 from oxmsg.domain.encodings import encoding_from_codepage
+from oxmsg.domain.model import UnrecognizedCodePageError, UnsupportedEncodingError
 from oxmsg.storage import Storage
 
 OLE = bytes.fromhex("d0cf11e0a1b11ae1")
@@ -40,7 +41,9 @@ class _Properties:
 
     def _charset(self, *pids: int) -> str:
         page = next(filter(None, (self.numbers.get(pid, 0) & 0xFFFF for pid in pids)), 1252)
-        return f"cp{page}" if page < 20_000 else encoding_from_codepage(page)
+        with suppress(UnrecognizedCodePageError, UnsupportedEncodingError):
+            return f"cp{page}" if page < 20_000 else encoding_from_codepage(page)
+        return "cp1252"
 
     def data(self, pid: int) -> bytes:
         """Return a property, text as UTF-8 if it is Unicode there."""

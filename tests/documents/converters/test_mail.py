@@ -51,6 +51,13 @@ def test_the_title_is_the_base_subject(subject: str, title: str) -> None:
     assert made(mail("It moves.", f"Subject: {subject}"))["title"] == title
 
 
+def test_an_answer_names_the_messages_that_it_answers_else_its_subject() -> None:
+    ids = ["Message-ID: <3@x>", "In-Reply-To: <2@x>", "References: <1@x> <2@x>"]
+    assert made(mail("Yes.", *ids))["message_ids"] == '["3@x", "2@x", "1@x", "2@x"]'
+    unknown = mail("Yes.", "Subject: Re: Skip", "Message-ID: <3@x>", "In-Reply-To: <yes>")
+    assert made(unknown)["message_ids"] == '["3@x", "subject:"]'
+
+
 @pytest.mark.parametrize(
     ("sender", "date", "line"),
     [
