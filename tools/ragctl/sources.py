@@ -276,8 +276,9 @@ IN_ONE_PROCESS_BYTES = 1_000_000
 """Less text than this is read and cut sooner than another process has started."""
 TASK_LIMIT_S = 300
 """CPU time for one file: 117 PDFs of public repositories took 99 s together."""
-WAIT_LIMIT_S = 12 * TASK_LIMIT_S
-"""Clock time for one file: one that only waits, as for a disk that is gone, takes no CPU time."""
+WAIT_LIMIT_S = 24 * TASK_LIMIT_S
+"""Clock time for one file: one that waits for a disk that is gone takes no CPU time, and a page read by text
+recognition, each with CPU time of its own, waits for those of other files."""
 AHEAD = 256
 """Results in memory at once, including those that wait for a slow one before them."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import logging
-from collections import Counter
+import statistics
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -14,13 +14,13 @@ from pypdf import PageObject, PdfReader, PdfWriter
 from pypdf.generic import DictionaryObject, IndirectObject
 from pypdfium2 import PdfDocument, PdfiumError  # type: ignore[import-untyped]
 
-from documents.converters import has_text_recognition, recognition
+from documents.converters import has_text_recognition
 from documents.converters.output import compose, hidden_caveat, literal, one_line, own_title
 from documents.converters.pdf_layout import Line, markdown
 from documents.converters.pdf_layout import title as title_of
 from documents.converters.pdf_rows import RuledTable, find_tables, part_tables, read_lines, repeat_headers
 from documents.converters.pdf_text import PageText, Piece, read_page
-from documents.converters.recognition import count_words, read_picture
+from documents.converters.recognition import LONG_SIDE, count_words, read_picture
 from documents.converters.tables import records, sheet_markdown
 from documents.errors import Unconvertible
 from documents.values import Converted
@@ -29,7 +29,11 @@ _END = b"%%EOF"
 _NO_PASSWORD = ""  # opens files that are only protected from changes
 _MAX_STAMP_WORDS = 50  # on a scan, by other means than text recognition
 _MIN_SCAN_SHARE = 0.7  # of the page that the pictures of a scan cover
-_DPI = 300
+_RECOGNISED = "text recognition"
+
+MAX_SCANS = 300
+"""Pages of a file that are read by text recognition: 25 minutes on two cores, of dense ones 40."""
+DPI = 300
 _MARGIN = 0.09  # of the page's height, above and below: the first line of text begins lower
 
 
@@ -41,37 +45,27 @@ def convert(data: bytes) -> Converted:
         data += b"\nstartxref\n0\n" + _END  # pypdf reads no file without one; it then searches the file for its parts
     data, reader, document = _open(data)
     read = [_read_page(document, number, reader) for number in range(len(document))]
-    recognised = _recognise(document, read)
-    caveats = _caveats(read, is_cut_short=is_cut_short)
-    return join_pages(read, recognised, _fields(reader), caveats, own_title(document.get_metadata_value("Title")))
-
-
-def join_pages(
-    read: Sequence[PageText | None],
-    recognised: Sequence[int],
-    fields: Sequence[str] = (),
-    caveats: Sequence[str] = (),
-    own: str = "",
-) -> Converted:
-    """Return the text of ``read`` pages and of a form's ``fields``; ``recognised`` are the numbers of scanned pages.
-
-    Raises:
-        Unconvertible: there is none.
-    """
+    scans = _recognise(document, read)
     tables = repeat_headers(list(map(find_tables, read)))
     pages = [tuple(_page_lines(page, n, tables[n])) if page else () for n, page in enumerate(read)]
+    damaged = [number for number, page in enumerate(read, 1) if page is None]
+    fields = _fields(reader)
     if not any(pages) and not fields:
-        damaged = [number for number, page in enumerate(read, 1) if page is None]
         if damaged:
             raise Unconvertible(f"is damaged: {_name_pages(damaged)} cannot be read, and no other holds text")
-        raise Unconvertible(f"holds no text, as if it were scanned: {recognition.remedy()}")
+        raise Unconvertible(f"holds no text, as if it were scanned: {remedy()}")
     body = "\n\n".join(filter(None, [markdown(pages), *fields]))
+    title = title_of(pages, own_title(document.get_metadata_value("Title")))
     plain = "\n".join("".join(piece.text for piece in page.pieces) for page in read if page)
-    if recognised:
-        verb = "was" if len(recognised) == 1 else "were"
-        caveats = [*caveats, f"{_name_pages(recognised)} {verb} read by {recognition.NAME}"]
-    source_type = recognition.NAME if recognised else ""
-    return Converted(compose(body, title=title_of(pages, own), source_type=source_type), tuple(caveats), plain)
+    text = compose(body, title=title, source_type=_RECOGNISED if scans else "")
+    return Converted(text, _caveats(read, scans, is_cut_short=is_cut_short), plain)
+
+
+def remedy() -> str:
+    """Return what helps a scan that was not read."""
+    if has_text_recognition():
+        return f"{_RECOGNISED} finds none in the first {MAX_SCANS} pages without text"
+    return f"install {_RECOGNISED} (pip install 'serverless-rag[ocr]', in a clone make setup OCR=1)"
 
 
 def _open(data: bytes) -> tuple[bytes, PdfReader, PdfDocument]:
@@ -114,26 +108,23 @@ def _read_page(document: PdfDocument, number: int, reader: PdfReader) -> PageTex
 
 def _recognise(document: PdfDocument, read: list[PageText | None]) -> list[int]:
     """Read the scans among the ``read`` pages by text recognition, and return their numbers from 1."""
-    scans = [
-        (number, page, words)
-        for number, page in enumerate(read)
-        if page and (words := sum(count_words(piece.text) for piece in page.pieces)) <= _MAX_STAMP_WORDS
-        if page.picture_share >= (_MIN_SCAN_SHARE if words else 0.01)
-    ]
+    scans = [(number, page) for number, page in enumerate(read) if page and _is_scan(page)]
     if not scans or not has_text_recognition():
         return []
-    sizes = Counter({10.0: 1})
-    for page in filter(None, read):
-        for piece in page.pieces:
-            sizes[round(2 * piece.size) / 2] += len(piece.text)
-    body, found = max(sizes, key=sizes.__getitem__), []
-    for number, page, words in scans[: recognition.MAX_PAGES]:
-        scale = min(_DPI / 72, recognition.LONG_SIDE / max(document[number].get_size()))
+    sizes = (round(2 * piece.size) / 2 for page in read if page for piece in page.pieces for _ in piece.text)
+    body, found = statistics.mode([10.0, *sizes]), []
+    for number, page in scans[:MAX_SCANS]:
+        scale = min(DPI / 72, LONG_SIDE / max(document[number].get_size()))
         scanned = read_picture(document[number].render(scale).to_pil(), body)
-        if sum(count_words(piece.text) for piece in scanned.pieces) > 2 * words:
+        if count_words(scanned) > 2 * count_words(page):
             read[number] = replace(scanned, hidden=page.hidden)
             found.append(number + 1)
     return found
+
+
+def _is_scan(page: PageText) -> bool:
+    words = count_words(page)
+    return words <= _MAX_STAMP_WORDS and page.picture_share >= (_MIN_SCAN_SHARE if words else 0.01)
 
 
 def _page_lines(page: PageText, number: int, tables: Sequence[RuledTable]) -> Iterator[Line]:
@@ -171,13 +162,14 @@ def _fields(reader: PdfReader) -> list[str]:
     return ["\n".join(filled)] if filled else []
 
 
-def _caveats(pages: Sequence[PageText | None], *, is_cut_short: bool) -> tuple[str, ...]:
+def _caveats(pages: Sequence[PageText | None], scans: Sequence[int], *, is_cut_short: bool) -> tuple[str, ...]:
     damaged = [number for number, page in enumerate(pages, 1) if page is None]
     scanned = [n for n, page in enumerate(pages, 1) if page and not page.pieces and page.picture_share]
     caveats = [f"{_name_pages(damaged)} cannot be read: damaged"] if damaged else []
     caveats += ["is cut short: what stood behind is not read"] if is_cut_short else []
     verb = "holds" if len(scanned) == 1 else "hold"
-    caveats += [f"{_name_pages(scanned)} {verb} no text, as if scanned: {recognition.remedy()}"] if scanned else []
+    caveats += [f"{_name_pages(scanned)} {verb} no text, as if scanned: {remedy()}"] if scanned else []
+    caveats += [f"{_RECOGNISED} read {_name_pages(scans)}"] if scans else []
     hidden = ("".join(piece.text for piece in page.hidden) for page in pages if page)
     return (*caveats, *hidden_caveat(hidden))
 

@@ -1,6 +1,7 @@
 """Scans and pictures: what text recognition reads of them, with what errors, and what is said without it."""
 
 import io
+import signal
 import subprocess
 import sys
 import textwrap
@@ -16,6 +17,7 @@ from reportlab.pdfgen.canvas import Canvas
 
 import documents
 from documents import NoText, Unconvertible, convert
+from documents.converters.recognition import read_picture
 
 DPI = 200
 ROWS = (
@@ -84,7 +86,7 @@ def test_a_scanned_page_is_read_with_its_stamp_and_says_so() -> None:
     assert made.text == '---\nsource_type: "text recognition"\n---\nKühlräume schließen um 17:30 Uhr.\n'
     made = convert(scan(page((40, 200, "Gas leak: 0800 000 999")), stamp="Received 4 May", text="Numbers."), ".pdf")
     assert body(made) == "Numbers.\n\nGas leak: 0800 000 999\n\nReceived 4 May\n"
-    assert made.caveats == ("page 2 was read by text recognition",)
+    assert made.caveats == ("text recognition read page 2",)
 
 
 def test_columns_of_a_tilted_picture_are_read_one_after_the_other() -> None:
@@ -134,6 +136,18 @@ def test_without_the_extra_the_remedy_names_it(monkeypatch: pytest.MonkeyPatch) 
     for data, suffix in ((scan(page()), ".pdf"), (saved(page()), ".png")):
         with pytest.raises(Unconvertible, match=remedy):
             convert(data, suffix)
+
+
+def test_a_page_s_time_does_not_count_for_the_limit_of_its_file() -> None:
+    picture = page(*((30, 270 - 14 * n, line) for n, line in enumerate(textwrap.wrap(GERMAN, 62))), size=10, dpi=150)
+    before = signal.signal(signal.SIGPROF, lambda *_: pytest.fail("the file's time is up"))
+    try:
+        signal.setitimer(signal.ITIMER_PROF, 1)
+        assert [len(read_picture(picture, 10).pieces) for _ in range(3)] == [10, 10, 10]
+        assert 0 < signal.setitimer(signal.ITIMER_PROF, 0)[0] <= 1
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def test_what_holds_no_scan_imports_no_text_recognition(tmp_path: Path) -> None:
