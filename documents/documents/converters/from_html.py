@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
 from itertools import chain
@@ -225,8 +225,14 @@ class _Converter(MarkdownConverter):
             pairs = ([self._cells.get(id(cell), "") for cell in row] for row in rows)
             items = "\n".join(f"- {name}: {value}" for name, value in pairs if value)
             return f"\n\n{caption}\n\n{items}\n\n"
-        found = table_grid(el, self._cells)
-        return f"\n\n{caption}\n\n{table(*found)}\n\n" if found else ""
+        if not rows:
+            return ""
+        words = self._cells
+        cells = [[(words.get(id(cell), ""), _span(cell, "col"), _span(cell, "row")) for cell in row] for row in rows]
+        lines = spread(cells)
+        heads = _header_rows(rows)
+        header = [" ".join(dict.fromkeys(filter(None, names))) for names in zip(*lines[:heads], strict=True)]
+        return f"\n\n{caption}\n\n{table(header, list(filter(any, lines[heads:])))}\n\n"
 
     def convert_td(self, el: Tag, text: str, parent_tags: set[str]) -> str:
         self._cells[id(el)] = _in_line(text)
@@ -312,23 +318,6 @@ def unwrap_layout_tables(part: Tag) -> None:
                 tag.name = "div"
 
 
-def table_grid(table: Tag, words: Mapping[int, str]) -> tuple[list[str], list[list[str]]] | None:
-    """Return the header and the rows of ``table``, equally long; ``words`` has each cell's text by its tag's ``id()``.
-
-    The names in several header rows are joined. Without a header row the first row is the header.
-    """
-    rows = _table_rows(table)
-    if not rows:
-        return None
-    spans = (
-        ((words.get(id(cell), ""), _span(cell, "colspan"), _span(cell, "rowspan")) for cell in row) for row in rows
-    )
-    lines = spread(list(map(list, spans)))
-    heads = _header_rows(rows)
-    header = [" ".join(dict.fromkeys(filter(None, names))) for names in zip(*lines[:heads], strict=True)]
-    return header, [line for line in lines[heads:] if any(line)]
-
-
 def _table_rows(table: Tag) -> list[Sequence[Tag]]:
     rows = [row for row in table.find_all("tr") if row.find_parent("table") is table]
     return [cells for row in rows if (cells := row.find_all(["td", "th"], recursive=False))]
@@ -342,5 +331,5 @@ def _header_rows(rows: Sequence[Sequence[Tag]]) -> int:
 
 
 def _span(cell: Tag, name: str) -> int:
-    value = str(cell.get(name) or "")
+    value = str(cell.get(f"{name}span") or "")
     return max(1, min(int(value), MAX_SPAN)) if value.isdecimal() else 1

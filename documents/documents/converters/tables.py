@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise, zip_longest
+from operator import gt
 
 from documents.converters.output import literal, one_line
 from documents.errors import Unconvertible
@@ -99,16 +100,12 @@ def _keys(rows: Sequence[Row]) -> int:
 
 def _groups(names: Row, rows: Sequence[Row], keys: int) -> Iterator[list[int]]:
     """Yield the other columns in order, in groups that make tables that are not wide."""
-    usual = [_usual_chars([[row[index]] for row in rows]) for index in range(len(names))]
-
-    def is_wide(columns: list[int]) -> bool:
-        header = sum(len(names[index]) for index in columns)
-        line = sum(usual[index] for index in columns)
-        return len(columns) > MAX_TABLE_COLUMNS or header > MAX_HEADER_CHARS or line > MAX_TABLE_LINE_CHARS
-
+    limits = (MAX_TABLE_COLUMNS, MAX_HEADER_CHARS, MAX_TABLE_LINE_CHARS)
+    sizes = [(1, len(name), _usual_chars([[row[index]] for row in rows])) for index, name in enumerate(names)]
     group: list[int] = []
     for index in range(keys, len(names)):
-        if group and is_wide([*range(keys), *group, index]):
+        totals = map(sum, zip(*(sizes[column] for column in (*range(keys), *group, index)), strict=True))
+        if group and any(map(gt, totals, limits)):
             yield group
             group = []
         group.append(index)
@@ -138,7 +135,6 @@ _NUMERIC = re.compile(r"(?:[A-Z]{3} ?)?[-+(]?[$€£¥]?\s?\d[\d.,'\s]*\s?(?:[%$
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}[/.]\d{1,2}[/.]\d{2,4}|\d{1,2}:\d\d")
 _DASHES = ("-", "–", "—")  # for nothing, among figures
 _YEAR = re.compile(r"(?:19|20)\d\d")
-_MAX_HEADER_ROW = 10  # a header further down is none
 _MAX_HEADER_ROWS = 3
 _MAX_FORM_ROWS = 30
 _MAX_FORM_COLUMNS = 3
@@ -392,7 +388,7 @@ def _header_row(grid: Sequence[Row]) -> int:
     filled = sorted(sum(map(bool, row)) for row in grid)
     usual = filled[len(filled) // 2]
     several = [index for index, row in enumerate(grid) if len({*row, ""}) > 2]
-    wide = (index for index in several[:_MAX_HEADER_ROW] if sum(map(bool, grid[index])) >= max(2, usual // 2 + 1))
+    wide = (index for index in several if sum(map(bool, grid[index])) >= max(2, usual // 2 + 1))
     return next(chain(wide, several), 0)
 
 
