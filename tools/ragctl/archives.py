@@ -29,7 +29,7 @@ MAX_DEPTH, MAX_FILES, MAX_BYTES = 3, 20_000, 4 * 2**30
 MAX_RATIO, SMALL_BYTES = 100, 256 * 2**20
 """A zip may unpack to so many times its size, and to the second in any case."""
 MAX_OTHERS = 0.5
-"""Other files for each document: of 50 public repositories with a program 41 have more, of 14 exports none."""
+"""Other files for each document: of 77 public repositories, zipped, 52 have more, of 15 exports none."""
 SOFTWARE = "of software"
 """The kind of a zip with more: one among downloads would give the documents of a program."""
 MARK = ".git"
