@@ -144,7 +144,7 @@ def test_a_page_s_time_does_not_count_for_the_limit_of_its_file() -> None:
     try:
         signal.setitimer(signal.ITIMER_PROF, 1)
         assert [len(read_picture(picture, 10).pieces) for _ in range(3)] == [10, 10, 10]
-        assert 0 < signal.setitimer(signal.ITIMER_PROF, 0)[0] <= 1
+        assert 0 < signal.setitimer(signal.ITIMER_PROF, 0)[0] < 1.1  # the clock rounds up
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)
