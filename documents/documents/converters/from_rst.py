@@ -241,21 +241,17 @@ class _UnknownDirective(Directive):
         if not isinstance(self.state_machine, StateMachine):
             if "parser" in self.options and not is_markdown:
                 text = f"{_FENCE}{{eval-rst}}\n{text}\n{_FENCE}"
-            return self._in_markdown(argument, text)
+            box = nodes.container()
+            settings.sphinx_within.append(argument)
+            self.state.nested_parse(StringList(text.split("\n"), argument), 0, box, match_titles=True)
+            settings.sphinx_within.pop()
+            return box.children
         if is_markdown:
             inside = {**vars(settings), "sphinx_within": [*within, argument]}
             return _parse_myst(text, inside).children
         # As docutils does it: a title in it may end the section that the directive is in.
         self.state_machine.insert_input(text.split("\n"), _WITHIN.join([*within, argument]))
         return []
-
-    def _in_markdown(self, argument: str, text: str) -> list[nodes.Node]:
-        within: list[str] = self.state.document.settings.sphinx_within
-        box = nodes.container()
-        within.append(argument)
-        self.state.nested_parse(StringList(text.split("\n"), argument), 0, box, match_titles=True)
-        within.pop()
-        return box.children
 
     def _contents(self, folder: Folder, entries: Sequence[str]) -> list[nodes.Node]:
         """Return a list of the titles of the documents that a tree of contents names."""

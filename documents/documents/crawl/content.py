@@ -204,7 +204,12 @@ def parse_sitemap(body: bytes) -> dict[str, list[tuple[str, str]]]:
     def end_element(_: str) -> None:
         kind = path.pop()
         if kind in entries and (address := fields.get("loc", "").strip()):
-            entries[kind].append((address, _iso_time(fields.get("lastmod", "").strip())))
+            modified = fields.get("lastmod", "").strip()
+            try:
+                datetime.fromisoformat(modified)
+            except ValueError:
+                modified = ""
+            entries[kind].append((address, modified))
 
     parser = expat.ParserCreate(namespace_separator=" ")
     parser.buffer_text = True
@@ -216,11 +221,3 @@ def parse_sitemap(body: bytes) -> dict[str, list[tuple[str, str]]]:
     except (expat.ExpatError, ValueError, LookupError) as exc:
         raise FetchError("it is not XML that can be read, or has a DOCTYPE, which is refused") from exc
     return entries
-
-
-def _iso_time(text: str) -> str:
-    try:
-        datetime.fromisoformat(text)
-    except ValueError:
-        return ""
-    return text

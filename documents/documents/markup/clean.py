@@ -65,7 +65,7 @@ def _expand_templates(text: str, context: PageContext, *, mdx: bool) -> str:
         return templates.expand_liquid(text, context)
     hidden = HiddenCode()
     prose = hidden.hide(text, mdx=mdx) if "{%" in text or "{{" in text else ""
-    if kind == "" and templates.is_liquid(prose):
+    if kind == "" and templates.LIQUID.search(prose):
         return templates.expand_liquid(text, context)
     if (kind in _VUE_KINDS or (kind == "" and _VUE_PAGE.search(prose))) and prose:
         return hidden.restore(_VUE_VALUE.sub(lambda match: context.value(match["value"].strip()), prose))

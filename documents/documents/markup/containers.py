@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from documents import yaml
 from documents.markup.code import HiddenCode, code_lines
-from documents.markup.tags import parse_parameters, visible_title, visible_words
+from documents.markup.tags import parse_parameters, visible_words
 
 MAX_DEPTH = 12
 """Blocks in blocks that are taken apart: Nuxt's site has 6. Deeper ones stay as they are."""
@@ -176,10 +176,9 @@ def _title(opener: re.Match[str]) -> str:
     rest = rest[: props.start()] if props else rest
     label = _LABEL.search(rest)
     words = label["label"] if label else rest.replace("|", " ").strip(" \t\"'")
+    shown = "\n\n".join(filter(None, (f"**{words}**" if words else "", visible_words(named))))
     kind = opener["name"].lower()
-    if not words and not visible_title(named) and kind in _ADMONITIONS and len(opener["mark"]) > 2:
-        return visible_words(named) or f"**{kind.capitalize()}**"
-    return "\n\n".join(filter(None, (f"**{words}**" if words else "", visible_words(named))))
+    return shown or (f"**{kind.capitalize()}**" if kind in _ADMONITIONS and len(opener["mark"]) > 2 else "")
 
 
 def _read_mdc(inner: str) -> tuple[str, list[str]]:

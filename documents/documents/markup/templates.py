@@ -130,14 +130,9 @@ _ASSIGNED = re.compile(r"([\w-]+)\s*=\s*(\"[^\"\n]*\"|'[^'\n]*')")
 _QUOTED = re.compile(r"[\"']([^\"'\n]*)[\"']")
 # A page whose text (not only its code) has one of these is Liquid's: 65 of 111 in docs_jekyll, 35 of 237 in
 # docs_handbook, 17 of 45 of a theme's documentation. Of eleven sets of other generators 1 page of 137 (docs_fastapi).
-_EVIDENCE = re.compile(
+LIQUID = re.compile(
     r"\{%-?\s*(?:raw|highlight|link|post_url|include|include_relative|assign|capture|comment|seo)\b|\{\{\s*(?:(?:site|page)\.|[\"'][^\"'\n]*[\"']\s*\|)"
 )
-
-
-def is_liquid(prose: str) -> bool:
-    """Return whether a page is a Liquid template, by ``prose``, its text without code."""
-    return _EVIDENCE.search(prose) is not None
 
 
 def expand_liquid(text: str, context: PageContext) -> str:

@@ -7,12 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-ANCHORS = {
-    "nuxt": "nuxt",
-    "vitepress": "vitepress",
-    "mkdocs": "python-markdown",
-    "sphinx": "docutils",
-}
+ANCHORS = {"nuxt": "nuxt", "vitepress": "vitepress", "mkdocs": "python-markdown", "sphinx": "docutils"}
 """The rule by which each tool makes the ids of headings; all others follow GitHub's."""
 
 
