@@ -62,7 +62,13 @@ def test_titles_are_compared_without_marks() -> None:
 def test_what_is_not_read_is_counted_as_lost(tmp_path: Path) -> None:
     included = "Pay:\n\n{!> ../a.py !}\n\n{!> ../b.py !}\n"
     binary = b"Pay us" + bytes(range(32)) * 9
-    files: dict[str, str | bytes] = {"a.md": included, "b.md": binary, "c.doc": "x", "d.png": "x", "mkdocs.yml": "{}"}
+    files: dict[str, str | bytes] = {
+        "a.md": included,
+        "b.md": binary,
+        "c.doc": b"\xd0\xcf\x11\xe0",
+        "d.png": "x",
+        "mkdocs.yml": "{}",
+    }
     figures = measure(Corpus(name="x", folder=write_files(tmp_path, files)))
     assert figures.unread == {".doc": 1, "included files": 2}
     assert len(figures.failed) == 1
