@@ -1,7 +1,7 @@
 """The plain text of a source, as its reader sees it before any filter, to compare with what is indexed.
 
 The readers work by other means than the converters: patterns and text nodes. A PDF has none here, because a second
-parse takes as long as the first: its converter hands over the text.
+parse takes as long as the first, nor has mail, of which quotations are left out: their converters hand over the text.
 """
 
 from __future__ import annotations

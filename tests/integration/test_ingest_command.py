@@ -239,7 +239,7 @@ def test_each_kind_that_is_passed_over_has_its_remedy_and_none_is_read_as_markup
 ) -> None:
     monkeypatch.setattr("documents.converters.find_spec", lambda name: None)
     names = "NOTES a.css b.js c.lock d.key e.log f.png n.pst o.pages p.7z"
-    files: dict[str, str | bytes] = dict.fromkeys(names.split(), "of cranes")
+    files: dict[str, str | bytes] = dict.fromkeys(names.split(), "From cranes")
     files |= dict.fromkeys(("m/2.doc", "m/3.doc", "m/memo.wps"), bytes.fromhex("d0cf11e0a1b11ae1"))
     files |= {
         "a.md": "Of cranes.",
@@ -252,7 +252,7 @@ def test_each_kind_that_is_passed_over_has_its_remedy_and_none_is_read_as_markup
     assert "documents  4" in out
     assert [line for line in said.splitlines() if "assed over" in line] == [
         "Passed over: 2 .doc files (m/2.doc, ...): save them as .docx",
-        "Passed over: 1 file without a suffix (NOTES): give it the suffix .txt",
+        "Passed over: 1 file without a suffix (NOTES): give it the suffix .mbox",
         "Passed over: 1 .log file (e.log): --as log=txt reads it as text",
         "Passed over: 1 .png file (f.png): install text recognition (pip install 'serverless-rag[ocr]', in a clone "
         "make setup OCR=1) to read it",

@@ -246,7 +246,10 @@ def _find_remedy(kind: str, file: Path, *, is_in_site: bool) -> str:
     is_reason = kind != WITHOUT_SUFFIX and not kind.startswith(".")  # such as "hidden"
     if is_reason or is_in_site or media in {*MEDIA, "application"} or not _is_prose(file):
         return ""
-    return "give {} the suffix .txt" if kind == WITHOUT_SUFFIX else f"--as {kind[1:]}=txt reads {{}} as text"
+    if kind == WITHOUT_SUFFIX:
+        with file.open("rb") as opened:
+            return f"give {{}} the suffix {'.mbox' if opened.read(5) == b'From ' else '.txt'}"
+    return f"--as {kind[1:]}=txt reads {{}} as text"
 
 
 def _is_prose(file: Path) -> bool:
