@@ -304,9 +304,6 @@ def _is_item(open_lists: list[list[Any]], level: int, count: int, shown: str) ->
 
 def _set_list(paragraph: Any, num: str, level: int) -> None:
     properties = paragraph.find(f"{W}pPr")
-    if properties is None:
-        properties = etree.Element(f"{W}pPr")
-        paragraph.insert(0, properties)
     for old in properties.findall(f"{W}numPr"):
         properties.remove(old)
     place = etree.SubElement(properties, f"{W}numPr")

@@ -20,7 +20,7 @@ from openpyxl import load_workbook
 from openpyxl.styles.colors import COLOR_INDEX
 from openpyxl.utils.cell import range_boundaries
 
-from documents.converters.office import check_office, from_strict, is_unseen_colour, parse_part
+from documents.converters.office import check_office, is_unseen_colour, parse_part, rewrite_parts, usual_names
 from documents.converters.output import compose, hidden_caveat, literal, one_line
 from documents.converters.tables import Bold, Budget, ShownNumber, Spread, sheet_markdown
 from documents.errors import Unconvertible
@@ -54,7 +54,7 @@ def convert(data: bytes) -> Converted:
         warnings.simplefilter("ignore")  # openpyxl warns of losses in writing
         book = _book(data)
         if not book.worksheets:  # ISO's "strict" kind, which openpyxl does not know
-            data = from_strict(data)
+            data = rewrite_parts(data, lambda _, part: usual_names(part))
             book = _book(data)
         shown = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
         with ZipFile(io.BytesIO(data)) as archive:

@@ -116,13 +116,8 @@ def parse_part(archive: ZipFile, name: str) -> etree._Element | None:
     return None
 
 
-def from_strict(data: bytes) -> bytes:
-    """Convert an Office file of ISO's "strict" kind to the kind that libraries read (ISO 29500-1 and -4)."""
-    return rewrite_parts(data, lambda _, part: usual_names(part))
-
-
 def usual_names(part: bytes) -> bytes:
-    """Return a part with the names of the usual kind for those of the "strict" kind."""
+    """Return a part of ISO's "strict" kind with the names of the usual kind, which libraries read."""
     return _STRICT.sub(rb"http://schemas.openxmlformats.org/\1/2006/", part)
 
 
