@@ -107,12 +107,9 @@ _EXPORTERS = {
 }
 """What a program writes around the author's text when it exports a page, by a mark of its pages, as CSS selectors."""
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-_UNSEEN_IN_ODF = tuple(
-    "{*}" + name
-    for name in (
-        *("tracked-changes", "annotation", "note-citation", "table-of-content", "alphabetical-index", "forms", "title"),
-        *("desc", "binary-data", "header-decl", "footer-decl", "date-time-decl", "page-number"),
-    )
+_UNSEEN_IN_ODF = (
+    *("tracked-changes", "}annotation", "note-citation", "table-of-content", "-index", "}forms", "}title", "}desc"),
+    *("-decl", "binary-data", "page-number", "}object"),
 )
 _HIDING_STYLES = (
     "//@*[. = 'hidden' or local-name() = 'display' and (. = 'false' or . = 'none')]/../../@*[local-name() = 'name']"
@@ -241,7 +238,8 @@ def _sheets(data: bytes) -> str:
 def _open_document(data: bytes) -> str:
     """Read the paragraphs, without deleted text, comments, tables of contents, and hidden sheets and slides."""
     (root,) = _parts(data, r"content\.xml") if data.startswith(b"PK") else [etree.fromstring(data)]
-    etree.strip_elements(root, *_UNSEEN_IN_ODF, with_tail=False)
+    unseen = {one.tag for one in root.iter(etree.Element) if one.tag.endswith(_UNSEEN_IN_ODF)}
+    etree.strip_elements(root, *unseen, with_tail=False)
     for blank in root.iter("{*}tab", "{*}line-break", "{*}s"):
         blank.text = " "
     hidden = {*root.xpath(_HIDING_STYLES)}
@@ -268,8 +266,7 @@ _READERS: Mapping[str, Callable[[bytes], str]] = {
     **dict.fromkeys((".adoc", ".asciidoc", ".asc"), lambda data: unescape(_ADOC_MARK.sub(" ", _decode(data)))),
     **dict.fromkeys((".csv", ".tsv"), lambda data: _TAG.sub(" ", _decode(data))),
     **dict.fromkeys((".xlsx", ".xlsm"), _sheets),
-    **dict.fromkeys([f".{flat}{kind}" for flat in ("o", "fo") for kind in ("dt", "ds", "dp")], _open_document),
-    **dict.fromkeys((".ott", ".ots", ".otp"), _open_document),
+    **dict.fromkeys((".odt", ".ods", ".odp", ".ott", ".ots", ".otp", ".fodt", ".fods", ".fodp"), _open_document),
     **dict.fromkeys((".srt", ".vtt"), _transcript),
     ".rst": lambda data: _RST_MARK.sub(" ", _decode(data)),
     ".ipynb": _notebook,
