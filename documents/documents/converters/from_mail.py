@@ -31,8 +31,7 @@ from documents.values import MIB, Converted, Decode
 
 MAX_DEPTH, MAX_FILES, MAX_BYTES = 4, 100, 200 * MIB
 """Messages within each other, the attachments of one file, and their bytes."""
-MAX_IDS, MAX_HEADER_CHARS, MAX_CLEANED_CHARS = 200, 2000, 1_000_000
-"""A longer body is read as it is: a search for quotations in this one takes up to 20 s."""
+MAX_IDS, MAX_HEADER_CHARS = 200, 2000
 SHARED_WORDS = 0.8
 """Share of their words that a plain and an HTML body have in common; below it the HTML counts, which readers see."""
 
@@ -57,10 +56,8 @@ _PGP = re.compile(
 )
 _ENCRYPTED = "is encrypted: open it in a mail program and save the text"
 _HEADING = re.compile(r"^(`{3,}|~{3,})[^\n]*\n.*?^\1[ \t]*$|^(#{1,6})(?=[ \t])", re.DOTALL | re.MULTILINE)
-_EVENT_FIELDS = ("SUMMARY", "DTSTART", "DTEND", "LOCATION")
-_EVENT = re.compile(
-    r"^(SUMMARY|DTSTART|DTEND|LOCATION)(?:;[^:\n]*)?:(?:(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)\w*)?$|(.*))", re.MULTILINE
-)
+_EVENT = re.compile(r"^(DTEND|DTSTART|LOCATION|SUMMARY)(?:;[^:\n]*)?:(.*?)$", re.MULTILINE)
+_STAMP = re.compile(r"^(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)\w*)?$")
 _WORD = re.compile(r"\w{2,}")
 
 
@@ -162,10 +159,6 @@ class _Head:
             )
         return one_line(text)
 
-    def own_text(self, body: str) -> str:
-        """Return the text of a body without quotations and signatures."""
-        return clean_body(body, subject=self.title, kind=self.kind) if len(body) <= MAX_CLEANED_CHARS else body
-
     def _date(self) -> datetime | None:
         """Return when the message was written, else delivered."""
         for text in (self._raw.get("date", ""), self._raw.get("received", "").rpartition(";")[2]):
@@ -173,10 +166,8 @@ class _Head:
                 return datetime.fromisoformat(text)
             with suppress(ValueError, OverflowError):
                 if (found := parsedate_tz(text)) and 1970 <= found[0] < 2100:
-                    seconds = found[9] or 0
-                    return datetime(
-                        *found[:6], tzinfo=timezone(timedelta(seconds=seconds if abs(seconds) < 86400 else 0))
-                    )
+                    seconds = found[9] if found[9] and abs(found[9]) < 86_400 else 0
+                    return datetime(*found[:6], tzinfo=timezone(timedelta(seconds=seconds)))
         return None
 
 
@@ -228,13 +219,13 @@ class _Reader:
 
     def _body(self, plain: str, html: str, head: _Head) -> str:
         """Return the text of a body: the plain one, unless the HTML has other words or a table."""
-        made = literal(head.own_text(plain))
+        made = literal(clean_body(plain, subject=head.title, kind=head.kind))
         source = made
         if html.strip():
             page = parse(html)
             mark_quotes(page, keep=head.kind == "forward")
             whole, hidden = page_markdown(page)
-            text = _lower_headings(head.own_text(whole), 3)
+            text = _lower_headings(clean_body(whole, subject=head.title, kind=head.kind), 3)
             words, shown = Counter(_WORD.findall(made)), Counter(_WORD.findall(text))
             is_same = (words & shown).total() >= SHARED_WORDS * max(words.total(), shown.total())
             if shown and not (is_same and "\n| ---" not in text):
@@ -289,10 +280,10 @@ def _content(part: Message) -> bytes:
 
 
 def _event(text: str) -> str:
-    """Return the title, the time and the place of an invitation in one line."""
-    text = re.sub(r"\n[ \t]", "", text.replace("\r\n", "\n"))
-    found = {one[0]: one[6] or "{}-{}-{} {}:{}".format(*one[1:6]).rstrip(" :") for one in _EVENT.findall(text)}
-    return ", ".join(found[name].replace("\\", "") for name in _EVENT_FIELDS if found.get(name))
+    """Return the title, the place and the time of an invitation in one line."""
+    found = dict(_EVENT.findall(re.sub(r"\n[ \t]", "", text.replace("\r\n", "\n"))))
+    said = (found[name].replace("\\", "") for name in ("SUMMARY", "LOCATION", "DTSTART", "DTEND") if found.get(name))
+    return ", ".join(_STAMP.sub(r"\1-\2-\3 \4:\5", one).removesuffix(" :") for one in said)
 
 
 def _find_parts(text: str) -> list[Message]:

@@ -17,8 +17,7 @@ from oxmsg.domain.model import UnrecognizedCodePageError, UnsupportedEncodingErr
 from oxmsg.storage import Storage
 
 OLE = bytes.fromhex("d0cf11e0a1b11ae1")
-_APART = 0xFFFFFFFF
-"""The place in the text of a file that is not shown in it."""
+_APART = 0xFFFFFFFF  # the place in the text of a file that is not shown in it
 
 
 def read_outlook(data: bytes) -> Message:

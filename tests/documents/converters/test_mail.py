@@ -165,7 +165,7 @@ def test_attachments_are_sections_and_what_cannot_be_read_is_named() -> None:
     assert read.text.split("---\n", 2)[2] == (
         "## Ola\n\nSee the table.\n\n### Attachment: Preise für 2026.csv\n\n"
         "| a | b |\n| --- | --- |\n| 1 | 2 |\n\n### Kay: Rates\n\nNine a day.\n\n"
-        "### Attachment: text/calendar\n\nDelivery, 2026-05-12 09:14, Yard, gate2\n"
+        "### Attachment: text/calendar\n\nDelivery, Yard, gate2, 2026-05-12 09:14\n"
     )
     assert read.caveats == ("attachment 'a.zip': .zip files are not read",)
 
