@@ -330,7 +330,7 @@ class _SheetReader:
                 spread(shown, number, areas, values, closed)
                 self.budget.count_places(len(shown) + len(values))
                 is_hidden = _is_collapsed(row)
-                self.hidden += shown if is_hidden else [shown[at - 1] for at in closed if at <= len(shown)]
+                self.hidden += line if is_hidden else [shown[at - 1] for at in closed if at <= len(shown)]
                 if not is_hidden:
                     yield [cell for at, cell in enumerate(shown, 1) if at not in closed]
                 if not shown:

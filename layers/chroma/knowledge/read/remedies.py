@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 _BY_REMEDY = {
     "save {} as .docx": ".doc .docm .dotm .dotx .wpd .wps",
-    "save {} as .docx or .pdf": ".abw .hwp .hwpx .pages",
-    "save {} as .xlsx": ".numbers .xls .xlsb .xlt .xltx",
-    "save {} as .pptx": ".key .potx .pps .ppsx .ppt .pptm",
+    "save {} as .docx or .pdf": ".abw .hwp .hwpx .odg .pages .sxw",
+    "save {} as .xlsx": ".numbers .sxc .xls .xlsb .xlt .xltx",
+    "save {} as .pptx": ".key .potx .pps .ppsx .ppt .pptm .sxi",
     "save {} as .pdf": ".djvu .eps .indd .one .oxps .ps .vsd .vsdx .xps",
     "export the messages as .mbox or .eml": ".dbx .olm .ost .pst",
+    "save {} as .vtt or .srt": ".ass .dfxp .sbv .ssa .ttml",
     "convert {} to .epub": ".azw .azw3 .fb2 .mobi",
     "download {} as .docx, .xlsx or .pptx": ".gdoc .gsheet .gslides",
     "unpack {}": ".7z .bz2 .gz .rar .tar .tgz .xz",
