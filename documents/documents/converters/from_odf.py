@@ -27,6 +27,7 @@ from documents.values import Converted
 
 MAX_XML_BYTES = 64 * 1024 * 1024
 """Of a part, which lxml holds in memory as a tree."""
+_MANIFEST = "META-INF/manifest.xml"
 _SPACE = "{urn:oasis:names:tc:opendocument:xmlns:"
 _MAX_COLUMNS, _MAX_SPACES = 16_384, 100
 _POINT_PX, _ROW_PX = 4 / 3, 30  # the second is 8 mm: shapes that begin within it stand side by side
@@ -91,10 +92,11 @@ def _parts(data: bytes) -> dict[str, Any]:
             return {"content.xml": _parse(data)}
         with ZipFile(io.BytesIO(data)) as archive:
             check_archive(archive)
-            if b"encryption-data" in archive.read("META-INF/manifest.xml"):
+            names = archive.namelist()
+            if _MANIFEST in names and b"encryption-data" in archive.read(_MANIFEST):
                 raise Unconvertible("is protected with a password: save it without one")
             archive.getinfo("content.xml")
-            wanted = [name for name in archive.namelist() if name.endswith(("content.xml", "meta.xml", "styles.xml"))]
+            wanted = [name for name in names if name.endswith(("content.xml", "meta.xml", "styles.xml"))]
             return {name: _parse(archive.read(name)) for name in wanted}
     except (BadZipFile, KeyError, etree.XMLSyntaxError) as exc:
         raise Unconvertible(f"is damaged or no OpenDocument file: {exc}") from exc
