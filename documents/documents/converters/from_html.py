@@ -117,9 +117,10 @@ def markdown(part: Tag, *, anchors: bool = False) -> str:
 
 def _page_title(page: BeautifulSoup) -> str:
     tag = next((tag for tag in page.find_all("title") if tag.find_parent("svg") is None), None)
-    title, heading = (one_line(found.get_text(" ")) if found else "" for found in (tag, page.h1))
+    named = page.select_one("#title-text") or page.h1  # a saved page of Confluence has its logo in another <h1>
+    title, heading = (one_line(found.get_text(" ")) if found else "" for found in (tag, named))
     if space := page.select_one("#breadcrumbs a"):  # Confluence writes "Space : Page"
-        return title.removeprefix(f"{one_line(space.get_text(' '))} : ")
+        title = title.removeprefix(f"{one_line(space.get_text(' '))} : ")
     if heading and re.match(re.escape(heading) + _SEPARATOR + r"\S", title):
         return heading
     named = page.select_one(".doc-content p.title")  # of Google Docs, whose pages have no <title>

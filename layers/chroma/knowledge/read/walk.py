@@ -355,7 +355,7 @@ class _Walk:
             return "excluded"
         if is_folder:
             return generated_folder_reason(place, beside)
-        if place.name.lower() == "robots.txt":
+        if place.name.lower() in ("robots.txt", "archive_browser.html"):  # the second: Google's list of an export
             return "for programs"
         return "part of a table that is beside it" if is_partial_table(place.name, beside) else ""
 
