@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from itertools import islice
 
-from documents.converters.from_html import drop_unseen, markdown, parse
+from documents.converters.from_html import fragment_markdown
 from documents.converters.output import compose, hidden_caveat
 from documents.converters.tables import Budget, sheet_markdown
 from documents.errors import Unconvertible
@@ -47,9 +47,9 @@ def convert(data: bytes, decode: Decode) -> Converted:
 
 def _without_html(cell: str, hidden: list[str]) -> str:
     """Return what a browser shows of a cell, in one line; ``hidden`` gets the rest."""
-    page = parse(cell)
-    hidden += drop_unseen(page)
-    lines = (line.strip("| ") for line in _HEADING_MARKS.sub("", markdown(page)).splitlines())
+    text, unseen = fragment_markdown(cell)
+    hidden += unseen
+    lines = (line.strip("| ") for line in _HEADING_MARKS.sub("", text).splitlines())
     shown = (line.replace(" | ", ", ") for line in lines if line.strip("-| "))
     return " ".join(line if line[-1] in _ENDS else f"{line};" for line in shown).removesuffix(";")
 

@@ -111,11 +111,8 @@ def _replace(element: Any, others: list[Any]) -> None:
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _VAL = f"{W}val"
-_MAX_STYLES = 20  # that are based on each other
-_TINY = 2  # half points
 _COLOURS = {"white": "FFFFFF", "background1": "FFFFFF", "light1": "FFFFFF", "black": "000000", "auto": "000000"}
 _BULLET = "*"
-_MAX_NUMBER_CHARS = 100
 
 
 class Styles:
@@ -128,7 +125,7 @@ class Styles:
 
     def chain(self, style: str) -> Iterator[Any]:
         """Yield a style and those that it is based on."""
-        for _ in range(_MAX_STYLES):
+        for _ in range(20):
             element = self._styles.get(style)
             if element is None:
                 return
@@ -151,7 +148,7 @@ class Styles:
         vanish, size, color = (self._find(run, name) for name in ("vanish", "sz", "color"))
         if vanish is not None and vanish.get(_VAL, "1") not in ("0", "false", "off"):
             return True
-        if size is not None and size.get(_VAL, "").isdecimal() and int(size.get(_VAL)) <= _TINY:
+        if size is not None and size.get(_VAL, "").isdecimal() and int(size.get(_VAL)) <= 2:  # half points
             return True
         if color is None or color.get(f"{W}themeShade"):
             return False
@@ -259,7 +256,7 @@ class Numbers:
             form = "decimal" if is_legal else _value(levels.get(index), "numFmt")
             return in_form(counts.get(index, starts.get(index, 1)), form)
 
-        text = _value(levels[level], "lvlText")[:_MAX_NUMBER_CHARS]
+        text = _value(levels[level], "lvlText")[:100]
         return num, level, counts[level], re.sub("%([1-9])", place, text).strip()
 
     def _level_definitions(self, num: str, definition: Any) -> tuple[dict[int, Any], dict[int, int], set[int]]:

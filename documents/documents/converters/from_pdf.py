@@ -26,7 +26,6 @@ from documents.errors import Unconvertible
 from documents.values import Converted
 
 _END = b"%%EOF"
-_NO_PASSWORD = ""  # opens files that are only protected from changes
 _MAX_STAMP_WORDS = 50  # on a scan, by other means than text recognition
 _MIN_SCAN_SHARE = 0.7  # of the page that the pictures of a scan cover
 _RECOGNISED = "text recognition"
@@ -71,7 +70,7 @@ def remedy() -> str:
 def _open(data: bytes) -> tuple[bytes, PdfReader, PdfDocument]:
     """Return a file as it is read: a damaged one is written anew."""
     reader = PdfReader(io.BytesIO(data))
-    if reader.is_encrypted and not reader.decrypt(_NO_PASSWORD):
+    if reader.is_encrypted and not reader.decrypt(""):  # which opens files that are only protected from changes
         raise Unconvertible("is protected with a password: save it without one")
     with suppress(PdfiumError):
         return data, reader, PdfDocument(data)

@@ -23,7 +23,6 @@ MAX_XML_BYTES = 64 * 1024 * 1024
 _ROW_EMU = 300_000  # 8 mm: shapes that begin within it stand side by side
 _HEADERS_AND_FOOTERS = (PP_PLACEHOLDER.SLIDE_NUMBER, PP_PLACEHOLDER.DATE, PP_PLACEHOLDER.FOOTER, PP_PLACEHOLDER.HEADER)
 _BODIES = (PP_PLACEHOLDER.BODY, PP_PLACEHOLDER.OBJECT)
-_MAX_SHAPE_DEPTH = 20
 _WHITE = "a:solidFill[a:srgbClr[@val='FFFFFF' or @val='ffffff'] or a:schemeClr[@val='bg1' or @val='lt1'][not(*)]]"
 _FILLED = f"[a:gradFill or a:blipFill or a:pattFill or a:solidFill and not({_WHITE})]"
 _GROUNDS = (
@@ -100,7 +99,7 @@ def _reading_order(shapes: Iterable[Any]) -> list[Any]:
 
 def _blocks(shape: Any, depth: int) -> Iterator[str]:
     if hasattr(shape, "shapes"):  # a group
-        if depth < _MAX_SHAPE_DEPTH:
+        if depth < 20:
             for inner in _reading_order(shape.shapes):
                 yield from _blocks(inner, depth + 1)
     elif getattr(shape, "has_table", False):

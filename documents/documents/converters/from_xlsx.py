@@ -30,9 +30,7 @@ MAX_XML_BYTES = 200 * 1024 * 1024
 MAX_ELEMENTS = {"worksheet": 8_000_000, "": 1_000_000}
 """By the root of a part, for all parts with it together: openpyxl makes objects of all but sheets at once."""
 _MERGED = re.compile(rb'<(?:\w+:)?mergeCell\s+ref="([A-Z0-9:]{1,40})"')
-_MAX_MERGED = 2000
-_MAX_SPAN = 256  # columns
-_MAX_COLUMNS = 16_384
+_MAX_MERGED, _MAX_SPAN, _MAX_COLUMNS = 2000, 256, 16_384  # the second: of columns by a merged cell
 _ROW = re.compile(rb"<(?:\w+:)?row(\s[^>]*|/?)>")
 _COLUMN = re.compile(rb"<(?:\w+:)?col(\s[^>]*\bmin=[^>]*)>")
 _ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
@@ -228,13 +226,11 @@ _GENERAL = re.compile(r"general|@|[0#?].*(?:/|e[+-]).*[\d#?]", re.IGNORECASE)
 """Also fractions and powers of ten, which none of 13 real workbooks has: they are shown as decimals."""
 _SHIFT = 0xF0000  # moves literal text to a private plane, where no character is a sign of a format
 _SIGNS = {"-", "(", chr(ord("-") + _SHIFT), chr(ord("(") + _SHIFT)}
-_MAX_CODE_CHARS = 255  # Excel's limit
-_PRECISION = 15  # digits that a sheet keeps: 0.1 + 0.2 is 0.3
 
 
 def shown_value(value: Any, code: str) -> str:
     """Return the text that a cell shows by the number format ``code``; ``""`` if it shows nothing."""
-    sections = _sections(code if len(code) <= _MAX_CODE_CHARS else "General")
+    sections = _sections(code if len(code) < 256 else "General")  # Excel's limit
     if isinstance(value, bool):
         return str(value).upper()
     if isinstance(value, dt.date | dt.time | dt.timedelta):
@@ -261,7 +257,7 @@ def _sections(code: str) -> list[str]:
 
 def _number(value: float, sections: list[str]) -> str:
     section = _choose_section(value, sections)
-    text = str(abs(value)) if isinstance(value, int) else f"{abs(value):.{_PRECISION}g}"
+    text = str(abs(value)) if isinstance(value, int) else f"{abs(value):.15g}"  # a sheet's digits: 0.1 + 0.2 is 0.3
     thousands = sum(map(len, _THOUSANDS.findall(section)))
     places = _PLACES.search(_THOUSANDS.sub("", section))
     if _GENERAL.search(section) or not places:

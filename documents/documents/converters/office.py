@@ -24,10 +24,8 @@ MAX_UNPACKED_BYTES = 200 * 1024 * 1024
 MAX_ELEMENTS = {"": 10_000_000}
 
 _OLD_OFFICE = bytes.fromhex("d0cf11e0a1b11ae1")  # .doc, .xls, .ppt, and the envelope of an encrypted file
-_ENCRYPTED = 0x1  # in a zip entry's flag bits
 _STRICT = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/")
 _PROBE_BYTES = 64 * 1024
-_MAX_SHADE = 16  # between letters and their ground, of 255
 _ROMAN = {1000: "m", 900: "cm", 500: "d", 400: "cd", 100: "c", 90: "xc", 50: "l", 40: "xl", 10: "x", 9: "ix"}
 _ROMAN |= {5: "v", 4: "iv", 1: "i"}
 _MAX_ROMAN = 3999
@@ -70,7 +68,7 @@ def check_archive(archive: ZipFile) -> None:
     unpacked = sum(entry.file_size for entry in entries)
     if unpacked > MAX_UNPACKED_BYTES:
         raise Unconvertible(f"unpacks to {unpacked >> 20} MiB; at most {MAX_UNPACKED_BYTES >> 20} are read")
-    if any(entry.flag_bits & _ENCRYPTED for entry in entries):
+    if any(entry.flag_bits & 1 for entry in entries):
         raise Unconvertible("is protected with a password: save it without one")
 
 
@@ -131,12 +129,10 @@ def rewrite_parts(data: bytes, change: Callable[[str, bytes], bytes]) -> bytes:
 
 
 def is_unseen_colour(ink: str, ground: str) -> bool:
-    """Return whether letters have the colour behind them, both as six hexadecimal digits or unknown."""
+    """Return whether letters have nearly the colour behind them, both as six hexadecimal digits or unknown."""
     if len(ink) != 6 or len(ground) != 6:
         return False
-    return all(
-        abs(one - other) <= _MAX_SHADE for one, other in zip(bytes.fromhex(ink), bytes.fromhex(ground), strict=True)
-    )
+    return all(abs(one - other) <= 16 for one, other in zip(bytes.fromhex(ink), bytes.fromhex(ground), strict=True))
 
 
 def write_latex(equation: Any) -> str:

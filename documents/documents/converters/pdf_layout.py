@@ -133,11 +133,7 @@ def _running_keys(line: Line) -> Iterator[tuple[str, int, int]]:
 
 MAX_HEADING_CHARS = 200
 MAX_HEADING_SHARE = 0.2  # of all characters: more in one size is text
-FULL_SCALE = 0.75  # of the usual length; a shorter line was ended on purpose
-_USUAL_LENGTH_RANK = 0.9  # share of the lines that are no longer than the usual length
-_LOWEST_LEVEL = 6
-_MAX_LIST_PAGES = 2  # in so short a file, a number that is no page's is a price
-_MAX_FALLS = 0.2  # of the numbers in one are lower than those before
+FULL_SCALE = 0.75  # of the length that 90 % of the lines have at most; a shorter line was ended on purpose
 
 _BULLET = re.compile(r"[•◦‣▪▫●○■□\uf0b7]\s*(?=\S)")
 _ITEM = re.compile(r"(?:\(?\d{1,2}[.)]|\(?[a-z]\)|[-–*])\s")
@@ -172,10 +168,13 @@ def markdown(pages: Sequence[Sequence[Line]]) -> str:
 
 
 def _drop_contents(lines: Sequence[Line], pages: int) -> Sequence[Line]:
-    """Return ``lines`` without a table of contents: its numbers rise, unlike those of a list of prices."""
+    """Return ``lines`` without a table of contents.
+
+    Of its numbers four in five rise, unlike those of a list of prices. In a file of two pages they are the pages'.
+    """
     numbers = [int(end) for line in lines for end in _LEADER.findall(line.text) if end.isdecimal()]
     falls = sum(number < before for before, number in pairwise(numbers))
-    if falls > _MAX_FALLS * len(numbers) or (pages <= _MAX_LIST_PAGES and max(numbers, default=0) > pages):
+    if 5 * falls > len(numbers) or (pages <= 2 and max(numbers, default=0) > pages):
         return lines
     return [line for line in lines if not _LEADER.search(line.text)]
 
@@ -214,7 +213,7 @@ def _heading_levels(lines: Sequence[Line]) -> dict[float, int]:
     found = sorted((size for size, count in counts.items() if size >= smallest and count <= limit), reverse=True)
     runs = [size for (size, _), _ in groupby(lines, key=lambda line: (line.size, line.page)) if size in found]
     top = 1 if runs and runs[0] == found[0] and runs.count(found[0]) == 1 else 2
-    return {size: min(top + rank, _LOWEST_LEVEL) for rank, size in enumerate(found)}
+    return {size: min(top + rank, 6) for rank, size in enumerate(found)}
 
 
 class _Joiner:
@@ -222,7 +221,7 @@ class _Joiner:
 
     def __init__(self, lines: Sequence[Line]) -> None:
         lengths = sorted(len(line.text) for line in lines)
-        self._full = FULL_SCALE * lengths[int(_USUAL_LENGTH_RANK * (len(lengths) - 1))] if lengths else 0
+        self._full = FULL_SCALE * lengths[int(0.9 * (len(lengths) - 1))] if lengths else 0
         self._apart = GAP_SCALE * usual_gap(lines)
         self._compounds = {word.casefold() for line in lines for word in _COMPOUND.findall(line.text)}
 
