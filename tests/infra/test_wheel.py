@@ -49,6 +49,7 @@ def test_it_depends_on_what_the_requirements_name_and_finds_the_rooms_of_an_edit
     dependencies = PROJECT["project"]["dependencies"]
     assert set(dependencies) == set(named("tools.in"))
     assert len(dependencies) == len(set(dependencies))
+    assert PROJECT["project"]["optional-dependencies"] == {"ocr": list(named("ocr.in"))}
     assert (ROOT / PATHS).read_text(encoding="utf-8").splitlines() == [f"serverless_rag/{room}" for room in ROOMS]
 
 

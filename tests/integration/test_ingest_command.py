@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from command_line import Run, runner
 from made_files import write_files
+from PIL import Image
 from web_server import Answer, WebServer, html
 
 import documents
@@ -149,11 +150,13 @@ def test_a_page_without_text_a_draft_and_other_files_are_counted_and_no_failures
     run: Run, docs: Path, index: Path
 ) -> None:
     write_files(
-        docs, {"c.md": "---\ntitle: x\n---\n", "d.md": "---\ndraft: true\n---\nText", "e.png": "", ".git/f.md": "no"}
+        docs, {"c.md": "---\ntitle: x\n---\n", "d.md": "---\ndraft: true\n---\nText", "e.gif": "", ".git/f.md": "no"}
     )
+    Image.new("1", (8, 8)).save(docs / "logo.png")
     done = run("ingest", docs, "--index", index, "--strict")
-    assert done["leftOut"] == {"has front matter but no text": 1, "is a draft": 1}
-    assert done["skipped"] == {".png": 1, "hidden": 1}
+    assert done["leftOut"] == {"has front matter but no text": 1, "is a draft": 1, "is a picture without text": 1}
+    assert done["skipped"] == {".gif": 1, "hidden": 1}
+    assert "logo.png" not in str(done["warnings"])
     assert run("ingest", docs, "--index", index, "--drafts")["documents"] == 3
 
 

@@ -18,18 +18,20 @@ def convert(data: bytes) -> Converted:
     """Return the text of a picture, which is read as a scan in a PDF.
 
     Raises:
-        Unconvertible: text recognition is not installed.
+        Unconvertible: text recognition is not installed, or it is damaged or too large.
         NoText: it is a photograph, a drawing or an icon.
     """
     if not has_text_recognition():
         raise Unconvertible(f"is a picture: {from_pdf.remedy()}")
     scan = io.BytesIO()
-    with warnings.catch_warnings(action="ignore"), Image.open(io.BytesIO(data)) as opened:
-        count = from_pdf.MAX_SCANS if opened.format == "TIFF" else 1
-        first, *others = map(_shown, islice(ImageSequence.Iterator(opened), count))
-        first.save(scan, "PDF", resolution=from_pdf.DPI, quality=95, save_all=True, append_images=others)
     try:
+        with warnings.catch_warnings(action="ignore"), Image.open(io.BytesIO(data)) as opened:
+            count = from_pdf.MAX_SCANS if opened.format == "TIFF" else 1
+            first, *others = map(_shown, islice(ImageSequence.Iterator(opened), count))
+            first.save(scan, "PDF", resolution=from_pdf.DPI, quality=95, save_all=True, append_images=others)
         return from_pdf.convert(scan.getvalue())
+    except (OSError, Image.DecompressionBombError) as exc:
+        raise Unconvertible("is no picture, a damaged one, or one of over 178 million pixels") from exc
     except Unconvertible as exc:
         raise NoText(PICTURE_WITHOUT_TEXT) from exc
 

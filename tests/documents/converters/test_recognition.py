@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from jellyfish import levenshtein_distance
 from PIL import Image
-from pypdfium2 import PdfDocument
+from pypdfium2 import PdfDocument  # type: ignore[import-untyped]
 from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen.canvas import Canvas
 
@@ -126,6 +126,8 @@ def test_what_no_reader_sees_and_pictures_without_text_are_not_read() -> None:
     for picture in (hidden, Image.effect_noise((400, 300), 90), Image.new("1", (16, 16))):
         with pytest.raises(NoText, match="is a picture without text"):
             convert(saved(picture), ".png")
+    with pytest.raises(Unconvertible, match="is no picture, a damaged one, or one of over 178 million pixels"):
+        convert(saved(hidden)[:-200], ".png")
     with pytest.raises(Unconvertible, match="text recognition finds none"):
         convert(scan(hidden), ".pdf")
 

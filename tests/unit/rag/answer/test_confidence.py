@@ -12,7 +12,7 @@ from fakes_evidence import make_evidence, matched
 from knowledge.model.values import Hit
 from rag.answer import confidence as c
 from rag.answer.finish import FinishedAnswer
-from rag.values.answer import CheckedClaim, Citation, Confidence, Proceed, Support
+from rag.values.answer import CheckedClaim, Citation, Confidence, Proceed, Reference, Support
 from rag.values.chat import Completion
 
 OWN = Confidence("High", 61.0, "3 relevant sources")
@@ -230,6 +230,14 @@ def test_invented_and_missing_citations_lower_the_confidence(cited: int, removed
     assert capped(cited=cited, removed=removed) == expected
     low = capped(LOW, cited=cited, removed=removed)
     assert (low.level, low.score) == ("Low", 20.0)
+
+
+def test_a_cited_scan_is_told_and_lowers_nothing() -> None:
+    scan = hit("Gas leak: 0800", 0.9)
+    scan = replace(scan, chunk=replace(scan.chunk, source_type="text recognition"))
+    assert capped(cited=1, references=(Reference(n=1, hit=hit("Text", 0.9)),)) == HIGH
+    told = replace(HIGH, reason="3 relevant sources, read by text recognition")
+    assert capped(cited=1, references=(Reference(n=1, hit=scan),)) == told
 
 
 def test_nothing_supported_is_low_and_a_statement_without_support_is_told() -> None:
