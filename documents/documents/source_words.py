@@ -85,8 +85,8 @@ _ADOC_MARK = re.compile(
     re.MULTILINE,
 )
 _CUE_MARK = _any_of(
-    r"\A.*?(?=^[^\n]*-->)|^[^\n]*\n[^\n]*-->[^\n]*$|^NOTE\b.*?(?:\n\n|\Z)",
-    r"^[^\W\d][^:\n]{0,40}:\s",  # a speaker, once for all cues of a paragraph
+    r"\A.*?(?=^[^\n]*-->)|^(?:[^\n]*\n)?[^\n]*-->[^\n]*$|^NOTE\b.*?(?:\n\n|\Z)",
+    r"<\d[^<>]*>|^[^\W\d][^:\n]{0,40}:\s",  # times in a line; a speaker, once for all cues of a paragraph
     _TAG.pattern,
 )
 _BLOCK_TAGS = (

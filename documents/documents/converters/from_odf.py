@@ -65,6 +65,8 @@ def convert(data: bytes) -> Converted:
     etree.strip_elements(roots[-1], *names, with_tail=False)
     for blank in roots[-1].iter("text.s", "text.tab"):
         blank.text = " " * min(int(blank.get("text.c", 1)), _MAX_SPACES)
+    for end in roots[-1].iter("text.line-break"):
+        end.tail = f"\n{end.tail or ''}"
     for reading in roots[-1].iter("text.ruby-text"):
         reading.text = f" ({reading.text})"
     for part in roots[-1].iter("drawing.object"):  # a chart's or another file's own, in flat files

@@ -140,8 +140,8 @@ def test_slides_of_an_open_document_are_sections_in_reading_order() -> None:
 
     body = (
         f'<dr:page dr:style-name="P">{frame("Secret", "")}</dr:page><dr:page>{frame("b", "", 3)}{frame("a", "", 1)}'
-        f"{frame('Plan', 'pr:class="title"')}{frame('7', 'pr:class="page-number"')}{frame('Off', '', 40)}<pr:notes>"
-        f"{frame('Say it', 'pr:class="notes"')}{frame('7', '')}</pr:notes></dr:page>"
+        f"{frame('A<te:line-break/>b', 'pr:class="title"')}{frame('7', 'pr:class="page-number"')}{frame('Off', '', 40)}"
+        f"<pr:notes>{frame('Say it', 'pr:class="notes"')}{frame('7', '')}</pr:notes></dr:page>"
         f"<dr:page>{frame('c', '')}</dr:page><dr:page/>"
     )
     layout = '<st:page-layout-properties xs:page-width="28cm"/>'
@@ -149,7 +149,7 @@ def test_slides_of_an_open_document_are_sections_in_reading_order() -> None:
         "<of:body>", f"{layout}<of:body>"
     )
     found = convert(made.encode(), ".fodp", decode=decode_utf_8)
-    assert found.text.split("---\n")[2] == "## Plan\n\na\n\nb\n\nNotes:\n\nSay it\n\n## Slide 3\n\nc\n"
+    assert found.text.split("---\n")[2] == "## A b\n\na\n\nb\n\nNotes:\n\nSay it\n\n## Slide 3\n\nc\n"
     assert found.caveats == ("has hidden slides, which are left out: 1", "left out as hidden: 1 word")
 
 
