@@ -10,7 +10,7 @@ from markdown_it.token import Token
 
 _OPEN, _CLOSE = "\ufdd0", "\ufdd1"  # noncharacters of Unicode: no text holds them
 _HIDDEN = re.compile(rf"{_OPEN}(\d+){_CLOSE}")
-_INLINE = re.compile(r"\\[\\`]|(?<!`)(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)", re.DOTALL)
+_INLINE = re.compile(r"\\[\\`]|(?<!`)(?P<ticks>`{1,20})(?!`).*?(?<!`)(?P=ticks)(?!`)", re.DOTALL)
 _INDENTED = re.compile(r"^(?: {4}| {0,3}\t)", re.MULTILINE)
 _TAG = re.compile(r"<(/?)([A-Za-z][\w.-]*)[^<>]*?(/?)>")
 _BLOCKS = MarkdownIt("commonmark").enable("table")
