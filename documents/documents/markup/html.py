@@ -19,17 +19,8 @@ from documents.converters.from_html import markdown, parse
 from documents.converters.icons import icon_word, is_icon, write_icons
 from documents.converters.mathml import to_latex, write_math
 from documents.converters.visibility import find_unseen
+from documents.markup import tags
 from documents.markup.code import HiddenCode
-from documents.markup.tags import (
-    Edit,
-    apply_edits,
-    is_alone_in_cell,
-    line_around,
-    pair_ends,
-    parse_parameters,
-    visible_title,
-    visible_words,
-)
 
 _BLOCK_NAMES = """
     address article aside blockquote body center details dialog div dl fieldset figcaption figure footer form header
@@ -76,9 +67,9 @@ def drop_comments(text: str) -> str:
     for begin, end in _COMMENTS:
         start = text.find(begin)
         while start >= 0 and (stop := text.find(end, start + len(begin))) >= 0:
-            edits.append(Edit(start, stop + len(end)))
+            edits.append(tags.Edit(start, stop + len(end)))
             start = text.find(begin, edits[-1].end)
-    return apply_edits(text, edits)
+    return tags.apply_edits(text, edits)
 
 
 def drop_unseen(text: str) -> tuple[str, list[str]]:
@@ -93,7 +84,7 @@ def drop_unseen(text: str) -> tuple[str, list[str]]:
         parts += find_unseen(page, is_styled_elsewhere=True)
     places = _Places(text)
     edits = [edit for part in parts if (edit := places.removal(part))]
-    return apply_edits(text, edits), [_TAG.sub(" ", text[edit.start : edit.end]) for edit in edits]
+    return tags.apply_edits(text, edits), [_TAG.sub(" ", text[edit.start : edit.end]) for edit in edits]
 
 
 class _Places:
@@ -104,19 +95,19 @@ class _Places:
         self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
         self._tags = list(_TAG.finditer(text))
         self._numbers = {tag.start(): number for number, tag in enumerate(self._tags)}
-        self._ends = pair_ends(map(_tag_kind, self._tags))
+        self._ends = tags.pair_ends(map(_tag_kind, self._tags))
 
-    def removal(self, part: PageElement) -> Edit | None:
+    def removal(self, part: PageElement) -> tags.Edit | None:
         """Return the removal of ``part``; None if its place is unknown."""
         if isinstance(part, Tag):
             number = self._number(part)
-            return Edit(self._tags[number].start(), self._end(part, number)) if number >= 0 else None
+            return tags.Edit(self._tags[number].start(), self._end(part, number)) if number >= 0 else None
         number = self._number(part.previous_sibling or part.parent)
         number = self._ends.get(number, number) if part.previous_sibling else number
         if number < 0:
             return None
         following = self._tags[number + 1 : number + 2]
-        return Edit(self._tags[number].end(), following[0].start() if following else len(self._text))
+        return tags.Edit(self._tags[number].end(), following[0].start() if following else len(self._text))
 
     def _number(self, tag: PageElement | None) -> int:
         if not isinstance(tag, Tag) or tag.sourceline is None:
@@ -133,7 +124,7 @@ class _Places:
         if tag.name in _BLOCKS and tag.name != "p":
             return stop
         start = self._tags[number].end()
-        in_row = line_around(self._text, start, start)[0].startswith("|")
+        in_row = tags.line_around(self._text, start, start)[0].startswith("|")
         paragraph = re.compile(r"[|\n]" if in_row else r"\n\n").search(self._text, start, stop)
         return paragraph.start() if paragraph else stop
 
@@ -145,13 +136,13 @@ def convert_html(text: str, hidden: HiddenCode, *, components: bool) -> str:
     tag is a component; any other is text.
     """
     state = _Writer(text, hidden)
-    tags = [tag for tag in _TAG.finditer(text) if text[tag.start() - 1 : tag.start()] != "\\"]
-    names = {tag["name"] for tag in tags if tag["close"]}
-    tags = [tag for tag in tags if _is_markup(tag, names, components)]
-    edits = list(_edits(state, tags))
+    found = [tag for tag in _TAG.finditer(text) if text[tag.start() - 1 : tag.start()] != "\\"]
+    names = {tag["name"] for tag in found if tag["close"]}
+    found = [tag for tag in found if _is_markup(tag, names, components)]
+    edits = list(_edits(state, found))
     if components:
-        edits += [Edit(*match.span()) for match in _FRAGMENT.finditer(text)]
-    return apply_edits(text, edits)
+        edits += [tags.Edit(*match.span()) for match in _FRAGMENT.finditer(text)]
+    return tags.apply_edits(text, edits)
 
 
 def _is_markup(tag: re.Match[str], closed: set[str], components: bool) -> bool:
@@ -163,22 +154,22 @@ def _is_markup(tag: re.Match[str], closed: set[str], components: bool) -> bool:
     return components or "=" in tag["rest"] or name in closed or bool(tag["leaf"])
 
 
-def _edits(state: _Writer, tags: list[re.Match[str]]) -> Iterator[Edit]:
-    ends = pair_ends(map(_tag_kind, tags))
+def _edits(state: _Writer, found: list[re.Match[str]]) -> Iterator[tags.Edit]:
+    ends = tags.pair_ends(map(_tag_kind, found))
     skip = -1
-    for number, tag in enumerate(tags):
+    for number, tag in enumerate(found):
         if number <= skip:
             continue
-        if icon := _write_icon(state, tag, tags[ends.get(number, number)]):
+        if icon := _write_icon(state, tag, found[ends.get(number, number)]):
             skip = ends.get(number, number)
-            yield Edit(tag.start(), tags[skip].end(), icon)
+            yield tags.Edit(tag.start(), found[skip].end(), icon)
             continue
         name = tag["name"].lower() if tag["name"].lower() in _KNOWN else tag["name"]
         last = ends.get(number)
         if name in _WHOLE and last is not None:
             skip = last
-            inner = state.text[tag.end() : tags[last].start()]
-            yield _widen(state.text, tag, tags[last].end(), _write_element(state, name, tag, inner))
+            inner = state.text[tag.end() : found[last].start()]
+            yield _widen(state.text, tag, found[last].end(), _write_element(state, name, tag, inner))
         else:
             yield _widen(state.text, tag, tag.end(), _write_tag(state, name, tag))
 
@@ -188,7 +179,7 @@ def _write_icon(state: _Writer, tag: re.Match[str], last: re.Match[str]) -> str:
     if (
         not is_icon(tag["name"])
         or "alt=" in tag["rest"]
-        or not is_alone_in_cell(state.text, tag.start(), last.end())
+        or not tags.is_alone_in_cell(state.text, tag.start(), last.end())
         or (tag["name"] != "svg" and re.search(r"\w", _TAG.sub("", state.text[tag.end() : last.start()])))
     ):
         return ""
@@ -196,16 +187,16 @@ def _write_icon(state: _Writer, tag: re.Match[str], last: re.Match[str]) -> str:
     return icon_word(icon) if icon is not None else ""
 
 
-def _widen(text: str, tag: re.Match[str], end: int, shown_text: str) -> Edit:
+def _widen(text: str, tag: re.Match[str], end: int, shown_text: str) -> tags.Edit:
     """Return the edit with the blanks before a tag at a line's beginning: four of them would begin code."""
     start = tag.start()
-    before, _ = line_around(text, start, end)
+    before, _ = tags.line_around(text, start, end)
     in_block = tag["name"] in _BLOCKS or tag["name"] not in _KNOWN
     if len(before) > 3 and in_block and not before.strip():
         start -= len(before)
     if before.startswith(">"):  # a quotation stays one
         shown_text = shown_text.strip("\n").replace("\n", "\n> ") if "\n" in shown_text else shown_text
-    return Edit(start, end, shown_text)
+    return tags.Edit(start, end, shown_text)
 
 
 def _tag_kind(tag: re.Match[str]) -> tuple[str, bool, bool]:
@@ -229,7 +220,7 @@ def _write_element(state: _Writer, name: str, tag: re.Match[str], inner: str) ->
         code = " ".join(state.hidden.restore(words).split())
         ticks = "``" if "`" in code else "`"
         return state.hidden.mark(f"{ticks}{code}{ticks}") if code else ""
-    anchor = parse_parameters(tag["rest"])[0].get("id", "")
+    anchor = tags.parse_parameters(tag["rest"])[0].get("id", "")
     title = " ".join(_TAG.sub(" ", inner).split())
     return f"\n\n{'#' * int(name[1])} {title}" + (f" {{#{anchor}}}" if anchor else "") + "\n\n" if title else ""
 
@@ -252,14 +243,14 @@ def _write_component(state: _Writer, tag: re.Match[str]) -> str:
     if tag["close"]:
         state.lists = max(state.lists - (kind == "Folder"), 0)
         return ""
-    named, _ = parse_parameters(tag["rest"])
+    named, _ = tags.parse_parameters(tag["rest"])
     if kind in ("File", "Folder") and "name" in named:
         depth = min(state.lists, _MAX_LIST_DEPTH)
         state.lists += kind == "Folder" and not tag["leaf"]
         return f"\n{'  ' * depth}- {named['name']}"
     if "items" in named:
         state.tabs = iter(named["items"].split("\n"))
-    if kind in ("TabItem", "Tab") and not visible_title(named):
+    if kind in ("TabItem", "Tab") and not tags.visible_title(named):
         named["label"] = named.get("value") or next(state.tabs, "")
     if kind.endswith("Field"):  # a parameter of Mintlify's
         names = ("name", "path", "query", "body", "header")
@@ -267,18 +258,18 @@ def _write_component(state: _Writer, tag: re.Match[str]) -> str:
         named["caption"] = ", ".join(filter(None, map(named.get, ("type", "default"))))
     if "number" in named:  # a listing, a figure: 384 in docs_rust_book; the text speaks of "Listing 2-1"
         named["caption"] = f"{tag['name']} {named['number']}: {named.get('caption', '')}".rstrip(": ")
-    words = visible_words(named)
+    words = tags.visible_words(named)
     return f"\n\n{words}\n\n" if words else ""
 
 
 def _write_link(state: _Writer, tag: re.Match[str]) -> str:
     if tag["close"]:
         return state.links.pop() if state.links else ""
-    named, _ = parse_parameters(tag["rest"])
+    named, _ = tags.parse_parameters(tag["rest"])
     address = named.get("href", "")
     if anchor := named.get("name") or named.get("id"):
         state.links.append("")
-        is_heading = line_around(state.text, *tag.span())[0].startswith("#")  # on 1,568 pages of docs_aws
+        is_heading = tags.line_around(state.text, *tag.span())[0].startswith("#")  # on 1,568 pages of docs_aws
         is_empty = state.text[tag.end() : tag.end() + 5].rstrip() == "</a>"
         return f" {{#{anchor}}}" if is_heading and is_empty and not re.search(r"[\s{}]", anchor) else ""
     words = state.text[tag.end() : tag.end() + 1000].partition("</a")
@@ -289,7 +280,7 @@ def _write_link(state: _Writer, tag: re.Match[str]) -> str:
 
 
 def _write_image(state: _Writer, tag: re.Match[str]) -> str:
-    named, _ = parse_parameters(tag["rest"])
+    named, _ = tags.parse_parameters(tag["rest"])
     alt, source = " ".join(named.get("alt", "").split()), named.get("src", "")
     in_link = bool(state.links and state.links[-1])
     is_address = bool(source) and not re.search(r"[\s(){}]|^data:", source)
@@ -297,7 +288,7 @@ def _write_image(state: _Writer, tag: re.Match[str]) -> str:
 
 
 def _write_break(state: _Writer, tag: re.Match[str]) -> str:
-    before, after = line_around(state.text, *tag.span())
+    before, after = tags.line_around(state.text, *tag.span())
     return ("  \n" if "|" not in before and not before.startswith("#") else " ") if after else ""
 
 

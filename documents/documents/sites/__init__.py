@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 ANCHORS = {"nuxt": "nuxt", "vitepress": "vitepress", "mkdocs": "python-markdown", "sphinx": "docutils"}
@@ -17,11 +16,6 @@ class Mount:
 
     folder: str
     prefix: str = ""
-
-    @classmethod
-    def from_path(cls, folder: Path, prefix: str = "") -> Mount:
-        """Return the mount of ``folder``, which is made absolute."""
-        return cls(folder.resolve().as_posix(), prefix)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

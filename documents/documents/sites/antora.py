@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from documents.sites import Mount, Site
+from documents.sites import Site
 from documents.sites.configuration import get_setting, get_text, list_folders, make_site, read_config
 
 _PLAYBOOKS = ("antora-playbook.yml", "antora-playbook.yaml", "site.yml", "playbook.yml")
@@ -52,11 +52,11 @@ def find_attributes(config: Mapping[str, Any], file: Path) -> Mapping[str, str]:
     return next((known[place.as_posix()] for place in file.resolve().parents if place.as_posix() in known), {})
 
 
-def _component_mounts(folder: Path, config: Mapping[str, Any]) -> Iterator[Mount]:
+def _component_mounts(folder: Path, config: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
     """Yield the pages' folder of each module; the component and the module ``ROOT`` are no part of an address."""
     for module in list_folders(folder / "modules", with_links=False)[:_MAX_FOLDERS]:
         names = [get_text(config, "name"), _read_version(config), module.name]
-        yield Mount.from_path(module / "pages", "".join(f"{name}/" for name in names if name not in ("", "ROOT")))
+        yield (module / "pages", "".join(f"{name}/" for name in names if name not in ("", "ROOT")))
 
 
 def _read_version(config: Mapping[str, Any]) -> str:

@@ -13,6 +13,9 @@ from urllib.parse import urljoin
 
 from documents.sites import ANCHORS, Mount, Site
 
+type Folders = Iterable[tuple[Path, str]]
+"""Folders of pages with the beginnings of their addresses."""
+
 MAX_BYTES = 512 * 1024
 _MAX_BRACES = 50  # in braces
 _COMMENT = re.compile(r"^\s*(?:\*|/\*|#).*$|(?<![:'\"`\w])//.*$", re.MULTILINE)
@@ -111,27 +114,28 @@ def get_meta(meta: Mapping[str, Any], *names: str) -> str:
     return next((value.strip() for value in values if isinstance(value, str) and value.strip()), "")
 
 
-def is_web_url(url: str) -> bool:
-    """Whether ``url`` is an http or https address."""
-    return url.startswith(("http://", "https://"))
-
-
 def join_base(url: str, path: str) -> str:
     """Return ``url`` with the base path of the site; ``""`` without a ``url``."""
     return urljoin(url.rstrip("/") + "/", path.strip("/") + "/" if path.strip("/") else "") if url else ""
 
 
 def make_site(
-    kind: str, root: Path, base_url: str, config: Mapping[str, Any], mounts: Iterable[Mount], *, anchors: str = ""
+    kind: str,
+    root: Path,
+    base_url: str,
+    config: Mapping[str, Any],
+    mounts: Iterable[tuple[Path, str]],
+    *,
+    anchors: str = "",
 ) -> Site:
-    """Return a site; a ``base_url`` that is not a web address is left out."""
+    """Return a site; ``mounts`` are folders with their prefixes, a ``base_url`` that is no web address is left out."""
     return Site(
         root=root.as_posix(),
         kind=kind,
-        base_url=base_url if is_web_url(base_url) else "",
+        base_url=base_url if base_url.startswith(("http://", "https://")) else "",
         anchors=anchors or ANCHORS.get(kind, "github"),
         config=config,
-        mounts=tuple(mounts),
+        mounts=tuple(Mount(folder.resolve().as_posix(), prefix) for folder, prefix in mounts),
     )
 
 

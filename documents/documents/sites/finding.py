@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from documents.sites import Mount, Site
+from documents.sites import Site
 from documents.sites.antora import read_antora
 from documents.sites.configuration import get_setting, get_text, join_base, list_folders, make_site, read_config
 from documents.sites.hugo_jekyll import read_hugo, read_jekyll
@@ -53,7 +53,7 @@ def find_site(root: Path) -> Site:
             if any(root.is_relative_to(pages) or pages.is_relative_to(root) for pages in mounted):
                 return replace(site, top=top)
     kind = _guess_kind(root)
-    return replace(make_site(kind, root, "", {}, [Mount.from_path(root)] if kind else []), top=top)
+    return replace(make_site(kind, root, "", {}, [(root, "")] if kind else []), top=top)
 
 
 def _config_folders(root: Path) -> Iterator[Path]:
@@ -121,7 +121,7 @@ def _read_mkdocs(folder: Path, root: Path) -> Site | None:
         return None
     slugs = str(get_setting(config, "markdown_extensions", default=""))
     anchors = "pymdownx" if "slugify" in slugs and "case" in slugs else ""
-    mounts = [Mount.from_path(folder / get_text(config, "docs_dir", default="docs"))]
+    mounts = [(folder / get_text(config, "docs_dir", default="docs"), "")]
     return make_site("mkdocs", root, get_text(config, "site_url"), config, mounts, anchors=anchors)
 
 
@@ -132,7 +132,7 @@ def _read_mdbook(folder: Path, root: Path) -> Site | None:
         return None
     host, path = get_text(config, "output", "html", "cname"), get_text(config, "output", "html", "site-url")
     base_url = join_base(f"https://{host}" if host else "", path)
-    mounts = [Mount.from_path(folder / get_text(config, "book", "src", default="src"))]
+    mounts = [(folder / get_text(config, "book", "src", default="src"), "")]
     return make_site("mdbook", root, base_url, config, mounts)
 
 
@@ -141,7 +141,7 @@ def _read_sphinx(folder: Path, root: Path) -> Site | None:
     config = read_config(folder / "conf.py")
     if not config or not any((folder / f"index.{suffix}").is_file() for suffix in ("rst", "md", "txt")):
         return None
-    return make_site("sphinx", root, get_text(config, "html_baseurl"), config, [Mount.from_path(folder)])
+    return make_site("sphinx", root, get_text(config, "html_baseurl"), config, [(folder, "")])
 
 
 READERS = (

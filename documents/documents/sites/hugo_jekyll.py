@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from documents.sites import Mount, Site
+from documents.sites import Site
 from documents.sites import configuration as conf
 
 _HUGO_SUFFIXES = ("toml", "yaml", "yml", "json")
@@ -42,21 +42,21 @@ def _read_hugo_file(place: Path, name: str) -> dict[str, Any]:
     return next(filter(None, configs), {})
 
 
-def _hugo_mounts(folder: Path, config: Mapping[str, Any]) -> list[Mount]:
+def _hugo_mounts(folder: Path, config: Mapping[str, Any]) -> list[tuple[Path, str]]:
     """Return the content folders: those of modules' mounts and of languages, else the one."""
-    mounts: list[Mount] = []
+    mounts: list[tuple[Path, str]] = []
     languages = conf.get_setting(config, "languages")
     for name, options in languages.items() if isinstance(languages, dict) else ():
         if content := conf.get_text(options if isinstance(options, dict) else {}, "contentDir"):
-            mounts.append(Mount.from_path(folder / content, _language_prefix(config, str(name))))
+            mounts.append((folder / content, _language_prefix(config, str(name))))
     modules = conf.get_setting(config, "module", "mounts")
     for module in modules if isinstance(modules, list) else ():
         source, target = (PurePosixPath(conf.get_text(module, name)) for name in ("source", "target"))
         if target.parts[:1] == ("content",) and not source.suffix:  # a file that is mounted is no folder of pages
             names = conf.get_setting(module, "sites", "matrix", "languages") or [conf.get_text(module, "lang")]
             inside = "".join(f"{part}/" for part in target.parts[1:])
-            mounts.append(Mount.from_path(folder / source, _language_prefix(config, str(names[0])) + inside))
-    return mounts or [Mount.from_path(folder / conf.get_text(config, "contentDir", default="content"))]
+            mounts.append((folder / source, _language_prefix(config, str(names[0])) + inside))
+    return mounts or [(folder / conf.get_text(config, "contentDir", default="content"), "")]
 
 
 def _language_prefix(config: Mapping[str, Any], language: str) -> str:
@@ -120,7 +120,7 @@ def read_jekyll(folder: Path, root: Path) -> Site | None:
     if not config:
         return None
     base_url = conf.join_base(conf.get_text(config, "url"), conf.get_text(config, "baseurl"))
-    mounts = [Mount.from_path(folder / conf.get_text(config, "source"))]
+    mounts = [(folder / conf.get_text(config, "source"), "")]
     return conf.make_site("jekyll", root, base_url, config, mounts)
 
 

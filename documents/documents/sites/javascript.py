@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from documents.sites import Mount, Site
+from documents.sites import Site
 from documents.sites import configuration as conf
 
 # "const site = PREVIEW || 'https://...'"
@@ -34,8 +34,8 @@ def read_astro(folder: Path, root: Path) -> Site | None:
     config = conf.parse_literals(code)
     computed = _SITE.search(code)
     url = conf.get_text(config, "site", default=computed[1] if computed else "")
-    mounts = (Mount.from_path(folder / pages) for pages in ("src/content/docs", "src/pages"))
-    base_url = conf.join_base(url if conf.is_web_url(url) else "", conf.get_text(config, "base"))
+    mounts = ((folder / pages, "") for pages in ("src/content/docs", "src/pages"))
+    base_url = conf.join_base(url, conf.get_text(config, "base"))
     return conf.make_site("astro", root, base_url, config, mounts)
 
 
@@ -60,7 +60,7 @@ def read_docusaurus(folder: Path, root: Path) -> Site | None:
     return conf.make_site("docusaurus", root, base_url, config, dict.fromkeys(_docusaurus_mounts(folder, code)))
 
 
-def _docusaurus_mounts(folder: Path, code: str) -> Iterator[Mount]:
+def _docusaurus_mounts(folder: Path, code: str) -> Iterator[tuple[Path, str]]:
     docs = conf.parse_literals(conf.find_block(code, r"\bdocs\s*:\s*"))
     route = conf.get_text(docs, "routeBasePath", default="docs").strip("/")
     # The newest release has the plain route, unless the unreleased docs have it.
@@ -68,14 +68,12 @@ def _docusaurus_mounts(folder: Path, code: str) -> Iterator[Mount]:
     for name in _read_releases(folder):
         stated = re.search(rf"['\"]?{re.escape(name)}['\"]?\s*:\s*\{{[^{{}}]*\bpath\s*:\s*['\"]([^'\"]*)", code)
         version = stated[1] if stated else "" if name == plain else name
-        yield Mount.from_path(folder / "versioned_docs" / f"version-{name}", _join_route(route, version))
-    yield Mount.from_path(
-        folder / conf.get_text(docs, "path", default="docs"), _join_route(route, "next" if plain else "")
-    )
+        yield (folder / "versioned_docs" / f"version-{name}", _join_route(route, version))
+    yield (folder / conf.get_text(docs, "path", default="docs"), _join_route(route, "next" if plain else ""))
     for opening, default in ((r"plugin-content-docs['\"]\s*,\s*", ""), (r"\bblog\s*:\s*", "blog")):
         options = conf.parse_literals(conf.find_block(code, opening))
         if path := conf.get_text(options, "path", default=default):
-            yield Mount.from_path(folder / path, _join_route(conf.get_text(options, "routeBasePath", default=path)))
+            yield (folder / path, _join_route(conf.get_text(options, "routeBasePath", default=path)))
 
 
 def _read_releases(folder: Path) -> list[str]:
@@ -120,7 +118,7 @@ def read_nuxt(folder: Path, root: Path) -> Site | None:
         return None
     config = conf.parse_literals(code)
     base_url = conf.join_base(conf.get_text(config, "url"), conf.get_text(config, "baseURL"))
-    return conf.make_site("nuxt", root, base_url, config, [Mount.from_path(content)])
+    return conf.make_site("nuxt", root, base_url, config, [(content, "")])
 
 
 def nuxt_path(_site: Site, page: PurePosixPath, meta: Mapping[str, Any]) -> str:
@@ -139,9 +137,7 @@ def read_vitepress(folder: Path, root: Path) -> Site | None:
         return None
     config = conf.parse_literals(code)
     base_url = conf.join_base(conf.get_text(config, "hostname"), conf.get_text(config, "base"))
-    return conf.make_site(
-        "vitepress", root, base_url, config, [Mount.from_path(folder / conf.get_text(config, "srcDir"))]
-    )
+    return conf.make_site("vitepress", root, base_url, config, [(folder / conf.get_text(config, "srcDir"), "")])
 
 
 def vitepress_path(site: Site, page: PurePosixPath, _meta: Mapping[str, Any]) -> str:
@@ -160,7 +156,7 @@ def read_nextjs(folder: Path, root: Path) -> Site | None:
     config = conf.parse_literals(code)
     prefixes = {"app": "", "pages": "", "content": conf.get_text(config, "contentDirBasePath").strip("/")}
     places = [(folder / above / name, prefix) for above in ("", "src") for name, prefix in prefixes.items()]
-    mounts = (Mount.from_path(place, prefix) for place, prefix in places if place.is_dir())
+    mounts = ((place, prefix) for place, prefix in places if place.is_dir())
     return conf.make_site("nextjs", root, "", config, mounts)
 
 
