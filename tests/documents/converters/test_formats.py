@@ -635,7 +635,7 @@ WIKI_TEXT = (
     "<div class=expand-container><div class=expand-control><span class=expand-control-text>Rest?</span></div>"
     "<div class=expand-content style=display:none><p>Bis M\u00e4rz.</p></div></div>"
     "<p><span class=status-macro>FREI</span> <time>02 Mar 2026</time> "
-    "<img class=emoticon data-emoji-fallback=\U0001f4c8 alt='(blue star)'></p>"
+    "<img class=emoticon data-emoji-fallback=\U0001f4c8 alt='(blue star)'><img alt=image-20240804-184447.png></p>"
     "<table><tr><th>Art</th><td>Regel</td></tr><tr><th>Stand</th><td></td></tr><tr><th>F\u00fcr</th><td>Alle</td></tr>"
     "</table><ul class=inline-task-list><li class=checked>HR fragen</ul></div>"
 )
