@@ -327,20 +327,22 @@ class _Walk:
     ) -> _Folder | FoundFile | IgnoredPath | None:
         """Return what ``entry`` of ``folder`` is, None for nothing new; ``names`` are those in it."""
         place, path = folder.place / entry.name, f"{folder.path}/{printable_name(entry.name)}".lstrip("/")
-        is_link = entry.is_symlink()
-        is_folder = place.is_dir() if is_link else entry.is_dir()  # that of an entry fails for a link to itself
+        is_link, is_folder = entry.is_symlink(), place.is_dir()  # that of an entry fails for a link to itself
         is_zip = path.lower().endswith(ZIP) and not (is_link or is_folder or folder.archive)
-        if reason := self._left_out(place, path, names, folder.ignored, is_folder=is_folder or is_zip):
+        is_entered = is_folder or is_zip
+        if reason := self._left_out(place, path, names, folder.ignored, is_folder=is_entered):
             return IgnoredPath(reason, place, path)
         if is_link:
             return _Folder(place, path, folder.ignored)
+        if not (is_entered or self._wanted(Path(entry.path))):
+            return IgnoredPath(PurePosixPath(path).suffix.lower() or WITHOUT_SUFFIX, place, path)
         if not self.is_new(place):
             return None
         if is_folder:
             return replace(folder, place=place, path=path)
-        if self._wanted(Path(entry.path)):
+        if not is_zip:
             return FoundFile(place, root, path, explicit=False, archive=folder.archive)
-        kind = self._unpack(place, path) if is_zip else PurePosixPath(path).suffix.lower() or WITHOUT_SUFFIX
+        kind = self._unpack(place, path)
         if isinstance(kind, Path):
             return _Folder(kind, path, folder.ignored, archive=kind)
         return IgnoredPath(kind, place, path) if kind else None
