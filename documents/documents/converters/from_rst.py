@@ -329,7 +329,6 @@ def _accept_unknown_names() -> Iterator[None]:
 
 
 def _parse_myst(text: str, settings: Mapping[str, Any]) -> nodes.document:
-    """Return docutils' tree of the MyST ``text``."""
     from myst_parser.parsers.docutils_ import Parser  # takes a third of a second
 
     own = {

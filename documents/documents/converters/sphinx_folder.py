@@ -11,12 +11,14 @@ import os
 import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from functools import cached_property, lru_cache
 from itertools import islice
 from pathlib import Path
 from posixpath import normpath
+from typing import Any
 
 from documents.markup.context import MAX_INCLUDED_BYTES, MAX_NOTES, PageContext, files_below, note_look
 from documents.markup.includes import numbered_lines
@@ -191,16 +193,12 @@ def select_lines(text: str, options: Mapping[str, str]) -> str:
 
 def _object_lines(text: str, name: str) -> list[str]:
     """Return the lines of the Python class or function ``name`` (``Class.method``)."""
-    try:
-        body = ast.parse(text).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return text.split("\n")
-    found: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef | None = None
+    found: Any = None
+    with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+        found = ast.parse(text)
     for wanted in name.split("."):
-        kinds = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-        found = next((node for node in body if isinstance(node, kinds) and node.name == wanted), None)
-        if found is None:
-            return text.split("\n")
-        body = found.body
-    first = min([found.lineno, *(mark.lineno for mark in found.decorator_list)]) if found else 1
-    return text.split("\n")[first - 1 : found.end_lineno if found else None]
+        found = next((node for node in getattr(found, "body", ()) if getattr(node, "name", "") == wanted), None)
+    if found is None:
+        return text.split("\n")
+    first = min([found.lineno, *(mark.lineno for mark in found.decorator_list)])
+    return text.split("\n")[first - 1 : found.end_lineno]

@@ -54,7 +54,6 @@ def as_read(text: str, *, context: PageContext) -> str:
 
 
 def _expand_templates(text: str, context: PageContext, *, mdx: bool) -> str:
-    """Return ``text`` with the templates of its kind of site expanded."""
     kind = context.kind
     if kind in ("", "mkdocs") and "{{" in text:
         hidden = HiddenCode()

@@ -204,7 +204,6 @@ def _tag_kind(tag: re.Match[str]) -> tuple[str, bool, bool]:
 
 
 def _write_element(state: _Writer, name: str, tag: re.Match[str], inner: str) -> str:
-    """Return an element with its content as Markdown."""
     if name in _UNSEEN:
         return ""
     if name == "math":

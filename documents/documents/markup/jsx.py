@@ -57,21 +57,16 @@ def drop_modules(text: str) -> str:
 
 
 def _end_of_statement(text: str, start: int) -> int:
-    """Return the end of the paragraph at ``start``, and of the next ones while brackets are open.
-
-    Brackets that never close end it at a paragraph that ends with a bracket at the margin, else at the first paragraph.
-    """
+    """Return the end of the paragraph at ``start``, and of the next ones while brackets are open that close at all."""
     code = _UNCOUNTED.sub(lambda match: " " * len(match[0]), text[start : start + MAX_EXPRESSION_CHARS])
-    depth, at, margin, first = 0, 0, 0, 0
-    for blank in _BLANK_LINE.finditer(code):
-        part = code[at : blank.start()]
+    ends = [blank.start() for blank in _BLANK_LINE.finditer(code)]
+    depth = at = 0
+    for end in ends:
+        part, at = code[at:end], end
         depth += sum(map(part.count, "({[")) - sum(map(part.count, ")}]"))
-        at = blank.start()
-        first = first or at
-        margin = margin or (at if part.rpartition("\n")[2].startswith((")", "}", "]")) else 0)
         if depth <= 0:
-            return start + at
-    return start + (margin or first or len(code))
+            return start + end
+    return start + (ends[0] if ends else len(code))
 
 
 def expand_expressions(text: str, context: PageContext) -> str:
