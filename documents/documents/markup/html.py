@@ -249,7 +249,7 @@ def _write_component(state: _Writer, tag: re.Match[str]) -> str:
         return f"\n{'  ' * depth}- {named['name']}"
     if "items" in named:
         state.tabs = iter(named["items"].split("\n"))
-    if kind in ("TabItem", "Tab") and not tags.visible_title(named):
+    if kind in ("TabItem", "Tab") and not named.keys() & {*tags.HEADS}:
         named["label"] = named.get("value") or next(state.tabs, "")
     if kind.endswith("Field"):  # a parameter of Mintlify's
         names = ("name", "path", "query", "body", "header")

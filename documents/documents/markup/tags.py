@@ -137,14 +137,9 @@ def unquote(value: str) -> str:
     return value
 
 
-def visible_title(named: Mapping[str, str]) -> str:
-    """Return the visible title among the parameters, ``""`` for none."""
-    return next((text for name in HEADS if (text := _visible(named.get(name, "")))), "")
-
-
 def visible_words(named: Mapping[str, str]) -> str:
     """Return all visible words of the parameters, the title in bold; ``""`` for none."""
-    title = visible_title(named)
+    title = next((text for name in HEADS if (text := _visible(named.get(name, "")))), "")
     texts = dict.fromkeys(text for name in TEXTS if (text := _visible(named.get(name, ""))) and text != title)
     return "\n\n".join([f"**{title}**", *texts] if title else texts)
 

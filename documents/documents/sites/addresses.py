@@ -68,7 +68,7 @@ def _site_path(site: Site, path: str, meta: Mapping[str, Any]) -> str | None:
     if mounted is None:
         return None
     mount, page = mounted
-    url_path = _tool_path(site, page, meta)
+    url_path = _tool_path(site, page, meta, mount.prefix)
     if not url_path:
         return None
     is_whole_path = site.kind in ("hugo", "") and url_path == get_meta(meta, "url")
@@ -90,12 +90,14 @@ def find_mount(site: Site, path: str) -> tuple[Mount, PurePosixPath] | None:
     return innermost, file.relative_to(innermost.folder)
 
 
-def _tool_path(site: Site, page: PurePosixPath, meta: Mapping[str, Any]) -> str:
+def _tool_path(site: Site, page: PurePosixPath, meta: Mapping[str, Any], prefix: str) -> str:
     suffix = page.suffix.lower()
     if suffix not in PAGE_SUFFIXES or (not site.kind and suffix not in _MARKDOWN):
         return f"/{page.as_posix()}"
     if suffix in _MARKDOWN and page.stem.lower().endswith(".html"):  # Middleman's page.html.md
         return folder_path(page.parent) if page.stem.lower() == "index.html" else f"/{page.with_suffix('').as_posix()}"
+    if site.kind == "docusaurus":
+        return docusaurus_path(site, page, meta, is_blog=prefix.startswith("blog"))
     return _RULES.get(site.kind, _plain_path)(site, page, meta)
 
 
@@ -112,7 +114,6 @@ def _mkdocs_path(site: Site, page: PurePosixPath, _meta: Mapping[str, Any]) -> s
 _RULES: Mapping[str, Callable[[Site, PurePosixPath, Mapping[str, Any]], str]] = {
     "antora": antora_path,
     "astro": astro_path,
-    "docusaurus": docusaurus_path,
     "hugo": hugo_path,
     "jekyll": jekyll_path,
     "mkdocs": _mkdocs_path,

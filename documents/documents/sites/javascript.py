@@ -88,12 +88,12 @@ def _join_route(*parts: str) -> str:
     return "".join(f"{part.strip('/')}/" for part in parts if part.strip("/"))
 
 
-def docusaurus_path(site: Site, path: PurePosixPath, meta: Mapping[str, Any]) -> str:
+def docusaurus_path(site: Site, path: PurePosixPath, meta: Mapping[str, Any], *, is_blog: bool) -> str:
     """Return a page's path below its folder; pages of a blog have a date in their names."""
     if path.name.startswith("_"):  # a part of other pages
         return ""
     slug = conf.get_meta(meta, "slug")
-    dated = _DATED.fullmatch(path.with_suffix("").as_posix())
+    dated = _DATED.fullmatch(path.with_suffix("").as_posix()) if is_blog else None
     if dated and not slug:
         stated = conf.get_meta(meta, "date")
         year, month, day = conf.find_day(stated) if stated else dated.groups()[:3]
