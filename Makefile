@@ -185,7 +185,7 @@ $(TOOLS_DONE): requirements/tools.txt pyproject.toml $(VENV_MADE)
 	@touch $@
 
 $(OCR_DONE): requirements/ocr.txt $(TOOLS_DONE)
-	@echo 'Installing requirements/ocr.txt (text recognition, 70 MB) ...'
+	@echo 'Installing requirements/ocr.txt (text recognition, 90 MB) ...'
 	@$(PIP) $(LOCKED) requirements/ocr.txt
 	@touch $@
 
