@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from pathlib import Path, PurePosixPath
@@ -132,10 +132,8 @@ class Crawler:
                 frontier.queue.extend(filter(frontier.mark_known, cached))
                 self._empty_queue(on_progress)
         except ByteLimitReached:
-            reason = f"over the limit of {self._limits.bytes_total / MIB:g} MiB in all"
-            remaining = frontier.close()
-            frontier.skipped[reason] += max(len(remaining), 1)
-            self._keep_cached(remaining)
+            count, _ = self._keep_cached()
+            frontier.skipped[f"over the limit of {self._limits.bytes_total / MIB:g} MiB in all"] += max(count, 1)
 
     def _empty_queue(self, on_progress: OnProgress) -> None:
         frontier = self._frontier
@@ -195,8 +193,7 @@ class Crawler:
             self._read_sitemaps(visited.url, visited.sitemap)
         elif frontier.follow_links:
             for listed in frontier.sitemaps:
-                address = frontier.resolve(listed, visited.url)
-                if address is not None and frontier.mark_known(address):
+                if address := frontier.discover(listed, visited.url):
                     self._read_sitemaps(address)
 
     def _read_sitemaps(self, url: str, body: bytes | None = None) -> None:
@@ -217,8 +214,7 @@ class Crawler:
                 self.failed.append(FetchFailure(where, reason))
                 continue
             for address, _ in entries["sitemap"]:
-                child = self._frontier.resolve(address, where)
-                if child is not None and self._frontier.mark_known(child):
+                if child := self._frontier.discover(address, where):
                     waiting.append((child, None))
             for address, modified in entries["url"]:
                 self._frontier.offer(address, base=where, modified=modified)
@@ -266,25 +262,26 @@ class Crawler:
             self._add(url, visit_cached(entry, self._cache))
 
     def _stop_early(self) -> None:
-        """Fetch nothing more, and keep the cached copies of the rest."""
-        remaining = self._frontier.close()
-        kept = self._keep_cached(remaining)
+        count, kept = self._keep_cached()
         sentence = (
-            f"the site gave no answer {MAX_SILENT_REPLIES} times in a row and was left alone: {len(remaining)} "
+            f"the site gave no answer {MAX_SILENT_REPLIES} times in a row and was left alone: {count} "
             f"addresses were not asked for, {kept} pages of the run before are kept; run the same command again later"
         )
         self.failed.append(FetchFailure(self._start, sentence))
 
-    def _keep_cached(self, remaining: Collection[str]) -> int:
-        """Keep the cached copies of ``remaining`` addresses and of those not found in this run; return their number."""
-        self._frontier.follow_links = False
+    def _keep_cached(self) -> tuple[int, int]:
+        """Fetch nothing more, keep the cached copies of the rest, and return the numbers of the rest and of these."""
+        frontier = self._frontier
+        remaining = {*frontier.queue}
+        frontier.queue.clear()
+        frontier.follow_links = False
         kept = 0
         for entry in self._cache.entries():
-            is_unvisited = entry.url in remaining or entry.url not in self._frontier.known
-            if is_unvisited and entry.url not in self.pages and not self._frontier.refusal(entry.url):
+            is_unvisited = entry.url in remaining or entry.url not in frontier.known
+            if is_unvisited and entry.url not in self.pages and not frontier.refusal(entry.url):
                 self._add(entry.url, visit_cached(entry, self._cache))
                 kept += 1
-        return kept
+        return len(remaining), kept
 
 
 def _result_pages(visits: Sequence[VisitedPage], *, modified: Mapping[str, str], cache: Cache) -> tuple[Page, ...]:

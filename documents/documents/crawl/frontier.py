@@ -66,22 +66,24 @@ class Frontier:
             self.known.add(url)
         return is_new
 
-    def resolve(self, address: str, base: str) -> str | None:
-        """Return ``address`` as an address on this origin; None, and counted, if it is elsewhere."""
+    def discover(self, address: str, base: str) -> str | None:
+        """Return ``address`` in normal form if it is new and on this origin; an address elsewhere is counted."""
         try:
             url = normalise_url(address, base=base)
         except InvalidAddress as exc:
             self.skipped[f"an address that {exc}"] += 1
             return None
         matched = self.origin.match_url(url)
-        if matched is None and self.mark_known(url):
+        if not self.mark_known(matched or url):
+            return None
+        if matched is None:
             self.skipped[ANOTHER_HOST] += 1
         return matched
 
     def offer(self, address: str, *, base: str, modified: str = "", found_in_page: bool = False) -> None:
         """Put ``address`` in the queue, or count the reason why not."""
-        url = self.resolve(address, base)
-        if url is None or not self.mark_known(url):
+        url = self.discover(address, base)
+        if url is None:
             return
         if reason := self.refusal(url, found_in_page=found_in_page):
             self.skipped[reason] += 1
@@ -108,9 +110,3 @@ class Frontier:
         if found_in_page and urlsplit(url).query:
             return "a link with a query"
         return unreadable_type(url) or ("" if self.is_allowed(url) else "disallowed by robots.txt")
-
-    def close(self) -> list[str]:
-        """Empty the queue and return its addresses."""
-        remaining = list(self.queue)
-        self.queue.clear()
-        return remaining
