@@ -55,10 +55,7 @@ def _without_html(cell: str, hidden: list[str]) -> str:
 
 
 def _delimiter(text: str) -> str:
-    """Return the delimiter that splits most of the first rows into equally many cells, on a tie the most cells.
-
-    ``csv.Sniffer`` takes letters for delimiters.
-    """
+    """Return the delimiter that splits most of the first rows into equally many cells, on a tie the most cells."""
 
     def evenness(delimiter: str) -> tuple[int, int]:
         rows = csv.reader(io.StringIO(text[:_SAMPLE_CHARS], newline=""), delimiter=delimiter)

@@ -47,10 +47,7 @@ _ANCHOR = re.compile(r"[^\s{}]+")
 
 
 def convert(data: bytes) -> Converted:
-    """Return the page as Markdown.
-
-    Its title is ``<title>``, without the site's name if ``<h1>`` shows which part that is.
-    """
+    """Return the page as Markdown. Its title is ``<title>``, or ``<h1>`` if that is there beside the site's name."""
     page = parse(_TEMPLATE_TAG.sub(b"", data))
     for text in page.find_all(string=_TEMPLATE):
         if not text.find_parent(_CODE):  # which shows the source of a template

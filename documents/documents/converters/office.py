@@ -58,11 +58,7 @@ def check_office(
 
 
 def check_archive(archive: ZipFile) -> None:
-    """Check a zip file before it is unpacked.
-
-    Raises:
-        Unconvertible: an entry is encrypted, or the file is larger than ``MAX_UNPACKED_BYTES`` unpacked.
-    """
+    """Refuse a zip file with an encrypted entry, or one that unpacks to more than ``MAX_UNPACKED_BYTES``."""
     entries = archive.infolist()
     # zipfile reads no byte more than the size that a zip states.
     unpacked = sum(entry.file_size for entry in entries)

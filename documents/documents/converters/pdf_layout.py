@@ -168,22 +168,16 @@ def markdown(pages: Sequence[Sequence[Line]]) -> str:
 
 
 def _drop_contents(lines: Sequence[Line], pages: int) -> Sequence[Line]:
-    """Return ``lines`` without a table of contents.
-
-    Of its numbers four in five rise, unlike those of a list of prices. In a file of two pages they are the pages'.
-    """
+    """Return ``lines`` without a table of contents: its numbers rise, unlike those of a list of prices."""
     numbers = [int(end) for line in lines for end in _LEADER.findall(line.text) if end.isdecimal()]
     falls = sum(number < before for before, number in pairwise(numbers))
-    if 5 * falls > len(numbers) or (pages <= 2 and max(numbers, default=0) > pages):
+    if 5 * falls > len(numbers) or (pages <= 2 and max(numbers, default=0) > pages):  # the second: no page's
         return lines
     return [line for line in lines if not _LEADER.search(line.text)]
 
 
 def title(pages: Sequence[Sequence[Line]], own: str) -> str:
-    """Return the title: ``own``, from the properties, if the first page has it too, else the largest heading there.
-
-    The properties are often those of the file that this one was made from.
-    """
+    """Return ``own``, from the properties, if the first page has it (it may be another file's), else its heading."""
     first = next((page for page in pages if page), ())
     if own and _letters(own) in _letters("".join(line.text for line in first)):
         return own

@@ -116,10 +116,7 @@ def _read_shapes(page: PdfPage) -> tuple[dict[int, int], list[_Area], list[Box]]
 
 
 def _is_background(shape: PdfObject, box: Box, areas: Sequence[_Area], page: PdfPage) -> bool:
-    """Return whether an area is nearly as large as the page, or in the colour of what is below it, which shows no edge.
-
-    The edges of such an area are no lines of a table.
-    """
+    """Return whether an area is nearly as large as the page, or in the colour of what is below, so without edges."""
     left, bottom, right, top = page.get_bbox()
     if box[2] - box[0] >= _MAX_SHARE * (right - left) and box[3] - box[1] >= _MAX_SHARE * (top - bottom):
         return True

@@ -36,10 +36,7 @@ def table(header: Row, rows: Sequence[Row]) -> str:
 
 
 def spread(rows: Sequence[Sequence[tuple[str, int, int]]]) -> list[list[str]]:
-    """Return the texts of cells that cover columns and rows in each of these places, so that each row reads alone.
-
-    A cell alone in its row stands once.
-    """
+    """Return the texts of cells, each in all columns (one if it is alone in its row) and rows that it covers."""
     cells: dict[tuple[int, int], str] = {}
     for y, row in enumerate(rows):
         x = 0
@@ -352,11 +349,7 @@ class Budget:
     places: int = MAX_PLACES
 
     def limit(self, rows: Iterator[list[str]]) -> Iterator[list[str]]:
-        """Yield the rows without the empty cells at their ends.
-
-        Raises:
-            Unconvertible: there are too many cells, places or characters; no further row is read then.
-        """
+        """Yield the rows without the empty cells at their ends; raise ``Unconvertible`` at the first limit."""
         for row in rows:
             self.count_places(len(row))
             self.rows -= 1
@@ -373,11 +366,7 @@ class Budget:
             yield row or _EMPTY
 
     def count_places(self, places: int) -> None:
-        """Count the cells looked at, filled or empty.
-
-        Raises:
-            Unconvertible: there are too many.
-        """
+        """Count the cells looked at, filled or empty; raise ``Unconvertible`` if there are too many."""
         self.places -= places
         if self.places < 0:
             raise Unconvertible(f"spans more than {MAX_PLACES:,} cells, empty ones too: delete empty rows and columns")
@@ -393,15 +382,11 @@ def _header_row(grid: Sequence[Row]) -> int:
 
 
 def _header(grid: Sequence[Row]) -> tuple[Row, int]:
-    """Return the names of the columns, and the row at which the records begin.
-
-    A row with a number is not a header: the columns then have letters. A row with repeated names, as merged cells have,
-    continues in the row below.
-    """
+    """Return the names of the columns, and the row at which the records begin."""
     row = grid[0]
-    if len(grid) == 1 or _has_number(row, grid[1]):
+    if len(grid) == 1 or _has_number(row, grid[1]):  # no header
         return [letter(index) for index in range(len(row))], 0
-    begin = 1
+    begin = 1  # repeated names, as merged cells have, go on in the row below
     while _repeats(row) and begin + 1 < len(grid) and begin < _MAX_HEADER_ROWS and not _has_number(grid[begin]):
         row = [_join_cells(pair) for pair in zip(row, grid[begin], strict=True)]
         begin += 1
