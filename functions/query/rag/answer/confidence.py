@@ -21,8 +21,8 @@ from statistics import fmean
 
 import numpy as np
 
-from knowledge.model.values import EncodedQuestion, Hit
-from knowledge.search.language import ENGLISH
+from knowledge.model.values import EncodedQuestion, Evidence, Hit
+from knowledge.search.language import ENGLISH, find_function_words
 from rag.answer.check import CHECK_FAILED, unchecked_note
 from rag.answer.finish import FinishedAnswer
 from rag.find.refine import near_duplicates
@@ -109,10 +109,22 @@ def answer_signals(answer: FinishedAnswer, evidence: Proceed) -> Mapping[str, fl
     best = max(evidence.hits, key=lambda hit: hit.score)
     others = [hit.score for hit in evidence.hits if hit is not best and not near_duplicates(hit, best)]
     return {
-        "coverage": _coverage(evidence.evidence.asked, cited),
+        "coverage": _coverage(_drop_function_words(evidence.evidence), cited),
         "lead": min(LEAD_CAP, best.score - max(others)) if others else 0.0,
         "cosine": min(COSINE_CAP, max(hit.parts["dense"] for hit in evidence.hits)),
     }
+
+
+def _drop_function_words(evidence: Evidence) -> EncodedQuestion:
+    """Return the question; in another language than English its function words have no weight."""
+    asked, language = evidence.asked, evidence.asked_in
+    if language in {"", ENGLISH}:
+        return asked
+    light = np.zeros(len(asked.weights), dtype=bool)
+    for start, end in find_function_words(asked.text, language):
+        light |= (asked.spans[:, 0] >= start) & (asked.spans[:, 1] <= end) & (asked.spans[:, 0] < end)
+    weights = np.where(light, np.float32(0), asked.weights)
+    return replace(asked, weights=weights / weights.sum()) if weights.any() else asked
 
 
 def _coverage(question: EncodedQuestion, cited: Sequence[Hit]) -> float:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -108,6 +108,12 @@ def other_languages(texts: Iterable[str], language: str) -> frozenset[str]:
         if best != language and most >= max(SURELY, 2 * counts[language]) and languages_of(text) == {best}:
             found.add(best)
     return frozenset(found)
+
+
+def find_function_words(text: str, language: str) -> Iterator[tuple[int, int]]:
+    """Yield the first and end character of each function word of ``language`` in ``text``."""
+    known = _function_words()
+    yield from (word.span() for word in _LETTERS.finditer(text) if language in known.get(word[0].casefold(), ()))
 
 
 def _count_function_words(text: str) -> Counter[str]:

@@ -107,6 +107,14 @@ def test_the_lead_alone_decides_of_quotes_in_other_languages_than_english() -> N
     assert c.log_odds({"lead": 0.1, "cosine": 0.6}, "German") == pytest.approx(1.614)
 
 
+def test_function_words_of_another_language_have_no_weight_in_the_coverage() -> None:
+    question = "bis wann permit days"
+    good = hit(ANSWERS, 0.5, question=question)
+    asked = [replace(make_evidence(question), asked_in=language) for language in ("English", "German")]
+    values = [c.answer_signals(quoted(good), Proceed((good,), 1, one)) for one in asked]
+    assert [one and one["coverage"] for one in values] == pytest.approx([0.55, 0.9])
+
+
 def test_a_low_one_names_what_is_not_mentioned() -> None:
     question = "permit for llamas in Ohio"
     weak = hit(TEA, 0.2, question=question)
