@@ -1,6 +1,6 @@
 """Jupyter notebooks to Markdown: text cells as they are, code in fences, printed output shortened.
 
-A notebook is JSON of a few fields (nbformat 4, since 2014): nbconvert would bring a server's libraries to read them.
+A notebook is JSON of a few fields (nbformat 4, since 2015): nbconvert would bring a server's libraries to read them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def convert(data: bytes) -> Converted:
         raise Unconvertible(f"is damaged or no notebook: {exc}") from exc
     cells = book.get("cells") if isinstance(book, dict) else None
     if not isinstance(cells, list):
-        raise Unconvertible("is no notebook: it has no list of cells")
+        raise Unconvertible("has no list of cells, as notebooks have since 2015: open and save it in Jupyter")
     meta = book.get("metadata") or {}
     language = (meta.get("language_info") or {}).get("name") or (meta.get("kernelspec") or {}).get("language")
     hidden: list[str] = []

@@ -176,7 +176,7 @@ class RuledTable:
     """A table on a page: its box, its rows, where its columns begin, and the pieces that its cells hold."""
 
     box: Box
-    rows: tuple[tuple[str, ...], ...]
+    rows: Sequence[Sequence[str]]
     columns: tuple[int, ...]
     pieces: frozenset[Piece]
 
@@ -210,7 +210,8 @@ def _read_table(cells: Sequence[Box], page: PageText) -> Iterator[RuledTable]:
     if min(len(lefts), len(tops)) < 2 or _area(box) >= _MAX_SHARE * _area(page.box):
         return
     inside = _fill(cells, page)
-    rows = _spread({cell: one_line(" ".join(line.text for line in read_lines(inside[cell], 0))) for cell in cells})
+    words = {cell: one_line(" ".join(line.text for line in read_lines(inside[cell], 0))) for cell in cells}
+    rows = _spread(words, lefts, tops)
     pieces = frozenset(chain.from_iterable(inside.values()))
     filled = [cell for row in rows for cell in row if cell]
     is_doubled = sum(map(len, filled)) > _MAX_REPEATED * sum(len(piece.text) for piece in pieces)
@@ -227,18 +228,15 @@ def _fill(cells: Sequence[Box], page: PageText) -> dict[Box, list[Piece]]:
     return inside
 
 
-def _spread(words: dict[Box, str]) -> tuple[tuple[str, ...], ...]:
-    """Return rows of words; a spanning cell stands in each place that it covers, so that rows read alone."""
-    lefts = sorted({cell[0] for cell in words})
-    tops = sorted({cell[3] for cell in words}, reverse=True)
-
-    def at(left: float, top: float) -> str:
-        for box, text in words.items():
-            if contains(box, (left, top - 1, left + 1, top)):
-                return "" if left != lefts[0] == box[0] and box[2] > lefts[-1] else text  # as wide as the table: once
-        return ""
-
-    return tuple(tuple(at(left, top) for left in lefts) for top in tops)
+def _spread(words: dict[Box, str], lefts: Sequence[float], tops: Sequence[float]) -> list[list[str]]:
+    """Return rows of words; a spanning cell stands in each place that it covers, one as wide as the table once."""
+    rows = [[""] * len(lefts) for _ in tops]
+    for (left, bottom, right, top), text in words.items():
+        columns = [x for x, place in enumerate(lefts) if left <= place < right]
+        for row in (row for row, place in zip(rows, reversed(tops), strict=True) if bottom < place <= top):
+            for column in columns[:1] if len(columns) == len(lefts) else columns:
+                row[column] = text
+    return rows
 
 
 def _drop_parts(tables: Sequence[RuledTable], pieces: Sequence[Piece]) -> Iterator[RuledTable]:
