@@ -181,13 +181,19 @@ def _is_button_text(button: Tag) -> bool:
 
     They do in a sentence ("Click the [Start] button"), and if they are a whole heading, which opens the text below it.
     """
+    inner, beside = button, _has_words_beside(button)
+    while inner.parent is not None and inner.parent.name in _INLINE:
+        inner = inner.parent
+        beside = beside or _has_words_beside(inner)
+    block = inner.parent.name if inner.parent is not None else ""
+    return not beside if _HEADING.fullmatch(block) else beside and block != "pre"
 
+
+def _has_words_beside(tag: Tag) -> bool:
     def reads(node: PageElement) -> bool:
         return (not isinstance(node, Tag) or node.name in _INLINE) and bool(node.get_text(strip=True))
 
-    beside = any(map(reads, chain(button.previous_siblings, button.next_siblings)))
-    block = button.parent.name if button.parent is not None else ""
-    return not beside if _HEADING.fullmatch(block) else beside and block != "pre"
+    return any(map(reads, chain(tag.previous_siblings, tag.next_siblings)))
 
 
 class _Converter(MarkdownConverter):

@@ -63,7 +63,7 @@ def check_archive(archive: ZipFile) -> None:
     # zipfile reads no byte more than the size that a zip states.
     unpacked = sum(entry.file_size for entry in entries)
     if unpacked > MAX_UNPACKED_BYTES:
-        raise Unconvertible(f"unpacks to {unpacked >> 20} MiB; at most {MAX_UNPACKED_BYTES >> 20} are read")
+        raise Unconvertible(f"unpacks to {-(-unpacked >> 20)} MiB; at most {MAX_UNPACKED_BYTES >> 20} are read")
     if any(entry.flag_bits & 1 for entry in entries):
         raise Unconvertible("is protected with a password: save it without one")
 
