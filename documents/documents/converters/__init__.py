@@ -26,7 +26,7 @@ _KINDS = {
     "EPUB": ("from_epub", ".epub"),
     "Excel workbook": ("from_xlsx", ".xlsx", ".xlsm"),
     "HTML": ("from_html", ".htm", ".html", ".xhtml"),
-    "mail": ("from_mail", ".eml", ".emlx", ".msg"),
+    "mail": ("from_mail", ".eml", ".msg"),
     "mailbox": ("from_mail", ".mbox"),
     "Jupyter notebook": ("from_notebook", ".ipynb"),
     "OpenDocument": ("from_odf", ".odt", ".ods", ".odp", ".ott", ".ots", ".otp", ".fodt", ".fods", ".fodp"),

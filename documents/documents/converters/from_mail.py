@@ -9,15 +9,15 @@ import codecs
 import hashlib
 import mimetypes
 import re
-from base64 import b64decode
 from collections import Counter
 from contextlib import suppress
-from datetime import datetime, timedelta, timezone
+from datetime import datetime
 from email import message_from_bytes
 from email.header import decode_header
 from email.message import Message
-from email.utils import parseaddr, parsedate_tz
+from email.utils import parseaddr, parsedate_to_datetime
 from pathlib import PurePosixPath
+from typing import Any
 
 from documents.converters import SUFFIXES
 from documents.converters import convert as convert_file
@@ -38,7 +38,6 @@ SHARED_WORDS = 0.8
 _ENVELOPE = re.compile(
     rb"^From [^\r\n]{0,200}\d\d:\d\d[^\r\n]{0,100}\r?\n(?=>?[!-9;-~]+[ \t]*:|>From |\r?\n)", re.MULTILINE
 )
-_APPLE_SIZE = re.compile(rb"(\d{1,12})[ \t]*\r?\n")
 _USUAL = ("from", "subject", "date", "to", "message-id", "received", "mime-version", "content-type")
 _ID = re.compile(r"<([^<>\s@]{1,250}@[^<>\s]{1,250}|[^<>\s]{16,250})>")  # not <yes>, as in 37 mails of a list's 210
 _STATEFUL = re.compile(r"iso-?2022|utf-?7|hz|utf-?(?:16|32)", re.IGNORECASE)
@@ -49,12 +48,6 @@ _NO_TEXT = re.compile(  # signatures, and what programs tell each other
     re.IGNORECASE,
 )
 _LOCKED = re.compile(r"application/(?:x-)?pkcs7-mime|multipart/encrypted")
-_PGP = re.compile(
-    r"-----BEGIN PGP (MESSAGE|SIGNATURE)-----.*?(?:-----END PGP \1-----|\Z)"
-    r"|-----BEGIN PGP SIGNED MESSAGE-----\n(?:\w+: [^\n]*\n)*",
-    re.DOTALL,
-)
-_ENCRYPTED = "is encrypted: open it in a mail program and save the text"
 _HEADING = re.compile(r"^(`{3,}|~{3,})[^\n]*\n.*?^\1[ \t]*$|^(#{1,6})(?=[ \t])", re.DOTALL | re.MULTILINE)
 _EVENT = re.compile(r"^(DTEND|DTSTART|LOCATION|SUMMARY)(?:;[^:\n]*)?:(.*?)$", re.MULTILINE)
 _STAMP = re.compile(r"^(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)\w*)?$")
@@ -101,12 +94,7 @@ def _convert_message(mail: Message, decode: Decode) -> Converted:
 def _parse(data: bytes, *, strict: bool = True) -> Message:
     if data.startswith(OLE):
         return read_outlook(data)
-    if b"\0" in data[:2] or data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        data = data.decode("utf-16-be" if data[:1] in b"\0\xfe" else "utf-16-le", "replace").encode()
-    data = data.lstrip(codecs.BOM_UTF8 + b" \t\r\n")
-    if size := _APPLE_SIZE.match(data):
-        data = data[size.end() : size.end() + int(size[1])]
-    mail = message_from_bytes(data)
+    mail = message_from_bytes(data.lstrip(codecs.BOM_UTF8 + b" \t\r\n"))
     if strict and not any(name in mail for name in _USUAL):
         raise Unconvertible("is no mail: it has no headers")
     return mail
@@ -127,25 +115,22 @@ class _Head:
     """The decoded headers of a message. ``ids`` are those of ``convert``, ``line`` has the author and the day."""
 
     def __init__(self, mail: Message, decode: Decode) -> None:
-        self._raw = {name.lower(): str(value) for name, value in reversed(list(mail.raw_items()))}
+        raw = {name.lower(): str(value) for name, value in reversed(list(mail.raw_items()))}
         self._decode = decode
-        ids = [_ID.findall(self._raw.get(name, "")) for name in ("message-id", "in-reply-to", "references")]
-        index = b""
-        with suppress(ValueError):
-            index = b64decode(self._raw.get("thread-index", ""))
+        ids = [_ID.findall(raw.get(name, "")) for name in ("message-id", "in-reply-to", "references")]
         answered = [*ids[1], *ids[2]][:MAX_IDS]
-        is_answer = bool(answered) or len(index) > 22
-        self.title, self.kind = split_subject(self.text(self._raw.get("subject", "")), is_answer=is_answer)
-        if not self.kind or "x-forwarded-message-id" in self._raw:
-            self.kind = "forward" if "x-forwarded-message-id" in self._raw else "reply" if is_answer else ""
-        if len(index) >= 22:  # these bytes are the same in a conversation ([MS-OXOMSG] 2.2.1.3)
-            answered.append(f"index:{index[:22].hex()}")
+        self.title, self.kind = split_subject(self.text(raw.get("subject", "")), is_answer=bool(answered))
+        if not self.kind or "x-forwarded-message-id" in raw:
+            self.kind = "forward" if "x-forwarded-message-id" in raw else "reply" if answered else ""
         self.ids = [*(ids[0][:1] or [""]), *(answered or ["subject:"] * (self.kind == "reply"))]
-        name, address = parseaddr(self._raw.get("from", "")[:MAX_HEADER_CHARS], strict=False)
+        name, address = parseaddr(raw.get("from", "")[:MAX_HEADER_CHARS], strict=False)
         self.author = self.text(name).strip(" '\"") or self.text(address)
         if " " not in self.author:  # no address is text
             self.author = self.author.partition("@")[0].strip("-")
-        self.date = self._date()
+        self.date: datetime | None = None
+        for text in (raw.get("date", ""), raw.get("received", "").rpartition(";")[2]):
+            with suppress(ValueError, OverflowError):
+                self.date = self.date or parsedate_to_datetime(text)
         self.line = ", ".join(filter(None, (self.author, self.date.date().isoformat() if self.date else "")))
 
     def text(self, header: str) -> str:
@@ -159,17 +144,6 @@ class _Head:
             )
         return one_line(text)
 
-    def _date(self) -> datetime | None:
-        """Return when the message was written, else delivered."""
-        for text in (self._raw.get("date", ""), self._raw.get("received", "").rpartition(";")[2]):
-            with suppress(ValueError):
-                return datetime.fromisoformat(text)
-            with suppress(ValueError, OverflowError):
-                if (found := parsedate_tz(text)) and 1970 <= found[0] < 2100:
-                    seconds = found[9] if found[9] and abs(found[9]) < 86_400 else 0
-                    return datetime(*found[:6], tzinfo=timezone(timedelta(seconds=seconds)))
-        return None
-
 
 class _Reader:
     """Reads a message and those within it; ``plain`` are its texts, to compare with."""
@@ -181,7 +155,7 @@ class _Reader:
         self.plain: list[str] = []
 
     def read(self, mail: Message, head: _Head, depth: int = 0) -> str:
-        """Return the text and the attachments of a message."""
+        """Return the text of a message and of its attachments."""
         bodies: list[tuple[str, str]] = []
         files: list[Message] = []
         self._walk(mail, bodies, files)
@@ -193,10 +167,10 @@ class _Reader:
         kind, payload = part.get_content_type(), part.get_payload()
         name, is_shown = part.get_filename(""), part["Content-ID"] or part.get_content_disposition() != "attachment"
         if _LOCKED.fullmatch(kind):
-            self.caveats.append(_ENCRYPTED)
+            self.caveats.append("is encrypted: open it in a mail program and save the text")
         elif kind.startswith("multipart/"):
             found: list[tuple[str, str]] = []
-            for one in payload if isinstance(payload, list) else _find_parts(str(payload)):
+            for one in payload if isinstance(payload, list) else [make_part("text/plain", _content(part))]:
                 self._walk(one, found, files)  # type: ignore[arg-type]  # the stub's union
             if kind == "multipart/alternative" and found:
                 plains, pages = map("\n\n".join, zip(*found, strict=True))
@@ -213,9 +187,7 @@ class _Reader:
         text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\xa0", " ")
         if str(part.get_param("format")).lower() == "flowed":
             text = _join_flowed(text, delete_space=str(part.get_param("delsp")).lower() == "yes")
-        if "-----BEGIN PGP MESSAGE-----" in text:
-            self.caveats.append(_ENCRYPTED)
-        return _PGP.sub("", text)
+        return text
 
     def _body(self, plain: str, html: str, head: _Head) -> str:
         """Return the text of a body: the plain one, unless the HTML has other words or a table."""
@@ -246,7 +218,10 @@ class _Reader:
                 most = f"{MAX_FILES} attachments, {MAX_BYTES // MIB} MiB"
                 raise Unconvertible(f"is one of more than {most} or {MAX_DEPTH} messages within each other")
             if kind == "message/rfc822" or suffix in (".eml", ".msg"):
-                mail = _inner_message(part) or _parse(data)
+                mail: Any = part.get_payload(0) if part.is_multipart() else _parse(data)
+                if not mail.keys():  # Novell's GroupWise encodes it
+                    mail["Content-Transfer-Encoding"] = "base64"
+                    mail = _parse(_content(mail))
                 inner = _Head(mail, self._decode)
                 title = ": ".join(filter(None, (inner.line, inner.title))) or title
                 text = self.read(mail, inner, depth + 1)
@@ -284,23 +259,6 @@ def _event(text: str) -> str:
     found = dict(_EVENT.findall(re.sub(r"\n[ \t]", "", text.replace("\r\n", "\n"))))
     said = (found[name].replace("\\", "") for name in ("SUMMARY", "LOCATION", "DTSTART", "DTEND") if found.get(name))
     return ", ".join(_STAMP.sub(r"\1-\2-\3 \4:\5", one).removesuffix(" :") for one in said)
-
-
-def _find_parts(text: str) -> list[Message]:
-    """Return the parts of a message whose boundary is not the one that it states; else all as one text."""
-    line = re.search(r"^--(.*\S)\s*\nContent-", text, re.MULTILINE)
-    part = make_part(f'multipart/mixed; boundary="{line[1]}"' if line else "text/plain")
-    return [message_from_bytes(part.as_bytes() + text.encode(errors="replace"))]
-
-
-def _inner_message(part: Message) -> Message | None:
-    """Return the message that is the content of a part; some programs encode it."""
-    payload = part.get_payload()
-    mail = payload[0] if isinstance(payload, list) and payload else None
-    if isinstance(mail, Message) and not mail.keys():
-        with suppress(ValueError):
-            return message_from_bytes(b64decode(str(mail.get_payload())))
-    return mail if isinstance(mail, Message) else None
 
 
 def _lower_headings(text: str, level: int) -> str:

@@ -71,7 +71,6 @@ def _message(storage: Storage, offset: int) -> Message:
         "Message-ID": own.text(0x1035),
         "In-Reply-To": own.text(0x1042),
         "References": own.text(0x1039),
-        "Thread-Index": b64encode(own.data(0x0071)).decode(),
         **HeaderParser().parsestr(own.text(0x007D)),
     }
     for header, value in headers.items():

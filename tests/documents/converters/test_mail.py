@@ -62,8 +62,8 @@ def test_an_answer_names_the_messages_that_it_answers_else_its_subject() -> None
     ("sender", "date", "line"),
     [
         ("Ola Reed <ola@example.org>", "Tue, 12 May 2026 09:14:00 +0100", "## Ola Reed, 2026-05-12"),
-        ('"Reed, Ola" <ola@example.org>', "2026-05-12T09:14:00Z", "## Reed, Ola, 2026-05-12"),
-        ("ola.reed@example.org", "12 May 26 9:14 +9900", "## ola.reed, 2026-05-12"),
+        ('"Reed, Ola" <ola@example.org>', "12 May 26 9:14", "## Reed, Ola, 2026-05-12"),
+        ("ola.reed@example.org", "", "## ola.reed"),
         ("=?iso-8859-1?q?J=FCrgen?= <j@x.org>", "soon", "## Jürgen"),
     ],
 )
@@ -71,7 +71,6 @@ def test_the_text_begins_with_the_writer_and_the_day(sender: str, date: str, lin
     assert convert(mail("Text.", f"From: {sender}", f"Date: {date}"), ".eml").text.splitlines()[-3] == line
 
 
-PGP = "-----BEGIN PGP"
 OUTLOOK = "Von: Kay Low <kay@example.org>\nGesendet: Montag, 11. Mai 2026 10:00\nAn: Ola <ola@x.org>\nBetreff: Skip\n\n"
 
 
@@ -108,11 +107,6 @@ OUTLOOK = "Von: Kay Low <kay@example.org>\nGesendet: Montag, 11. Mai 2026 10:00\
         ),
         ("Das gr\udcfcne".encode("utf-8", "surrogateescape"), ["Content-Type: text/plain; charset=utf-8"], "Das grüne"),
         ("Das grüne", ["Content-Type: text/plain; charset=iso-8859-1"], "Das grüne"),
-        (
-            f"{PGP} SIGNED MESSAGE-----\nHash: SHA256\n\nSigned.\n{PGP} SIGNATURE-----\niQ",
-            [],
-            "Signed.",
-        ),
     ],
 )
 def test_quotations_and_signatures_are_left_out(body: str | bytes, headers: list[str], shown: str) -> None:
@@ -229,10 +223,10 @@ def test_a_message_of_outlook_has_its_headers_bodies_and_files(monkeypatch: pyte
         "1000001E": b"Am Freitag.",
     }
     numbers = {0x0039: ticks, 0x3FFD: 1252, 0x3FDE: 65001}
-    found = storage("", texts | {"1035001E": b"<1@x>", "00710102": bytes(27)}, numbers, *files, offset=32)
+    found = storage("", texts | {"1035001E": b"<1@x>", "1042001E": b"<2@x>"}, numbers, *files, offset=32)
     monkeypatch.setattr("documents.converters.outlook.OleFileIO", lambda data: nullcontext())
     monkeypatch.setattr(Storage, "from_ole", lambda ole: found)
     read = made(OLE, ".msg")
     assert (read["title"], read["author"], read["date"]) == ("Abfuhr für", "Jürgen", "2026-05-12T00:00:00+00:00")
-    assert read["message_ids"] == f'["1@x", "index:{"0" * 44}"]'
+    assert read["message_ids"] == '["1@x", "2@x"]'
     assert read["text"] == "Am Freitag.\n\n### Rates\n\nNine.\n\n### Attachment: a.txt\n\nTen."
