@@ -17,7 +17,6 @@ from email.header import decode_header
 from email.message import Message
 from email.utils import parseaddr, parsedate_to_datetime
 from pathlib import PurePosixPath
-from typing import Any
 
 from documents.converters import SUFFIXES
 from documents.converters import convert as convert_file
@@ -218,10 +217,7 @@ class _Reader:
                 most = f"{MAX_FILES} attachments, {MAX_BYTES // MIB} MiB"
                 raise Unconvertible(f"is one of more than {most} or {MAX_DEPTH} messages within each other")
             if kind == "message/rfc822" or suffix in (".eml", ".msg"):
-                mail: Any = part.get_payload(0) if part.is_multipart() else _parse(data)
-                if not mail.keys():  # Novell's GroupWise encodes it
-                    mail["Content-Transfer-Encoding"] = "base64"
-                    mail = _parse(_content(mail))
+                mail = _inner_message(part)
                 inner = _Head(mail, self._decode)
                 title = ": ".join(filter(None, (inner.line, inner.title))) or title
                 text = self.read(mail, inner, depth + 1)
@@ -259,6 +255,17 @@ def _event(text: str) -> str:
     found = dict(_EVENT.findall(re.sub(r"\n[ \t]", "", text.replace("\r\n", "\n"))))
     said = (found[name].replace("\\", "") for name in ("SUMMARY", "LOCATION", "DTSTART", "DTEND") if found.get(name))
     return ", ".join(_STAMP.sub(r"\1-\2-\3 \4:\5", one).removesuffix(" :") for one in said)
+
+
+def _inner_message(part: Message) -> Message:
+    """Return the attached message; Novell's GroupWise encodes it."""
+    if not part.is_multipart():
+        return _parse(_content(part))
+    mail: Message = part.get_payload(0)  # type: ignore[assignment]  # the stub's union
+    if mail.keys():
+        return mail
+    mail["Content-Transfer-Encoding"] = "base64"
+    return _parse(_content(mail))
 
 
 def _lower_headings(text: str, level: int) -> str:

@@ -20,12 +20,9 @@ _TIME = re.compile(r"(?:(\d+):)?(\d+):(\d+)[.,](\d+)")
 _NUMBER = re.compile(r"(?:\A|\n)[ \t]*\d+[ \t]*\n\Z")  # of the next cue
 _TITLE = re.compile(r"\A\s*WEBVTT[ \t]+-[ \t]*(.+)|^(?:NOTE\s+)?title[ \t]*:[ \t]*(.+)", re.IGNORECASE | re.MULTILINE)
 _VOICE = re.compile(r"<v(?:\.[^\s>]*)?\s+([^>]*)>")
-_MARK = re.compile(r"</?[a-z0-9][^<>\n]*>|\{\\[^{}\n]*\}|^\S+#xywh=\S+$", re.IGNORECASE | re.MULTILINE)
+_MARK = re.compile(r"</?[a-z0-9][^<>\n]*>|\{\\[^{}\n]*\}", re.IGNORECASE | re.MULTILINE)
 _SOUND = re.compile(r"(?:>>\s*)?(?:\[[^\]]*[^\].!?]\]|\([^)]*[^).!?]\)|[♪♫\s]+)")
-_PREFIX = re.compile(  # >>, (Name) on its own line, [Name] words, Name: words, NAME - words
-    r"(>>+\s*)?(?:\(([^\W\d][^()]{0,40})\)\Z|\[([^\W\d][^\[\]]{0,40})\]:?\s+"
-    r"|([^\W\d][^:]{0,40}?)\s*:(?:\s+|\Z)|([A-Z][A-Z .]{1,40}?) - )?"
-)
+_PREFIX = re.compile(r"(>>+\s*)?(?:([^\W\d][^:]{0,40}?)\s*:(?:\s+|\Z))?")  # of a new speaker, and the name
 _END = re.compile(r"[.!?…。！？][\"'”’)\]]*\Z")
 _PAUSE_S = 2
 _CHARS, _MAX_CHARS = 400, 1200  # of a paragraph; the second where no sentence ends, as in automatic captions
@@ -104,25 +101,20 @@ def _turns(cues: Sequence[_Cue]) -> Iterator[_Cue]:
     names = _speaker_names(cues)
     for start, end, stated, text in cues:
         for prefix in filter(None, map(_PREFIX.match, text.split("\n"))):  # all match
-            mark, *named = prefix.groups()
-            name = next(filter(None, named), "")
-            is_name = name in names or bool(mark and name.isupper())
+            mark, name = prefix.groups()
+            is_name = name in names or bool(mark and name and name.isupper())
             spoken = prefix.string[prefix.end() if is_name else len(mark or "") :]
             new = name if is_name else stated or (None if mark is None else "")
             yield start, end, new, "" if _SOUND.fullmatch(spoken) else spoken
 
 
 def _speaker_names(cues: Sequence[_Cue]) -> set[str]:
-    """Return the names before the words: with half of the cues, or a few again and again."""
+    """Return the names before a colon if they stand in at least half of the cues and some of them again."""
     lines = "\n".join(text for *_, text in cues).split("\n")
-    found = Counter(name for line in lines if (match := _PREFIX.match(line)) for name in match.groups()[1:] if name)
-    share, times = found.total() / max(1, len(cues)), found.total() / max(1, len(found))
-    if not (share >= 1 / 2 and times > 1) and not (share >= 1 / 10 and times >= 3):
+    found = Counter(match[2] for match in map(_PREFIX.match, lines) if match and match[2])
+    if found.total() < len(cues) / 2 or found.total() == len(found):
         return set()
-    return {name for name, count in found.items() if count > 1 or len(name.split()) <= _MAX_NAME_WORDS} - {
-        line.strip("[]")
-        for line in lines  # a sound
-    }
+    return {name for name, count in found.items() if count > 1 or len(name.split()) <= _MAX_NAME_WORDS}
 
 
 def _paragraph(speaker: str, begin: float, words: str) -> str:

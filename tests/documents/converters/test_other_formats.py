@@ -38,7 +38,6 @@ def cues(*texts: str, header: str = "") -> str:
         ),
         (".vtt", cues("So", header="WEBVTT - Plan\n\nNOTE x\n\n") + "NOTE Not shown\n", "(0:00) So"),
         (".srt", cues("Ola: So:", "Ola: it", "is", "Kay: No"), "**Ola** (0:00): So: it is\n\n**Kay** (0:06): No"),
-        (".srt", cues("(Ola)\nSo", "(Ola)\nit", "(Kay)\n[laughs]"), "**Ola** (0:00): So it"),
         (".srt", cues(">> REED: So", ">> Well: it", "is"), "**REED** (0:00): So\n\n(0:02) Well: it is"),
         (".srt", cues("Note: it", "is late.", "It", "is 42", "42"), "(0:00) Note: it is late. It is 42 42"),
         (".srt", cues("so the", "so the\noffer", "offer", "offer\nis", "is\nlate"), "(0:00) so the offer is late"),
