@@ -113,14 +113,17 @@ def _find_blocks(lines: list[str], code: set[int]) -> list[_Block]:
     """Return all blocks, nested ones too, by first line. Lines of ``code`` begin no block."""
     found: list[_Block] = []
     waiting: dict[str, list[tuple[int, str]]] = {}  # lines and titles of the openers by mark or name
-    fence = ""
+    fence, done = "", 0
     for number, line in enumerate(lines):
+        if number < done:  # within a block, which is unwrapped by itself
+            continue
         if fence:
             fence = "" if line.strip(" \t>").startswith(fence) and not line.strip(" \t>`~") else fence
         elif opening := _FENCE.match(line):
             fence = opening[1]
         elif number not in code or waiting:
             found += _read_mark(lines, number, waiting)
+            done = found[-1].end if found else 0
     found += (_Block(n, n + 1, n + 1) for key, left in waiting.items() for n, _ in left if key[0] in ":/")
     return sorted(found)
 

@@ -248,6 +248,8 @@ def _expand_value(source: str, context: PageContext, texts: dict[str, str]) -> s
 
 MAX_CALL_CHARS = 50_000
 """Characters of a call that is looked through; a longer one stays."""
+MAX_UNCLOSED_CALLS = 20
+"""After as many on a page it has no more calls: each takes the time of ``MAX_CALL_CHARS``."""
 
 _CALL = re.compile(r"^[ \t]*\{\{[-~]?\s*[A-Za-z_][\w.]*\(", re.MULTILINE)
 _CALL_END = re.compile(r"(?:\s*\|\s*[\w.]+)*\s*[-~]?\}\}[ \t]*$", re.MULTILINE)
@@ -261,12 +263,16 @@ _VISIBLE_NAMES = frozenset({*tags.HEADS, *tags.TEXTS, "html", "titletext", "lege
 def expand_macro_calls(prose: str) -> str:
     """Replace macro calls in ``prose``, a text without code, by their visible words."""
     edits: list[tags.Edit] = []
+    unclosed = 0
     for call in _CALL.finditer(prose):
         if edits and call.start() < edits[-1].end:
             continue
         rows, close = _call_rows(prose, call.end())
         if close and (end := _CALL_END.match(prose, close)):
             edits.append(tags.Edit(call.start(), end.end(), _rows_markdown(rows)))
+        unclosed += not close
+        if unclosed > MAX_UNCLOSED_CALLS:
+            break
     return tags.apply_edits(prose, edits)
 
 
@@ -284,23 +290,17 @@ def _call_rows(text: str, start: int) -> tuple[list[tuple[str, list[str]]], int]
             opened.append(len(texts))
         elif mark in ")]}":
             if not opened:
-                return ([*rows, _call_row(texts)] if texts else rows), part.end()
+                return ([*rows, ("}", texts)] if texts else rows), part.end()
             before = opened.pop()
             if len(texts) - before > (0 if mark == "]" else 1):
-                rows += [_call_row(texts[:before])] if before else []
+                rows += [("}", texts[:before])] if before else []
                 rows.append((mark, texts[before:]))
                 texts.clear()
                 opened = [0] * len(opened)
-        elif name in _VISIBLE_NAMES:
-            texts += [words] if (words := tags.unquote(mark).strip()) else []
-            name = ""
         else:
+            texts += [words] if name in _VISIBLE_NAMES and (words := tags.unquote(mark).strip()) else []
             name = ""
     return rows, 0
-
-
-def _call_row(texts: list[str]) -> tuple[str, list[str]]:
-    return "}" if len(texts) > 1 else "", texts[:]
 
 
 def _rows_markdown(rows: list[tuple[str, list[str]]]) -> str:
@@ -313,6 +313,6 @@ def _rows_markdown(rows: list[tuple[str, list[str]]]) -> str:
             out.append(line if len(cells) == width else f"\n{line}\n{'|---' * len(cells)}|")
             width = len(cells)
         else:
-            out.append(f"\n- {': '.join(flat)}" if end and len(cells) > 1 else "\n" + "\n\n".join(cells))
+            out.append(f"\n- {': '.join(flat)}" if len(cells) > 1 else "\n" + "\n\n".join(cells))
             width = 0
     return "\n".join(["", *out, ""]) if out else ""

@@ -303,10 +303,11 @@ def test_deep_nesting_is_no_recursion(nested: str) -> None:
     assert isinstance(read(nested * 3000, suffix=".mdx"), str)
 
 
-@pytest.mark.parametrize("opening", ["{% a ", "{{#include "])
+@pytest.mark.parametrize("opening", ["{% a ", "{{#include ", "{{ a(\n", "> [!a]\n"])
 def test_tags_without_an_end_take_no_hours(opening: str) -> None:
     """Each one looked for its end in all of the paragraph."""
-    assert "word" in read(opening * 10_000 + "\n\nword", kind="jekyll")
+    for kind in ("", "jekyll"):
+        assert "word" in read(opening * 10_000 + "\n\nword", kind=kind)
 
 
 @pytest.mark.parametrize(
