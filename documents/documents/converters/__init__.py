@@ -36,7 +36,7 @@ _KINDS = {
     "RTF": ("from_rtf", ".rtf"),
     "reStructuredText": ("from_rst", ".rst"),
     "transcript": ("from_transcript", ".srt", ".vtt"),
-    "web archive": ("from_web_archive", ".mht", ".mhtml", ".webarchive"),
+    "web archive": ("from_web_archive", ".mht", ".mhtml"),
     "Word document": ("from_docx", ".docx"),
 }
 _PLAIN_TEXT = frozenset({"AsciiDoc", "CSV", "reStructuredText", "transcript"})  # the other formats state their encoding

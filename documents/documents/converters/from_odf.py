@@ -67,8 +67,6 @@ def convert(data: bytes) -> Converted:
         blank.text = " " * min(int(blank.get("text.c", 1)), _MAX_SPACES)
     for end in roots[-1].iter("text.line-break"):
         end.tail = f"\n{end.tail or ''}"
-    for reading in roots[-1].iter("text.ruby-text"):
-        reading.text = f" ({reading.text})"
     for part in roots[-1].iter("drawing.object"):  # a chart's or another file's own, in flat files
         part[:] = part.iterfind(".//math")
     body = roots[-1].find(".//office.body/*")
@@ -129,9 +127,6 @@ def _read_styles(roots: list[Any]) -> _Properties:
     styles = {
         (one.get("style.family"), one.get("style.name")): one for root in roots for one in root.iter("style.style")
     }
-    for page in (page for root in roots for page in root.iter("style.page-layout")):
-        if any(name.endswith((".background-color", ".fill")) for part in page for name in part.attrib):
-            styles["paragraph", ""] = page  # around all that has no style
 
     @cache
     def properties(family: str, name: str) -> Mapping[str, str]:
@@ -296,7 +291,7 @@ def _sheets(body: Any, properties: _Properties) -> tuple[str, tuple[str, ...]]:
         name = one_line(sheet.get("table.name", ""))
         if properties("table", _style_of(sheet)).get("display") == "false":
             closed.append(name)
-        elif sheet.find("table.table-source") is None:  # else a copy of another file's cells
+        else:
             cells = sheet_markdown(list(reader.budget.limit(reader.rows(sheet))))
             boxed = (line for line in sheet.iter("text.p") if next(line.iterancestors(*_SHAPES), None) is not None)
             lines = (literal(one_line("".join(line.itertext()))) for line in boxed)

@@ -23,18 +23,17 @@ _TOKEN = re.compile(
     r"\\([a-zA-Z]{1,32})(-?\d{1,10})? ?|\\'([0-9a-fA-F]{2})|\\(.)|([{}])|[\r\n]+|([^\\{}\r\n]+)", re.DOTALL
 )
 _SINKS = {"title": "title", "listtext": "mark", "pntext": "mark", "footnote": "aside", "shptxt": "aside"}
-_SINKS |= {"dptxbxtext": "aside", "moMath": "text", "stylesheet": "styles", "fonttbl": "fonts", "colortbl": "colors"}
+_SINKS |= {"moMath": "text", "fonttbl": "fonts", "colortbl": "colors"}
 """Where the text of a group goes; that of other groups that are not text goes nowhere."""
 _SKIPPED = {*destinations, "nonshppict", "shprslt"}
 _NEVER = ("shprslt", "header", "headerl", "headerr", "headerf", "footer", "footerl", "footerr", "footerf", "annotation")
 """Groups in which no other goes anywhere either."""
-_RESETS = {"pard": ("s", "outlinelevel", "cbpat", "intbl"), "plain": ("v", "cf", "fs", "highlight", "deleted", "b")}
+_RESETS = {"pard": ("outlinelevel", "cbpat", "intbl"), "plain": ("v", "cf", "fs", "highlight", "deleted", "b")}
 _KEPT = {*_RESETS["pard"], *_RESETS["plain"], "chcbpat", "f", "uc"}
 _NOWHERE, _MAX_DEPTH = ("none", "never"), 10_000
 _CODECS = {"mac": "mac_roman", "pc": "cp437", "pca": "cp850"}
-_HEADING = re.compile(r"heading (\d)", re.IGNORECASE)
 _COLORS, _SHADINGS = ("red", "green", "blue"), {"trowd": "", "clcbpat": "background:url(x)"}
-_START_CHARS, _TITLE_CHARS, _BODY = 1000, 300, 9  # with marks; the level of text that is no heading
+_TITLE_CHARS, _BODY = 300, 9  # with marks; the level of text that is no heading
 
 
 def convert(data: bytes) -> Converted:
@@ -45,7 +44,7 @@ def convert(data: bytes) -> Converted:
         NoText: it holds no text.
     """
     text = data.decode("latin-1")
-    at = text.find("{\\rtf", 0, _START_CHARS)
+    at = text.find("{\\rtf")
     if at < 0:
         raise Unconvertible("is no RTF file")
     reader = _Reader()
@@ -66,7 +65,6 @@ class _Reader:
         self._is_begun = self._is_optional = False
         self._pending, self._skip = bytearray(), 0
         self._codec, self._codecs = "cp1252", dict[int, str]()
-        self._levels: dict[int, int] = {}
         self._color, self._colors = "", list[str]()
         self._runs: list[list[str]] = []  # look and text
         self._cells: list[str] = [""]
@@ -89,7 +87,7 @@ class _Reader:
             if brace == "{":
                 self.stack.append(self._state.copy())
             elif brace:
-                self._close()
+                self._state = self.stack.pop() if self.stack else self._state
             elif word:
                 self._take_word(word, int(number) if number else 1)
             elif sign in "\r\n":
@@ -102,13 +100,6 @@ class _Reader:
     def _flush(self) -> None:
         data, self._pending = self._pending, bytearray()
         self._write(data.decode(self._codecs.get(self._state.get("f", -1), self._codec), errors="replace"))
-
-    def _close(self) -> None:
-        if self._state["sink"] == "styles":
-            name = _HEADING.search(self.words.pop("styles", ""))
-            level = int(name[1]) - 1 if name else self._state.get("outlinelevel", _BODY)
-            self._levels[self._state.get("s", 0)] = level
-        self._state = self.stack.pop() if self.stack else self._state
 
     def _take_word(self, word: str, number: int) -> None:
         state = self._state
@@ -179,8 +170,7 @@ class _Reader:
             self._cells.append("")
         elif word == "row":
             row = "".join(f'<td style="{self._shading}">{cell}</td>' for cell in self._cells[:-1])
-            is_box = len(self._cells) == 2 and [tag for tag, *_ in self._blocks[-1:]] != ["tr"]
-            self._blocks.append(("div", self._cells[0], False) if is_box else ("tr", row, False))
+            self._blocks.append(("tr", row, False))
             self._cells = [""]
 
     def _paragraph(self) -> list[tuple[str, str, bool]]:
@@ -188,7 +178,7 @@ class _Reader:
         runs, mark = self._runs, self.words.pop("mark", "").strip()
         self._runs = []
         content = "".join(f'<span style="{look}">{escape(text)}</span>' for look, text in runs)
-        level = self._state.get("outlinelevel", self._levels.get(self._state.get("s", 0), _BODY))
+        level = self._state.get("outlinelevel", _BODY)
         tag = "ul" if mark and not re.search(r"\w", mark) else f"h{min(level + 1, 6)}" if level < _BODY else "p"
         content = f"<li>{content}</li>" if tag == "ul" else f"{escape(mark)} {content}" if mark else content
         is_title = len(content) < _TITLE_CHARS and all(look.endswith("bold") for look, text in runs if text.strip())
