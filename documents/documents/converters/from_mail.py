@@ -119,8 +119,7 @@ class _Head:
         ids = [_ID.findall(raw.get(name, "")) for name in ("message-id", "in-reply-to", "references")]
         answered = [*ids[1], *ids[2]][:MAX_IDS]
         self.title, self.kind = split_subject(self.text(raw.get("subject", "")), is_answer=bool(answered))
-        if not self.kind or "x-forwarded-message-id" in raw:
-            self.kind = "forward" if "x-forwarded-message-id" in raw else "reply" if answered else ""
+        self.kind = self.kind or ("reply" if answered else "")
         self.ids = [*(ids[0][:1] or [""]), *(answered or ["subject:"] * (self.kind == "reply"))]
         name, address = parseaddr(raw.get("from", "")[:MAX_HEADER_CHARS], strict=False)
         self.author = self.text(name).strip(" '\"") or self.text(address)
@@ -183,10 +182,7 @@ class _Reader:
 
     def _text(self, part: Message) -> str:
         text = _decode_text(_content(part), str(part.get_param("charset") or "utf-8"), self._decode)
-        text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\xa0", " ")
-        if str(part.get_param("format")).lower() == "flowed":
-            text = _join_flowed(text, delete_space=str(part.get_param("delsp")).lower() == "yes")
-        return text
+        return text.replace("\r\n", "\n").replace("\r", "\n").replace("\xa0", " ")
 
     def _body(self, plain: str, html: str, head: _Head) -> str:
         """Return the text of a body: the plain one, unless the HTML has other words or a table."""
@@ -232,8 +228,7 @@ class _Reader:
     def _convert(self, data: bytes, suffix: str, kind: str) -> str:
         """Return the text of an attached file, by its suffix or else by its kind."""
         is_text = kind.startswith("text/") or suffix in (".md", ".txt")
-        guessed = mimetypes.guess_extension(kind) or ""
-        suffix = guessed if guessed in SUFFIXES and suffix not in SUFFIXES and not is_text else suffix or guessed
+        suffix = suffix or mimetypes.guess_extension(kind) or ""
         if suffix in SUFFIXES:
             made = convert_file(data, suffix, decode=self._decode)
             self.caveats += made.caveats
@@ -273,18 +268,3 @@ def _lower_headings(text: str, level: int) -> str:
     highest = min((len(found[2]) for found in _HEADING.finditer(text) if found[2]), default=level)
     more = "#" * max(level - highest, 0)
     return _HEADING.sub(lambda found: f"{more}{found[2]}"[:6] if found[2] else found[0], text)
-
-
-def _join_flowed(text: str, *, delete_space: bool) -> str:
-    """Join the lines of a text with ``format=flowed`` (RFC 3676)."""
-    lines: list[str] = []
-    flowing = None  # the marks of the quotation whose line goes on
-    for line in text.split("\n"):
-        words = line.lstrip(">")
-        marks, words = line[: len(line) - len(words)], words.removeprefix(" ")
-        if marks == flowing and words != "-- ":
-            lines[-1] = (lines[-1][:-1] if delete_space else lines[-1]) + words
-        else:
-            lines.append(f"{marks} {words}" if marks else words)
-        flowing = marks if words.endswith(" ") and words != "-- " else None
-    return "\n".join(lines)

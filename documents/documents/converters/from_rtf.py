@@ -87,7 +87,7 @@ class _Reader:
             if brace == "{":
                 self.stack.append(self._state.copy())
             elif brace:
-                self._state = self.stack.pop() if self.stack else self._state
+                self._state = self.stack.pop()
             elif word:
                 self._take_word(word, int(number) if number else 1)
             elif sign in "\r\n":
@@ -170,7 +170,8 @@ class _Reader:
             self._cells.append("")
         elif word == "row":
             row = "".join(f'<td style="{self._shading}">{cell}</td>' for cell in self._cells[:-1])
-            self._blocks.append(("tr", row, False))
+            is_box = len(self._cells) == 2 and [tag for tag, *_ in self._blocks[-1:]] != ["tr"]
+            self._blocks.append(("div", self._cells[0], False) if is_box else ("tr", row, False))
             self._cells = [""]
 
     def _paragraph(self) -> list[tuple[str, str, bool]]:

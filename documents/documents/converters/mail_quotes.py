@@ -49,7 +49,6 @@ _SIGNATURES = (
     ".gmail_signature, .gmail_signature_prefix, [data-smartmail=gmail_signature], .moz-signature, #Signature,"
     "#ms-outlook-mobile-signature, .protonmail_signature_block"
 )
-_BOXES = ".gmail_quote, .yahoo_quoted, .protonmail_quote, .zmail_extra, #OLK_SRC_BODY_SECTION"
 _BEGINNINGS = "#divRplyFwdMsg, div[style*='border-top:solid'], div[style*='border-top: solid']"
 
 
@@ -62,7 +61,6 @@ def split_subject(subject: str, *, is_answer: bool) -> tuple[str, str]:
     while (match := prefix.match(subject)) and match.end() < len(subject):
         kind = kind or match.lastgroup or "forward"
         subject = subject[match.end() :]
-    subject = re.sub(r"(?i)(\s*\(fwd\))+$", "", subject)
     return subject.removesuffix("" if "[" in subject else "]"), kind
 
 
@@ -72,9 +70,6 @@ def mark_quotes(page: BeautifulSoup, *, keep: bool) -> None:
         tag.extract()
     for tag in page.select("blockquote") if keep else ():
         tag.unwrap()
-    for tag in page.select(_BOXES, limit=20) if not keep else ():
-        if not tag.find("blockquote"):
-            tag.name = "blockquote"
     for tag in page.select(_BEGINNINGS) if not keep else ():
         if _LABEL.match(tag.get_text().strip()):
             tag.insert_before(_MARK)
