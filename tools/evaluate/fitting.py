@@ -15,7 +15,7 @@ from evaluate.metrics import Goal
 from evaluate.question_files import LabelledQuestion, chunk_names
 from knowledge.model.values import Evidence, SearchResult
 from knowledge.search.signals import Calibration
-from rag.answer.confidence import NO_SOURCES, answer_signals, chance_faithful, log_odds
+from rag.answer.confidence import NO_SOURCES, answer_signals, chance_faithful, log_odds, weights_for
 from rag.answer.finish import FinishedAnswer
 from rag.ledger import Ledger
 from rag.pipeline import Pipeline
@@ -81,7 +81,7 @@ class CaseCollector:
 
     def _record_log_odds(self, answer: FinishedAnswer, found: Proceed) -> Confidence:
         values = answer_signals(answer, found)
-        self._log_odds = None if values is None or found.evidence is None else log_odds(values, found.evidence.language)
+        self._log_odds = None if values is None else log_odds(values, weights_for(found))
         return NO_SOURCES
 
 

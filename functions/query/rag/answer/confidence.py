@@ -22,7 +22,7 @@ from statistics import fmean
 import numpy as np
 
 from knowledge.model.values import EncodedQuestion, Evidence, Hit
-from knowledge.search.language import ENGLISH, find_function_words
+from knowledge.search.language import ENGLISH, find_function_words, languages_of
 from rag.answer.check import CHECK_FAILED, unchecked_note
 from rag.answer.finish import FinishedAnswer
 from rag.find.refine import near_duplicates
@@ -37,7 +37,7 @@ NOT_ANSWERED = Confidence("Low", 0.0, "The sources found do not answer the quest
 
 QUOTE_WEIGHTS: Mapping[str, float] = {"coverage": 5.55, "lead": 6.35, "cosine": 3.75, "intercept": -5.19}
 OTHER_WEIGHTS: Mapping[str, float] = {"lead": 16.64, "intercept": -0.05}
-"""The weights for documents in another language than English, which is all that the embedding model knows."""
+"""The weights for passages in another language than English, which is all that the embedding model knows."""
 LEAD_CAP, COSINE_CAP = 0.2, 0.6
 """Highest values of two signals: beyond them, the distance of unrelated passages differs between corpora."""
 QUOTE_HIGH, QUOTE_MEDIUM = 0.75, 0.5
@@ -83,7 +83,7 @@ class CalibratedConfidence:
             chance = chance_faithful(answer.claims, self.shift)
         else:
             slope, shift = evidence.evidence.odds
-            chance = 1 / (1 + math.exp(-(slope * log_odds(signals, evidence.evidence.language) + shift)))
+            chance = 1 / (1 + math.exp(-(slope * log_odds(signals, weights_for(evidence)) + shift)))
         absent = not_mentioned(evidence.evidence, evidence.hits)
         if absent or evidence.doubt:
             chance = min(chance, UNMENTIONED_CAP if answer.is_quoted else DOUBTFUL_CAP)
@@ -136,9 +136,20 @@ def _coverage(question: EncodedQuestion, cited: Sequence[Hit]) -> float:
     return float(covers[np.argmax(worth)] @ question.weights) if len(worth) else 0.0
 
 
-def log_odds(signals: Mapping[str, float], language: str = ENGLISH) -> float:
-    """Return the logarithm of the odds of quotes with these ``signals`` in documents in ``language``."""
-    weights = QUOTE_WEIGHTS if language in {"", ENGLISH} else OTHER_WEIGHTS
+def weights_for(evidence: Proceed) -> Mapping[str, float]:
+    """Return the weights by the language of the question, if most hits are in it.
+
+    In an English index with a German page the lead of that page tells only that it is German.
+    """
+    language = evidence.evidence.asked_in if evidence.evidence else ""
+    if language in {"", ENGLISH}:
+        return QUOTE_WEIGHTS
+    shared = sum(language in languages_of(hit.chunk.text) for hit in evidence.hits)
+    return OTHER_WEIGHTS if 2 * shared > len(evidence.hits) else QUOTE_WEIGHTS
+
+
+def log_odds(signals: Mapping[str, float], weights: Mapping[str, float] = QUOTE_WEIGHTS) -> float:
+    """Return the logarithm of the odds of quotes with these ``signals``."""
     return sum(weight * signals.get(name, 1.0) for name, weight in weights.items())
 
 

@@ -136,11 +136,12 @@ class LateInteractionSearch:
         self, evidence: Evidence, question: str, asked: frozenset[str], chunks: Sequence[Chunk]
     ) -> Evidence:
         """Return ``evidence`` with the language of the documents and, if it may be ``asked``, of the ``question``."""
-        language = self._lexical.language
-        if not self._words.is_foreign(question):
+        language, is_foreign = self._lexical.language, self._words.is_foreign(question)
+        if language and not is_foreign:
             return replace(evidence, language=language, asked_in=language)
         shared = asked.intersection(name for chunk in chunks for name in languages_of(chunk.text))
-        return replace(evidence, language=language, foreign=not shared, asked_in=min(shared or asked, default=""))
+        asked_in = min(shared or asked, default="")
+        return replace(evidence, language=language, foreign=is_foreign and not shared, asked_in=asked_in)
 
     def language_unlike(self, text: str) -> str:
         """See ``ChromaIndex.language_unlike``."""

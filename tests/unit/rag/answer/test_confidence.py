@@ -99,12 +99,15 @@ def test_the_owner_s_labels_stretch_and_shift_the_log_odds() -> None:
     assert CONFIDENCE(quoted(GOOD), by_labels).score == pytest.approx(expected, abs=0.06)
 
 
-def test_the_lead_alone_decides_of_quotes_in_other_languages_than_english() -> None:
-    german = replace(make_evidence(QUESTION), language="German")
-    close, clear = (hit(TEA, score) for score in (0.599, 0.4))
-    levels = [CONFIDENCE(quoted(GOOD), Proceed((GOOD, other), 2, german)).level for other in (close, clear)]
+def test_the_lead_alone_decides_of_quotes_from_passages_in_another_language() -> None:
+    german = replace(make_evidence(QUESTION), asked_in="German")
+    good = hit("Der Antrag ist in vier Wochen zu stellen, und die Leitung entscheidet.", 0.6)
+    close, clear = (hit("Es gibt Tee in der Halle, und zwar um vier.", score, 2) for score in (0.599, 0.4))
+    levels = [CONFIDENCE(quoted(good), Proceed((good, other), 2, german)).level for other in (close, clear)]
     assert levels == ["Low", "High"]
-    assert c.log_odds({"lead": 0.1, "cosine": 0.6}, "German") == pytest.approx(1.614)
+    among_english = Proceed((good, OTHER, hit(ANSWERS, 0.4, 3)), 3, german)
+    assert c.weights_for(among_english) is c.QUOTE_WEIGHTS
+    assert c.log_odds({"lead": 0.1, "cosine": 0.6}, c.OTHER_WEIGHTS) == pytest.approx(1.614)
 
 
 def test_function_words_of_another_language_have_no_weight_in_the_coverage() -> None:
