@@ -1,4 +1,4 @@
-"""RTF to Markdown: its paragraphs, cells and looks are written as HTML.
+"""RTF to Markdown: its paragraphs, cells and the looks of letters are written as HTML.
 
 striprtf gives the names of what is not text; its own reader knows no hidden text, headings, notes or text boxes.
 """
@@ -22,18 +22,17 @@ from documents.values import Converted
 _TOKEN = re.compile(
     r"\\([a-zA-Z]{1,32})(-?\d{1,10})? ?|\\'([0-9a-fA-F]{2})|\\(.)|([{}])|[\r\n]+|([^\\{}\r\n]+)", re.DOTALL
 )
-_SINKS = {"title": "title", "listtext": "mark", "pntext": "mark", "footnote": "aside", "shptxt": "aside"}
-_SINKS |= {"moMath": "text", "fonttbl": "fonts", "colortbl": "colors"}
-"""Where the text of a group goes; that of other groups that are not text goes nowhere."""
-_SKIPPED = {*destinations, "nonshppict", "shprslt"}
-_NEVER = ("shprslt", "header", "headerl", "headerr", "headerf", "footer", "footerl", "footerr", "footerf", "annotation")
-"""Groups in which no other goes anywhere either."""
+_TARGETS = {"title": "title", "listtext": "label", "pntext": "label", "footnote": "note", "shptxt": "note"}
+_TARGETS |= {"moMath": "text", "fonttbl": "fonts", "colortbl": "colors"}
+"""What the text of a group is. The text of other groups that are destinations is left out."""
+_DESTINATIONS = {*destinations, "nonshppict", "shprslt"}
+_CLOSED = re.compile("annotation|shprslt|(?:header|footer)[lrf]?")
+"""Groups that are left out with all groups in them."""
 _RESETS = {"pard": ("outlinelevel", "cbpat", "intbl"), "plain": ("v", "cf", "fs", "highlight", "deleted", "b")}
 _KEPT = {*_RESETS["pard"], *_RESETS["plain"], "chcbpat", "f", "uc"}
-_NOWHERE, _MAX_DEPTH = ("none", "never"), 10_000
-_CODECS = {"mac": "mac_roman", "pc": "cp437", "pca": "cp850"}
+_LEFT_OUT, _MAX_DEPTH = ("ignored", "closed"), 10_000
 _COLORS, _SHADINGS = ("red", "green", "blue"), {"trowd": "", "clcbpat": "background:url(x)"}
-_TITLE_CHARS, _BODY = 300, 9  # with marks; the level of text that is no heading
+_TITLE_CHARS, _BODY = 300, 9  # with tags; the level of text that is no heading
 
 
 def convert(data: bytes) -> Converted:
@@ -50,7 +49,7 @@ def convert(data: bytes) -> Converted:
     reader = _Reader()
     while found := _TOKEN.match(text, at):
         at = found.end() + (int(found[2] or 0) if found[1] == "bin" else 0)
-        reader.take(*found.groups())
+        reader.read_token(*found.groups())
         if found[5] == "}" and not reader.stack:
             break
     body, hidden = fragment_markdown(reader.html())
@@ -58,23 +57,25 @@ def convert(data: bytes) -> Converted:
 
 
 class _Reader:
+    """The state of a document that is read token by token, and the HTML of its blocks."""
+
     def __init__(self) -> None:
-        self.words: defaultdict[str, str] = defaultdict(str)  # by sink
-        self._state: dict[str, Any] = {"sink": "text", "uc": 1}
+        self.words: defaultdict[str, str] = defaultdict(str)  # by target
+        self._state: dict[str, Any] = {"target": "text", "uc": 1}
         self.stack: list[dict[str, Any]] = []
         self._is_begun = self._is_optional = False
         self._pending, self._skip = bytearray(), 0
-        self._codec, self._codecs = "cp1252", dict[int, str]()
+        self._codecs: dict[int | None, str] = {None: "cp1252"}  # by the font; of all others
         self._color, self._colors = "", list[str]()
-        self._runs: list[list[str]] = []  # look and text
+        self._runs: list[list[str]] = []  # CSS and text
         self._cells: list[str] = [""]
         self._shading = ""
         self._blocks: list[tuple[str, str, bool]] = []  # a block's tag, its content, and whether it stands out
 
-    def take(self, word: str, number: str, code: str, sign: str, brace: str, plain: str) -> None:
-        """Take a token: a control word with its number, the code of a byte, a sign, a brace, or plain text."""
+    def read_token(self, word: str, number: str, code: str, sign: str, brace: str, plain: str) -> None:
+        """Read a token: a control word with its number, the code of a byte, a sign, a brace, or plain text."""
         if code or plain:
-            if self._state["sink"] in _NOWHERE:
+            if self._state["target"] in _LEFT_OUT:
                 return
             data = bytes.fromhex(code) if code else plain.encode("latin-1")
             self._pending += data[self._skip :]
@@ -89,9 +90,9 @@ class _Reader:
             elif brace:
                 self._state = self.stack.pop()
             elif word:
-                self._take_word(word, int(number) if number else 1)
+                self._read_word(word, int(number) if number else 1)
             elif sign in "\r\n":
-                self._end("par")
+                self._end_block("par")
             else:
                 self._write(specialchars.get(sign, ""))
             self._is_optional = sign == "*" and self._is_begun
@@ -99,17 +100,17 @@ class _Reader:
 
     def _flush(self) -> None:
         data, self._pending = self._pending, bytearray()
-        self._write(data.decode(self._codecs.get(self._state.get("f", -1), self._codec), errors="replace"))
+        self._write(data.decode(self._codecs.get(self._state.get("f"), self._codecs[None]), errors="replace"))
 
-    def _take_word(self, word: str, number: int) -> None:
+    def _read_word(self, word: str, number: int) -> None:
         state = self._state
-        if word in _SINKS or word in _SKIPPED or self._is_optional:
-            if state["sink"] != "never":
-                state["sink"] = "never" if word in _NEVER else _SINKS.get(word, "none")
-            self.words[state["sink"]] += "\n" * (state["sink"] == "aside")
+        if word in _TARGETS or word in _DESTINATIONS or self._is_optional:
+            if state["target"] != "closed":
+                state["target"] = "closed" if _CLOSED.fullmatch(word) else _TARGETS.get(word, "ignored")
+            self.words[state["target"]] += "\n" * (state["target"] == "note")
             self.words.pop("title" if word == "title" else "", None)  # it may be there again in Unicode
         elif word in ("par", "sect", "page", "cell", "row"):
-            self._end(word)
+            self._end_block(word)
         elif word in _KEPT:
             state[word] = number
         elif word in _RESETS:
@@ -119,34 +120,31 @@ class _Reader:
             self._skip = state["uc"]
         elif word in _COLORS:
             self._color += f"{number % 256:02x}"
+        elif word in ("ansicpg", "fcharset"):
+            self._read_charset(word, number)
         else:
-            self._take_charset(word, number)
             self._shading = _SHADINGS.get(word, self._shading)
             self._write({"nestcell": " ", "nestrow": " "}.get(word, specialchars.get(word, "")))
 
-    def _take_charset(self, word: str, number: int) -> None:
-        codec = f"cp{number}" if word == "ansicpg" else _CODECS.get(word, "")
-        codec = charset_map.get(number, "") if word == "fcharset" else codec
+    def _read_charset(self, word: str, number: int) -> None:
+        name = f"cp{number}" if word == "ansicpg" else charset_map.get(number, "")
         with suppress(LookupError):
-            if codec and codecs.lookup(codec) and word == "fcharset":
-                self._codecs[self._state.get("f", -1)] = codec
-            elif codec:
-                self._codec = codec
+            self._codecs[self._state.get("f") if word == "fcharset" else None] = codecs.lookup(name).name
 
     def _write(self, text: str) -> None:
-        sink = self._state["sink"]
-        if sink == "colors":
+        target = self._state["target"]
+        if target == "colors":
             self._colors += [self._color] * text.count(";")
             self._color = "" if ";" in text else self._color
-        elif sink != "text":
-            self.words[sink] += text if sink not in _NOWHERE else ""
+        elif target != "text":
+            self.words[target] += text if target not in _LEFT_OUT else ""
         elif text and not self._state.get("deleted"):
-            look = self._look()
-            if not self._runs or self._runs[-1][0] != look:
-                self._runs.append([look, ""])
+            css = self._css()
+            if not self._runs or self._runs[-1][0] != css:
+                self._runs.append([css, ""])
             self._runs[-1][1] += text
 
-    def _look(self) -> str:
+    def _css(self) -> str:
         """Return what decides in HTML whether letters are seen."""
         state = self._state
         css = ["display:none"] if state.get("v") else []
@@ -156,10 +154,10 @@ class _Reader:
         css += [f"font-size:{state['fs'] / 2}pt"] if "fs" in state else []
         return ";".join([*css, "font-weight:bold"] if state.get("b") else css)
 
-    def _end(self, word: str) -> None:
+    def _end_block(self, word: str) -> None:
         """End a paragraph, a cell or a row."""
-        if self._state["sink"] != "text":
-            self.words[self._state["sink"]] += "\n"
+        if self._state["target"] != "text":
+            self.words[self._state["target"]] += "\n"
             return
         blocks = self._paragraph()
         if word in ("cell", "row") or "intbl" in self._state:
@@ -176,21 +174,21 @@ class _Reader:
 
     def _paragraph(self) -> list[tuple[str, str, bool]]:
         """Return the blocks of the paragraph so far, and of the notes and boxes in it."""
-        runs, mark = self._runs, self.words.pop("mark", "").strip()
+        runs, label = self._runs, self.words.pop("label", "").strip()
         self._runs = []
-        content = "".join(f'<span style="{look}">{escape(text)}</span>' for look, text in runs)
+        content = "".join(f'<span style="{css}">{escape(text)}</span>' for css, text in runs)
         level = self._state.get("outlinelevel", _BODY)
-        tag = "ul" if mark and not re.search(r"\w", mark) else f"h{min(level + 1, 6)}" if level < _BODY else "p"
-        content = f"<li>{content}</li>" if tag == "ul" else f"{escape(mark)} {content}" if mark else content
-        is_title = len(content) < _TITLE_CHARS and all(look.endswith("bold") for look, text in runs if text.strip())
-        asides = self.words.pop("aside", "").split("\n")
-        return [(tag, content, is_title)] * bool(runs) + [("p", escape(text), False) for text in asides if text.strip()]
+        tag = "ul" if label and not re.search(r"\w", label) else f"h{min(level + 1, 6)}" if level < _BODY else "p"
+        content = f"<li>{content}</li>" if tag == "ul" else f"{escape(label)} {content}" if label else content
+        is_title = len(content) < _TITLE_CHARS and all(css.endswith("bold") for css, text in runs if text.strip())
+        notes = self.words.pop("note", "").split("\n")
+        return [(tag, content, is_title)] * bool(runs) + [("p", escape(text), False) for text in notes if text.strip()]
 
     def html(self) -> str:
         """Return the document; a first line in bold letters is a heading, if there is no other."""
         self._flush()
-        self._state = {"sink": "text"}
-        self._end("row" if self._cells != [""] else "par")
+        self._state = {"target": "text"}
+        self._end_block("row" if self._cells != [""] else "par")
         has_headings = any(tag.startswith("h") for tag, *_ in self._blocks)
         first = next((at for at, block in enumerate(self._blocks) if block[0] == "p"), -1)
         html = "".join(
