@@ -176,13 +176,11 @@ def _text_nodes(parents: Iterator[etree._Element]) -> list[str]:
 
 
 def _docx(data: bytes) -> str:
-    """Read the paragraphs, without deleted text, tables of contents and what repeats a drawing for old programs."""
+    """Read the paragraphs, without deleted text and what repeats a drawing for old programs."""
     lines = []
     for root in _parts(data, r"word/(document|footnotes|endnotes)\.xml"):
         for paragraph in root.iter(f"{_W}p"):
-            style = paragraph.find(f"{_W}pPr/{_W}pStyle")
-            is_contents = style is not None and str(style.get(f"{_W}val")).upper().startswith("TOC")
-            if not is_contents and next(paragraph.iterancestors("{*}Fallback"), None) is None:
+            if next(paragraph.iterancestors("{*}Fallback"), None) is None:
                 nodes = paragraph.iter(f"{_W}t", f"{_W}tab", f"{_W}br")
                 own = (node for node in nodes if next(node.iterancestors(f"{_W}p")) is paragraph)
                 lines.append("".join(node.text or "" if node.tag == f"{_W}t" else " " for node in own))

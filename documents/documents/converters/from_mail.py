@@ -37,19 +37,19 @@ SHARED_WORDS = 0.8
 _ENVELOPE = re.compile(
     rb"^From [^\r\n]{0,200}\d\d:\d\d[^\r\n]{0,100}\r?\n(?=>?[!-9;-~]+[ \t]*:|>From |\r?\n)", re.MULTILINE
 )
-_USUAL = ("from", "subject", "date", "to", "message-id", "received", "mime-version", "content-type")
-_ID = re.compile(r"<([^<>\s@]{1,250}@[^<>\s]{1,250}|[^<>\s]{16,250})>")  # not <yes>, as in 37 mails of a list's 210
+_USUAL_HEADERS = ("from", "subject", "date", "to", "message-id", "received", "mime-version", "content-type")
+_MESSAGE_ID = re.compile(r"<([^<>\s@]{1,250}@[^<>\s]{1,250}|[^<>\s]{16,250})>")  # not <yes>: 37 of a list's 210
 _STATEFUL = re.compile(r"iso-?2022|utf-?7|hz|utf-?(?:16|32)", re.IGNORECASE)
-_WIDER = {"iso-8859-1": "cp1252", "us-ascii": "cp1252", "gb2312": "gb18030", "ks_c_5601-1987": "cp949"}
-_NO_TEXT = re.compile(  # signatures, and what programs tell each other
+_SUPERSETS = {"iso-8859-1": "cp1252", "us-ascii": "cp1252", "gb2312": "gb18030", "ks_c_5601-1987": "cp949"}
+_IGNORED = re.compile(  # signatures, and what programs tell each other
     r"(?:application/(?:(?:x-)?pkcs7-signature|pgp-(?:signature|keys|encrypted)|(?:vnd\.)?ms-tnef|applefile)"
     r"|message/(?!rfc822 )[\w.-]+|text/(?:rfc822-headers|x-amp-html)) .*|.* (?:winmail\.dat|.*\.(?:p7s|asc))",
     re.IGNORECASE,
 )
-_LOCKED = re.compile(r"application/(?:x-)?pkcs7-mime|multipart/encrypted")
+_ENCRYPTED = re.compile(r"application/(?:x-)?pkcs7-mime|multipart/encrypted")
 _HEADING = re.compile(r"^(`{3,}|~{3,})[^\n]*\n.*?^\1[ \t]*$|^(#{1,6})(?=[ \t])", re.DOTALL | re.MULTILINE)
-_EVENT = re.compile(r"^(DTEND|DTSTART|LOCATION|SUMMARY)(?:;[^:\n]*)?:(.*?)$", re.MULTILINE)
-_STAMP = re.compile(r"^(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)\w*)?$")
+_EVENT_FIELD = re.compile(r"^(DTEND|DTSTART|LOCATION|SUMMARY)(?:;[^:\n]*)?:(.*?)$", re.MULTILINE)
+_EVENT_TIME = re.compile(r"^(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)\w*)?$")
 _WORD = re.compile(r"\w{2,}")
 
 
@@ -94,14 +94,14 @@ def _parse(data: bytes, *, strict: bool = True) -> Message:
     if data.startswith(OLE):
         return read_outlook(data)
     mail = message_from_bytes(data.lstrip(codecs.BOM_UTF8 + b" \t\r\n"))
-    if strict and not any(name in mail for name in _USUAL):
+    if strict and not any(name in mail for name in _USUAL_HEADERS):
         raise Unconvertible("is no mail: it has no headers")
     return mail
 
 
 def _decode_text(data: bytes, charset: str, decode: Decode) -> str:
     """Decode by UTF-8 if that is possible, whatever is stated, else by ``charset``, else by ``decode``."""
-    charset = _WIDER.get(charset.lower(), charset)
+    charset = _SUPERSETS.get(charset.lower(), charset)
     for name in (charset, "utf-8") if _STATEFUL.match(charset) else ("utf-8", charset):
         with suppress(ValueError, LookupError):
             return data.decode(name)
@@ -116,7 +116,7 @@ class _Head:
     def __init__(self, mail: Message, decode: Decode) -> None:
         raw = {name.lower(): str(value) for name, value in reversed(list(mail.raw_items()))}
         self._decode = decode
-        ids = [_ID.findall(raw.get(name, "")) for name in ("message-id", "in-reply-to", "references")]
+        ids = [_MESSAGE_ID.findall(raw.get(name, "")) for name in ("message-id", "in-reply-to", "references")]
         answered = [*ids[1], *ids[2]][:MAX_IDS]
         self.title, self.kind = split_subject(self.text(raw.get("subject", "")), is_answer=bool(answered))
         self.kind = self.kind or ("reply" if answered else "")
@@ -156,32 +156,32 @@ class _Reader:
         """Return the text of a message and of its attachments."""
         bodies: list[tuple[str, str]] = []
         files: list[Message] = []
-        self._walk(mail, bodies, files)
+        self._sort_parts(mail, bodies, files)
         texts = [self._body(plain, html, head) for plain, html in bodies]
         return "\n\n".join(filter(None, (*texts, *(self._attachment(one, head, depth) for one in files))))
 
-    def _walk(self, part: Message, bodies: list[tuple[str, str]], files: list[Message]) -> None:
+    def _sort_parts(self, part: Message, bodies: list[tuple[str, str]], files: list[Message]) -> None:
         """Sort the parts of a message into its bodies, plain and HTML, and its files."""
-        kind, payload = part.get_content_type(), part.get_payload()
+        mime_type, payload = part.get_content_type(), part.get_payload()
         name, is_shown = part.get_filename(""), part["Content-ID"] or part.get_content_disposition() != "attachment"
-        if _LOCKED.fullmatch(kind):
+        if _ENCRYPTED.fullmatch(mime_type):
             self.caveats.append("is encrypted: open it in a mail program and save the text")
-        elif kind.startswith("multipart/"):
+        elif mime_type.startswith("multipart/"):
             found: list[tuple[str, str]] = []
-            for one in payload if isinstance(payload, list) else [make_part("text/plain", _content(part))]:
-                self._walk(one, found, files)  # type: ignore[arg-type]  # the stub's union
-            if kind == "multipart/alternative" and found:
+            for one in payload if isinstance(payload, list) else [make_part("text/plain", _decoded_bytes(part))]:
+                self._sort_parts(one, found, files)  # type: ignore[arg-type]  # the stub's union
+            if mime_type == "multipart/alternative" and found:
                 plains, pages = map("\n\n".join, zip(*found, strict=True))
                 found = [(plains, pages)]
             bodies += found
-        elif kind in ("text/plain", "text/html") and is_shown and not name:
+        elif mime_type in ("text/plain", "text/html") and is_shown and not name:
             text = self._text(part)
-            bodies.append((text, "") if kind == "text/plain" else ("", text))
-        elif not _NO_TEXT.fullmatch(f"{kind} {name}") and not (is_shown and kind.startswith("image/")):
+            bodies.append((text, "") if mime_type == "text/plain" else ("", text))
+        elif not _IGNORED.fullmatch(f"{mime_type} {name}") and not (is_shown and mime_type.startswith("image/")):
             files.append(part)
 
     def _text(self, part: Message) -> str:
-        text = _decode_text(_content(part), str(part.get_param("charset") or "utf-8"), self._decode)
+        text = _decode_text(_decoded_bytes(part), str(part.get_param("charset") or "utf-8"), self._decode)
         return text.replace("\r\n", "\n").replace("\r", "\n").replace("\xa0", " ")
 
     def _body(self, plain: str, html: str, head: _Head) -> str:
@@ -204,63 +204,63 @@ class _Reader:
         return made.strip()
 
     def _attachment(self, part: Message, head: _Head, depth: int) -> str:
-        kind, name = part.get_content_type(), head.text(str(part.get_filename() or ""))
-        data = _content(part)
+        mime_type, name = part.get_content_type(), head.text(str(part.get_filename() or ""))
+        data = _decoded_bytes(part)
         self._files, self._bytes = self._files + 1, self._bytes + len(data)
-        title, text, suffix = f"Attachment: {name or kind}", "", PurePosixPath(name).suffix.lower()
+        title, text, suffix = f"Attachment: {name or mime_type}", "", PurePosixPath(name).suffix.lower()
         try:
             if self._files > MAX_FILES or self._bytes > MAX_BYTES or depth >= MAX_DEPTH:
                 most = f"{MAX_FILES} attachments, {MAX_BYTES // MIB} MiB"
                 raise Unconvertible(f"is one of more than {most} or {MAX_DEPTH} messages within each other")
-            if kind == "message/rfc822" or suffix in (".eml", ".msg"):
+            if mime_type == "message/rfc822" or suffix in (".eml", ".msg"):
                 mail = _inner_message(part)
                 inner = _Head(mail, self._decode)
                 title = ": ".join(filter(None, (inner.line, inner.title))) or title
                 text = self.read(mail, inner, depth + 1)
-            elif kind == "text/calendar" or suffix == ".ics":
+            elif mime_type == "text/calendar" or suffix == ".ics":
                 text = _event(_decode_text(data, "utf-8", self._decode))
             else:
-                text = self._convert(data, suffix, kind)
+                text = self._convert_attachment(data, suffix, mime_type)
         except DocumentError as exc:
-            self.caveats.append(f"attachment {name or kind!r}: {exc}")
+            self.caveats.append(f"attachment {name or mime_type!r}: {exc}")
         return f"### {title}\n\n{_lower_headings(text, 4)}" if text.strip() else ""
 
-    def _convert(self, data: bytes, suffix: str, kind: str) -> str:
-        """Return the text of an attached file, by its suffix or else by its kind."""
-        is_text = kind.startswith("text/") or suffix in (".md", ".txt")
-        suffix = suffix or mimetypes.guess_extension(kind) or ""
+    def _convert_attachment(self, data: bytes, suffix: str, mime_type: str) -> str:
+        """Return the text of an attached file, by its suffix or else by its MIME type."""
+        is_text = mime_type.startswith("text/") or suffix in (".md", ".txt")
+        suffix = suffix or mimetypes.guess_extension(mime_type) or ""
         if suffix in SUFFIXES:
             made = convert_file(data, suffix, decode=self._decode)
             self.caveats += made.caveats
             self.plain += [one.plain or one.text for one in (made, *made.parts)]
             return "\n\n".join(FRONT_MATTER.sub("", one.text, count=1) for one in (made, *made.parts))
         if not is_text:
-            raise Unconvertible(f"{suffix or kind} files are not read")
+            raise Unconvertible(f"{suffix or mime_type} files are not read")
         self.plain.append(text := _decode_text(data, "utf-8", self._decode).replace("\r\n", "\n"))
         return literal(text) if suffix in (".md", ".txt") else fence(text)
 
 
-def _content(part: Message) -> bytes:
+def _decoded_bytes(part: Message) -> bytes:
     data = part.get_payload(decode=True)
     return data if isinstance(data, bytes) else b""
 
 
 def _event(text: str) -> str:
     """Return the title, the place and the time of an invitation in one line."""
-    found = dict(_EVENT.findall(re.sub(r"\n[ \t]", "", text.replace("\r\n", "\n"))))
+    found = dict(_EVENT_FIELD.findall(re.sub(r"\n[ \t]", "", text.replace("\r\n", "\n"))))
     said = (found[name].replace("\\", "") for name in ("SUMMARY", "LOCATION", "DTSTART", "DTEND") if found.get(name))
-    return ", ".join(_STAMP.sub(r"\1-\2-\3 \4:\5", one).removesuffix(" :") for one in said)
+    return ", ".join(_EVENT_TIME.sub(r"\1-\2-\3 \4:\5", one).removesuffix(" :") for one in said)
 
 
 def _inner_message(part: Message) -> Message:
     """Return the attached message; Novell's GroupWise encodes it."""
     if not part.is_multipart():
-        return _parse(_content(part))
+        return _parse(_decoded_bytes(part))
     mail: Message = part.get_payload(0)  # type: ignore[assignment]  # the stub's union
     if mail.keys():
         return mail
     mail["Content-Transfer-Encoding"] = "base64"
-    return _parse(_content(mail))
+    return _parse(_decoded_bytes(mail))
 
 
 def _lower_headings(text: str, level: int) -> str:

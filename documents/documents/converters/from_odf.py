@@ -1,6 +1,6 @@
-"""OpenDocument (texts, sheets, slides; zipped or flat XML) to Markdown: with other names its elements are HTML.
+"""OpenDocument (texts, sheets, slides; zipped or flat XML) to Markdown: its elements are renamed to those of HTML.
 
-odfdo reads deleted, hidden and repeated content like any other.
+odfdo gives deleted and hidden text like any other, so lxml reads the parts here.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MANIFEST = "META-INF/manifest.xml"
 _SPACE = "{urn:oasis:names:tc:opendocument:xmlns:"
 _MAX_COLUMNS, _MAX_SPACES = 16_384, 100
 _POINT_PX, _ROW_PX = 4 / 3, 30  # the second is 8 mm: shapes that begin within it stand side by side
-_LEFT_OUT = (
+_UNSEEN = (
     *("-index", "-decl", "tracked-changes", "annotation", "note-citation", ".forms", "table-of-content"),
     *("page-number", ".script", "event-listeners"),
 )
@@ -43,8 +43,8 @@ _NAMES |= {"table.table": "table", "table.table-row": "tr", "table.table-cell": 
 _NAMES |= {"table.table-header-rows": "thead"}
 _FAMILIES = {"text.span": "text", "table.table-cell": "table-cell", "drawing.page": "drawing-page"}
 _FAMILIES |= dict.fromkeys(_SHAPES, "graphic")
-_ASIDE = ("title", "notes", "header", "footer", "date-time", "page-number", "page")
-_FORMS = {"1": "decimal", "a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
+_PLACEHOLDERS = ("title", "notes", "header", "footer", "date-time", "page-number", "page")
+_NUMBER_FORMS = {"1": "decimal", "a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
 
 type _Properties = Callable[[str, str], Mapping[str, str]]
 """What a style states, by its family and name."""
@@ -57,11 +57,11 @@ def convert(data: bytes) -> Converted:
         Unconvertible: the file is encrypted, damaged or too large.
         NoText: it holds no text.
     """
-    parts = _parts(data)
+    parts = _read_parts(data)
     title = own_title(parts.get("meta.xml", parts["content.xml"]).findtext(".//other.title") or "")
     roots = [parts[name] for name in ("styles.xml", "content.xml") if name in parts]
     properties = _read_styles(roots)
-    names = {element.tag for element in roots[-1].iter(etree.Element) if element.tag.endswith(_LEFT_OUT)}
+    names = {element.tag for element in roots[-1].iter(etree.Element) if element.tag.endswith(_UNSEEN)}
     etree.strip_elements(roots[-1], *names, with_tail=False)
     for blank in roots[-1].iter("text.s", "text.tab"):
         blank.text = " " * min(int(blank.get("text.c", 1)), _MAX_SPACES)
@@ -73,23 +73,23 @@ def convert(data: bytes) -> Converted:
     if body is None:
         raise NoText("holds no text")
     if body.tag == "office.spreadsheet":
-        text, caveats = _sheets(body, properties)
+        text, caveats = _write_sheets(body, properties)
     else:
         caveats = _prepare_slides(body, roots, properties)
         _write_numbers(body, roots)
-        _open_frames(body, parts)
+        _move_out_of_frames(body, parts)
         body.extend([line for note in body.iter("text.note-body") for line in note])
         etree.strip_elements(body, "text.note", with_tail=False)
-        text, hidden = fragment_markdown(_html(body, properties))
+        text, hidden = fragment_markdown(_write_html(body, properties))
         caveats += hidden_caveat(hidden)
     return Converted(compose(text, title=title), caveats)
 
 
-def _parts(data: bytes) -> dict[str, Any]:
+def _read_parts(data: bytes) -> dict[str, Any]:
     """Return the roots of the parts by their names; a flat file is its content."""
     try:
         if not data.startswith(b"PK"):
-            return {"content.xml": _parse(data)}
+            return {"content.xml": _parse_part(data)}
         with ZipFile(io.BytesIO(data)) as archive:
             check_archive(archive)
             names = archive.namelist()
@@ -97,26 +97,26 @@ def _parts(data: bytes) -> dict[str, Any]:
                 raise Unconvertible("is protected with a password: save it without one")
             archive.getinfo("content.xml")
             wanted = [name for name in names if name.endswith(("content.xml", "meta.xml", "styles.xml"))]
-            return {name: _parse(archive.read(name)) for name in wanted}
+            return {name: _parse_part(archive.read(name)) for name in wanted}
     except (BadZipFile, KeyError, etree.XMLSyntaxError) as exc:
         raise Unconvertible(f"is damaged or no OpenDocument file: {exc}") from exc
 
 
-def _parse(part: bytes) -> Any:
+def _parse_part(part: bytes) -> Any:
     """Return the root of a part, with each name as ``text.p``."""
     if len(part) > MAX_XML_BYTES:
         raise Unconvertible(f"holds {len(part) >> 20} MiB of XML; at most {MAX_XML_BYTES >> 20} are read: split it")
     root = etree.fromstring(part, etree.XMLParser(resolve_entities=False, no_network=True, remove_comments=True))
     for element in root.iter(etree.Element):
-        attributes = [(_short(name), value) for name, value in element.attrib.items()]
-        element.tag = _short(element.tag)
+        attributes = [(_short_name(name), value) for name, value in element.attrib.items()]
+        element.tag = _short_name(element.tag)
         element.attrib.clear()
         element.attrib.update(attributes)
     return root
 
 
 @lru_cache(maxsize=4096)
-def _short(name: str) -> str:
+def _short_name(name: str) -> str:
     space, _, local = name.rpartition("}")
     if space.endswith("MathML"):
         return local
@@ -143,7 +143,7 @@ def _style_of(element: Any) -> str:
     return str(element.get(f"{element.tag.partition('.')[0]}.style-name", element.get("presentation.style-name", "")))
 
 
-def _html(body: Any, properties: _Properties) -> str:
+def _write_html(body: Any, properties: _Properties) -> str:
     for element in list(body.iter(etree.Element)):
         css, old = _css(element, properties), dict(element.attrib)
         is_title = element.tag == "text.p" and "is-title" in properties("paragraph", _style_of(element))
@@ -152,7 +152,7 @@ def _html(body: Any, properties: _Properties) -> str:
         if element.tag == "table.table-cell":
             element.set("colspan", old.get("table.number-columns-spanned", "1"))
             element.set("rowspan", old.get("table.number-rows-spanned", "1"))
-        name = "div" if "plain" in old else _NAMES.get(element.tag, element.tag)
+        name = "div" if "no-bullet" in old else _NAMES.get(element.tag, element.tag)
         element.tag = f"h{min(int(old.get('text.outline-level', 1)), 6)}" if is_title or name == "text.h" else name
         element.set("style", css)
     return str(etree.tostring(body, encoding="unicode", method="html"))
@@ -172,7 +172,7 @@ def _css(element: Any, properties: _Properties) -> str:
     return ";".join(css)
 
 
-def _open_frames(body: Any, parts: Mapping[str, Any]) -> None:
+def _move_out_of_frames(body: Any, parts: Mapping[str, Any]) -> None:
     """Move what stands in frames behind their paragraph; pictures become their words."""
     for shape in reversed(list(body.iter(_SHAPES))):
         around = next(shape.iterancestors("text.p", "text.h"), None)
@@ -198,17 +198,17 @@ def _prepare_slides(body: Any, roots: list[Any], properties: _Properties) -> tup
             closed.append(str(number))
             body.remove(page)
         else:
-            _arrange(page, number, max((max(width) for width in widths if width), default=0))
+            _arrange_slide(page, number, max((max(width) for width in widths if width), default=0))
     return (f"has hidden slides, which are left out: {', '.join(closed)}",) if closed else ()
 
 
-def _arrange(page: Any, number: int, width: float) -> None:
+def _arrange_slide(page: Any, number: int, width: float) -> None:
     """Give a slide its title as a heading, order its shapes, hide those beside it, and drop furniture."""
     shapes: dict[str, list[Any]] = defaultdict(list)
     for shape in page:
         kind = "notes" if shape.tag == "presentation.notes" else shape.get("presentation.class", "")
-        shapes[kind if kind in _ASIDE else ""].append(shape)
-        left, _, across = _box(shape)
+        shapes[kind if kind in _PLACEHOLDERS else ""].append(shape)
+        left, _, across = _place(shape)
         if left >= width or left + across < 0:
             shape.set("drawing.display", "none")
     for notes in shapes["notes"]:
@@ -216,7 +216,7 @@ def _arrange(page: Any, number: int, width: float) -> None:
         if "".join(notes.itertext()).strip():
             notes.insert(0, _line("text.p", "Notes:"))
     words = " ".join("".join(line.itertext()) for title in shapes["title"] for line in title.iter("text.p"))
-    shapes[""].sort(key=lambda shape: (_box(shape)[1] // _ROW_PX, _box(shape)[0]))
+    shapes[""].sort(key=lambda shape: (_place(shape)[1] // _ROW_PX, _place(shape)[0]))
     heading = _line("text.h", one_line(words) or f"Slide {number}")
     heading.set("text.outline-level", "2")
     page[:] = [heading, *shapes[""], *shapes["notes"]] if "".join(page.itertext()).strip() else []
@@ -228,7 +228,7 @@ def _line(tag: str, text: str) -> Any:
     return element
 
 
-def _box(shape: Any) -> list[float]:
+def _place(shape: Any) -> list[float]:
     """Return a shape's left, top and width in pixels."""
     placed = next((one for one in shape.iter(etree.Element) if one.get("svg-compatible.y")), shape)
     return [max(pixels(placed.get(f"svg-compatible.{name}", "")), default=0.0) for name in ("x", "y", "width")]
@@ -247,17 +247,17 @@ def _write_numbers(body: Any, roots: list[Any]) -> None:
 
 def _write_number(item: Any, lists: list[Any], levels: Mapping[Any, Any], counts: dict[str, dict[int, int]]) -> None:
     style = next((name for one in lists if (name := one.get("text.style-name"))), "" if lists else "Outline")
-    if lists and item is next(lists[-1].iter("text.list-item")) and not _goes_on(lists[-1]):
+    if lists and item is next(lists[-1].iter("text.list-item")) and not _continues_numbering(lists[-1]):
         counts.pop(style, None)
     first = next(iter(item), item) if lists else item
     is_deeper = first.tag not in ("text.p", "text.h")
     number = "" if is_deeper else _next_number(item, (style, len(lists)), levels, counts[style])
     first.text = f"{number} {first.text or ''}" if number else first.text
     if lists and (number or is_deeper or _is_cell(lists[0])):
-        item.set("plain", "")
+        item.set("no-bullet", "")
 
 
-def _goes_on(listing: Any) -> bool:
+def _continues_numbering(listing: Any) -> bool:
     return listing.get("text.continue-numbering") == "true" or "text.continue-list" in listing.attrib
 
 
@@ -277,14 +277,14 @@ def _next_number(item: Any, place: tuple[str, int], levels: Mapping[Any, Any], c
     for deeper in [at for at in counts if at > level]:
         del counts[deeper]
     shown = [
-        in_form(counts.get(at, 1), _FORMS.get(kind, "decimal"))
+        in_form(counts.get(at, 1), _NUMBER_FORMS.get(kind, "decimal"))
         for at in range(max(1, level + 1 - int(form.get("text.display-levels", 1))), level + 1)
         if (kind := levels.get((style, at), form).get("style.num-format"))
     ]
     return f"{form.get('style.num-prefix', '')}{'.'.join(shown)}{form.get('style.num-suffix', '')}".strip()
 
 
-def _sheets(body: Any, properties: _Properties) -> tuple[str, tuple[str, ...]]:
+def _write_sheets(body: Any, properties: _Properties) -> tuple[str, tuple[str, ...]]:
     reader = _SheetReader(properties)
     parts, closed = [], []
     for sheet in body.iterchildren("table.table"):
@@ -369,5 +369,5 @@ class _SheetReader:
 
 
 def _is_collapsed(line: Any) -> bool:
-    """Return whether a row or column is hidden; one of a group, whose control is beside it, is not."""
+    """Return whether a row or column is hidden; one of a group is not, because a reader can open it."""
     return line.get("table.visibility") == "collapse" and not line.getparent().tag.endswith("-group")

@@ -14,7 +14,7 @@ MOST_LINES = 12
 """Lines of a signature, and of a quotation above its answer: the question is at its end."""
 NOTICE_WORDS = 25
 """Least words of a notice: a shorter one says something."""
-_MARK = "\ufdd0"  # begins a quotation that is marked in HTML
+_QUOTE_MARK = "\ufdd0"  # begins a quotation that is marked in HTML
 
 # RFC 5256's prefixes, and those of programs in other languages; of an answer any three letters ([MS-OXCMSG] 2.2.1.10).
 _REPLY, _FORWARD = "re|aw|antw?|sv|回复|答复|回覆|返信", "fwd?|wg|tr|rv|转发|轉寄"
@@ -27,29 +27,29 @@ _ANY_PREFIX = re.compile(_PREFIX.format(f"{_FORWARD}|enc|vb|vl|pd|doorst", rf"{_
 
 _LABEL = re.compile(r"[>*\s]{0,6}[^\W\d][^:：\n@<>]{0,24}[:：](?!//)")
 _SEPARATOR = re.compile(
-    rf"(?i)\s?-{{3,}}\s?(?:original message|.{{3,60}}\d:\d\d.{{1,60}}@.{{1,60}})\s?-{{3,}}\s?|{_MARK}"
+    rf"(?i)\s?-{{3,}}\s?(?:original message|.{{3,60}}\d:\d\d.{{1,60}}@.{{1,60}})\s?-{{3,}}\s?|{_QUOTE_MARK}"
 )
 _RULER = re.compile(r"\s*\\?[-_=*]{3,}\s*")
-_FRAMED = re.compile(r"\s*[-_]{3,}\s?[^\W\d_][^-_]{2,60}\w:?\s?[-_]{3,}\s*")
-_MOMENT = re.compile(r"\d{4}.*\d[:.h]\d\d|\d[:.h]\d\d.*\d{4}|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
+_FRAMED_LABEL = re.compile(r"\s*[-_]{3,}\s?[^\W\d_][^-_]{2,60}\w:?\s?[-_]{3,}\s*")
+_DATE = re.compile(r"\d{4}.*\d[:.h]\d\d|\d[:.h]\d\d.*\d{4}|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
 _ADDRESS = re.compile(r"\s?(?:<|\[|\()\s?(?:mailto:)?[^\s<>\[\]@]{1,80}@[^\s<>\[\]]{1,200}?\s?[>\])]")
 _LANGUAGES = MAIL_LANGUAGES.values()
-_WROTE, _BLOCK = (
+_WROTE, _HEADER_BLOCK = (
     [re.compile(one[name], re.IGNORECASE) for one in _LANGUAGES if one.get(name)]
     for name in ("wrote_header", "from_header")
 )
-_SENT = "|".join(one["sent_from"] for one in _LANGUAGES if one.get("sent_from"))
+_SENT_FROM_WORDS = "|".join(one["sent_from"] for one in _LANGUAGES if one.get("sent_from"))
 _SENT_FROM = re.compile(
-    rf"(?i)(?:{_SENT}|Von mein\w+ .{{2,30}} gesendet|Envoyé de mon)\b.{{0,60}}"
+    rf"(?i)(?:{_SENT_FROM_WORDS}|Von mein\w+ .{{2,30}} gesendet|Envoyé de mon)\b.{{0,60}}"
     r"|.{2,60}<?https?://(?:aka\.ms|outlook\.com/mobile).*"
 )
 _NOTICE = re.compile("|".join(word for one in _LANGUAGES for word in one.get("disclaimers", ())), re.IGNORECASE)
-_SIGNATURE = re.compile(r"\\?(?:--|__|—)\s?$|_{30}|—{3,}\s*$")
-_SIGNATURES = (
+_SIGNATURE_LINE = re.compile(r"\\?(?:--|__|—)\s?$|_{30}|—{3,}\s*$")
+_SIGNATURE_TAGS = (
     ".gmail_signature, .gmail_signature_prefix, [data-smartmail=gmail_signature], .moz-signature, #Signature,"
     "#ms-outlook-mobile-signature, .protonmail_signature_block"
 )
-_BEGINNINGS = "#divRplyFwdMsg, div[style*='border-top:solid'], div[style*='border-top: solid']"
+_QUOTE_STARTS = "#divRplyFwdMsg, div[style*='border-top:solid'], div[style*='border-top: solid']"
 
 
 def split_subject(subject: str, *, is_answer: bool) -> tuple[str, str]:
@@ -66,13 +66,13 @@ def split_subject(subject: str, *, is_answer: bool) -> tuple[str, str]:
 
 def mark_quotes(page: BeautifulSoup, *, keep: bool) -> None:
     """Remove the signatures of a message in HTML, and unless ``keep`` mark what its program says is quoted."""
-    for tag in page.select(_SIGNATURES):
+    for tag in page.select(_SIGNATURE_TAGS):
         tag.extract()
     for tag in page.select("blockquote") if keep else ():
         tag.unwrap()
-    for tag in page.select(_BEGINNINGS) if not keep else ():
+    for tag in page.select(_QUOTE_STARTS) if not keep else ():
         if _LABEL.match(tag.get_text().strip()):
-            tag.insert_before(_MARK)
+            tag.insert_before(_QUOTE_MARK)
 
 
 def clean_body(text: str, *, subject: str, kind: str) -> str:
@@ -91,15 +91,15 @@ def clean_body(text: str, *, subject: str, kind: str) -> str:
     if kind == "reply" and has_own:
         header, rest = [], []
     elif not rest and not has_own:
-        return text.replace(_MARK, "") if any(line.startswith(">") for line in lines) else ""
+        return text.replace(_QUOTE_MARK, "") if any(line.startswith(">") for line in lines) else ""
     own = own if kind == "forward" else _shorten_quotes(own)
-    return "\n".join([*own, "", *_shorten_header(header, subject), *rest]).strip("\n").replace(_MARK, "")
+    return "\n".join([*own, "", *_shorten_header(header, subject), *rest]).strip("\n").replace(_QUOTE_MARK, "")
 
 
 def _shorten_header(lines: list[str], subject: str) -> list[str]:
     """Return the lines of a header that say who wrote when on that ``subject``, without addresses and recipients."""
     writer = next((at for at, line in enumerate(lines) if "@" in line), 1)
-    kept = (at <= writer or _MOMENT.search(line[:300]) or _ends_with(line, subject) for at, line in enumerate(lines))
+    kept = (at <= writer or _DATE.search(line[:300]) or _ends_with(line, subject) for at, line in enumerate(lines))
     return [_ADDRESS.sub("", line) for line in compress(lines, kept)]
 
 
@@ -128,10 +128,10 @@ def _find_header(lines: list[str], subject: str) -> tuple[int, int]:
 
 def _is_header(lines: list[str], subject: str) -> bool:
     block = "\n".join(lines)
-    if _FRAMED.fullmatch(lines[0]) or not (_LABEL.match(lines[0]) and _MOMENT.search(block)):
-        return _FRAMED.fullmatch(lines[0]) is not None
+    if _FRAMED_LABEL.fullmatch(lines[0]) or not (_LABEL.match(lines[0]) and _DATE.search(block)):
+        return _FRAMED_LABEL.fullmatch(lines[0]) is not None
     is_same = len(subject) > 3 and any(_ends_with(line, subject) for line in lines)
-    return is_same or any(one.search(block[:1000]) for one in _BLOCK)
+    return is_same or any(one.search(block[:1000]) for one in _HEADER_BLOCK)
 
 
 def _introduction_size(lines: list[str]) -> int:
@@ -140,7 +140,7 @@ def _introduction_size(lines: list[str]) -> int:
         said = " ".join(lines[-size:])
         if not said.endswith((":", "：")) or not _is_own(lines[-size]) or len(said) > 250:
             break
-        if (_ADDRESS.search(said) and _MOMENT.search(said)) or any(one.match(said) for one in _WROTE):
+        if (_ADDRESS.search(said) and _DATE.search(said)) or any(one.match(said) for one in _WROTE):
             return size
     return 0
 
@@ -162,7 +162,7 @@ def _signature_start(lines: list[str]) -> int:
     for at in range(max(len(lines) - MOST_LINES - 1, 0), len(lines)):
         words = " ".join(lines[at:]).casefold().split()
         is_notice = _NOTICE.match(lines[at]) and len(words) > NOTICE_WORDS and "mail" in " ".join(words)
-        if _SIGNATURE.match(lines[at]) or (is_notice and not "".join(lines[at - 1 : at]).strip()):
+        if _SIGNATURE_LINE.match(lines[at]) or (is_notice and not "".join(lines[at - 1 : at]).strip()):
             return at
     return len(lines) - bool(lines and _SENT_FROM.fullmatch(lines[-1][:200]))
 
