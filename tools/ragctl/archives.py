@@ -102,22 +102,22 @@ class Archives:
         """Whether more than the name of a member counts."""
         return self._is_document(name) or not _MEDIUM.match(_type(name))
 
-    def _fill(self, zipped: ZipFile, folder: Path, above: str, left: list[int]) -> Iterator[tuple[str, str]]:
+    def _fill(self, zipped: ZipFile, folder: Path, above: str, budget: list[int]) -> Iterator[tuple[str, str]]:
         """Unpack into ``folder``, which is ``above`` in the outer zip; yield documents that are left out, and why.
 
-        ``left`` are the files and bytes that it may have.
+        ``budget`` holds the files and bytes that it may still have.
         """
         members = _members(zipped)
-        left[0] -= len(members)
-        left[1] -= sum(info.file_size for name, info in members.items() if self._is_written(name))
-        if min(left) < 0:
+        budget[0] -= len(members)
+        budget[1] -= sum(info.file_size for name, info in members.items() if self._is_written(name))
+        if min(budget) < 0:
             raise ValueError(f"it has over {MAX_FILES:,} files, or unpacks to {MAX_RATIO} times its size")
         folder.mkdir(parents=True)
         for name, info in members.items():
             try:
                 self._write(zipped, name, info, folder)
                 if suffix(name) == ".zip":
-                    yield from self._unpack_inner(folder / name, f"{above}{name}/", left)
+                    yield from self._unpack_inner(folder / name, f"{above}{name}/", budget)
             except _UNREADABLE as exc:
                 if self._is_document(name):
                     yield f"{above}{name}", f"cannot be unpacked: {getattr(exc, 'strerror', None) or exc}"
@@ -138,7 +138,7 @@ class Archives:
                 (folder / name).unlink()
                 raise
 
-    def _unpack_inner(self, place: Path, above: str, left: list[int]) -> Iterator[tuple[str, str]]:
+    def _unpack_inner(self, place: Path, above: str, budget: list[int]) -> Iterator[tuple[str, str]]:
         """Replace the zip at ``place`` by a folder, unless it counts as a file."""
         folder = place.with_name(f"{place.name}~")
         with ZipFile(place) as zipped:
@@ -146,7 +146,7 @@ class Archives:
                 return
             if above.lower().count(".zip/") >= MAX_DEPTH:
                 raise ValueError(f"it is in {MAX_DEPTH} other zips")
-            yield from self._fill(zipped, folder, above, left)
+            yield from self._fill(zipped, folder, above, budget)
         place.unlink()
         folder.rename(place)
 

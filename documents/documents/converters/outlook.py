@@ -17,7 +17,6 @@ from oxmsg.domain.model import UnrecognizedCodePageError, UnsupportedEncodingErr
 from oxmsg.storage import Storage
 
 OLE = bytes.fromhex("d0cf11e0a1b11ae1")
-_APART = 0xFFFFFFFF  # the place in the text of a file that is not shown in it
 
 
 def read_outlook(data: bytes) -> Message:
@@ -61,7 +60,7 @@ class _Properties:
 
 def _message(storage: Storage, offset: int) -> Message:
     mail, own = Message(), _Properties(storage, offset)
-    ticks = own.numbers.get(0x0039) or own.numbers.get(0x0E06) or 0
+    ticks = own.numbers.get(0x0039) or own.numbers.get(0x0E06) or 0  # of 100 ns: when it was sent, or delivered
     sent = datetime(1601, 1, 1, tzinfo=UTC) + timedelta(seconds=min(ticks // 10**7, 10**11))
     name = own.text(0x0C1A, 0x0042).replace('"', "")
     headers = {
@@ -88,18 +87,18 @@ def _message(storage: Storage, offset: int) -> Message:
 
 def _attachment(storage: Storage) -> Message:
     own = _Properties(storage, 8)
-    kind, data = own.text(0x370E), own.data(0x3701)
-    if kind == "multipart/signed":  # the message itself
+    mime_type, data = own.text(0x370E), own.data(0x3701)
+    if mime_type == "multipart/signed":  # the message itself
         return message_from_bytes(data)
     inner = [_message(one, 24) for one in storage.storages if one.name.endswith("3701000D")]
-    if inner and own.numbers.get(0x3705, 0) & 0xFFFF == 5:
+    if inner and own.numbers.get(0x3705, 0) & 0xFFFF == 5:  # by its method, which may also be a picture or a link
         part = make_part("message/rfc822")
         part.attach(inner[0])
         return part
-    part = make_part(kind if "/" in kind else "application/octet-stream", data)
+    part = make_part(mime_type if "/" in mime_type else "application/octet-stream", data)
     part.add_header("Content-Disposition", "attachment", filename=own.text(0x3707, 0x3704, 0x3001))
-    if own.data(0x3712) or own.numbers.get(0x370B, _APART) & _APART != _APART:
-        part["Content-ID"] = "-"
+    if own.data(0x3712):
+        part["Content-ID"] = "-"  # it is shown in the text
     return part
 
 

@@ -30,7 +30,7 @@ def find_threads(
     by their titles, a later thread of the same title is numbered.
     """
     taken: set[str] = set()
-    for numbers in sorted(_join(mails), key=lambda numbers: (_moment(mails[numbers[-1]]), numbers[-1])):
+    for numbers in sorted(_group_answers(mails), key=lambda numbers: (_read_date(mails[numbers[-1]]), numbers[-1])):
         unique = list({mails[number].fields.message_ids[0]: number for number in reversed(numbers)}.values())[::-1]
         newest, members = mails[unique[0]], [mails[number] for number in numbers]
         path = newest.found.path
@@ -57,32 +57,32 @@ def find_threads(
         )
 
 
-def _join(mails: Mapping[int, LoadedDocument]) -> list[list[int]]:
+def _group_answers(mails: Mapping[int, LoadedDocument]) -> list[list[int]]:
     """Return the numbers of the messages of each thread, newest first."""
-    heads: dict[str, str] = {}
+    parents: dict[str, str] = {}
 
-    def head(name: str) -> str:
-        while (above := heads.setdefault(name, name)) != name:
-            heads[name] = heads[above]
-            name = above
+    def find_root(name: str) -> str:
+        while (parent := parents.setdefault(name, name)) != name:
+            parents[name] = parents[parent]
+            name = parent
         return name
 
-    titled: dict[str, str] = {}
-    ordered = sorted(mails, key=lambda number: (_moment(mails[number]), mails[number].found.path))
+    newest_ids: dict[str, str] = {}
+    ordered = sorted(mails, key=lambda number: (_read_date(mails[number]), mails[number].found.path))
     for number in ordered:
         fields = mails[number].fields
         own, *answered = fields.message_ids
         title = fields.title.casefold()
         for name in answered:
-            heads[head(own)] = head(titled.get(title, own) if name == BY_SUBJECT else name)
-        titled[title] = own
+            parents[find_root(own)] = find_root(newest_ids.get(title, own) if name == BY_SUBJECT else name)
+        newest_ids[title] = own
     threads: dict[str, list[int]] = defaultdict(list)
     for number in reversed(ordered):
-        threads[head(mails[number].fields.message_ids[0])].append(number)
+        threads[find_root(mails[number].fields.message_ids[0])].append(number)
     return list(threads.values())
 
 
-def _moment(mail: LoadedDocument) -> datetime:
+def _read_date(mail: LoadedDocument) -> datetime:
     """Return when a message was written; one without a date counts as the oldest."""
     try:
         found = datetime.fromisoformat(str(mail.fields.extra.get("date", "")))
