@@ -30,7 +30,9 @@ p[style-name='Subtitle'] => p:fresh
 p[style-name^='toc '] => !
 p[style-name^='TOC '] => !
 """
-_NOTE_MARKS = "a[id^=footnote-ref], a[id^=endnote-ref], a[href^='#footnote-ref'], a[href^='#endnote-ref']"
+_NOTE_MARKS = "a[id^=footnote-ref], a[id^=endnote-ref]"
+_NOTE_ENDS = "a[href^='#footnote-ref'], a[href^='#endnote-ref']"
+_BLOCKS = ["p", "li", "h1", "h2", "h3", "h4", "h5", "h6"]
 _WRAPPERS = ("{*}fldSimple", "{*}dir", "{*}bdo", "{*}oMathPara")
 """Elements around text that mammoth drops with their content."""
 
@@ -47,8 +49,14 @@ def convert(data: bytes) -> Converted:
         external_file_access=False,
     )
     fragment = parse(html.value)
-    for mark in fragment.select(_NOTE_MARKS):
+    for end in fragment.select(_NOTE_ENDS):
+        end.extract()
+    for mark in reversed(fragment.select(_NOTE_MARKS)):
+        around, note = mark.find_parent(_BLOCKS), fragment.find(id=str(mark["href"])[1:])
         mark.extract()  # [1] would be read as a citation
+        if around and note:  # so that a reader can tell what it belongs to
+            note.name = "div"
+            around.append(note) if around.name == "li" else around.insert_after(note)
     for box in fragment.select("input[type=checkbox]"):
         box.replace_with("[x] " if box.has_attr("checked") else "[ ] ")
     for picture in fragment.select("img[alt]"):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -78,7 +79,10 @@ def convert(data: bytes) -> Converted:
         caveats = _prepare_slides(body, roots, properties)
         _write_numbers(body, roots)
         _move_out_of_frames(body, parts)
-        body.extend([line for note in body.iter("text.note-body") for line in note])
+        for note in reversed(list(body.iter("text.note-body"))):
+            around = next(note.iterancestors("text.p", "text.h"), note)
+            for line in reversed(note):
+                around.addnext(line)
         etree.strip_elements(body, "text.note", with_tail=False)
         text, hidden = fragment_markdown(_write_html(body, properties))
         caveats += hidden_caveat(hidden)
@@ -198,7 +202,7 @@ def _prepare_slides(body: Any, roots: list[Any], properties: _Properties) -> tup
             closed.append(str(number))
             body.remove(page)
         else:
-            _arrange_slide(page, number, max((max(width) for width in widths if width), default=0))
+            _arrange_slide(page, number, max((max(width) for width in widths if width), default=math.inf))
     return (f"has hidden slides, which are left out: {', '.join(closed)}",) if closed else ()
 
 

@@ -106,6 +106,15 @@ def test_word_text_boxes_are_read_once_and_so_are_fields_and_readings_above_word
     assert text_of(".docx", file) == "Both\n\nNew\n\nAlone\n\n1 May, 漢 (kan)\n"
 
 
+def test_word_notes_stand_below_their_paragraph() -> None:
+    notes = "".join(f'<w:footnote w:id="{at}">{paragraph(f"Note {at}.")}</w:footnote>' for at in (1, 2))
+    marks = "".join(f'<w:r><w:footnoteReference w:id="{at}"/></w:r>' for at in (1, 2))
+    space = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+    parts = {"word/footnotes.xml": f'<w:footnotes xmlns:w="{space}">{notes}</w:footnotes>'}
+    file = docx(f"<w:p>{said('By car')}{marks}</w:p>", paragraph("By train"), parts=parts)
+    assert text_of(".docx", file) == "By car\n\nNote 1.\n\nNote 2.\n\nBy train\n"
+
+
 def level(index: int, form: str, text: str, more: str = "") -> str:
     shown = f'<w:numFmt w:val="{form}"/>{more}<w:lvlText w:val="{text}"/>'
     return f'<w:lvl w:ilvl="{index}"><w:start w:val="1"/>{shown}</w:lvl>'

@@ -88,8 +88,8 @@ def test_an_open_document_shows_what_its_reader_sees() -> None:
     styles = ("text T1 te:display='none'", "text T2 xs:color='#ffffff'")
     found = convert(opened("text", body, *styles).encode(), ".fodt", decode=decode_utf_8)
     assert found.text.split("---\n", 2)[2] == (
-        "# Cleaning\n\n## Hall\n\nIt is done. A mop b.png\n\nA box\n\nNo.\n\n| Day | Who |\n| --- | --- |\n"
-        "| All |  |\n\nNot on Sunday.\n"
+        "# Cleaning\n\n## Hall\n\nIt is done. A mop b.png\n\nNot on Sunday.\n\nA box\n\nNo.\n\n| Day | Who |\n"
+        "| --- | --- |\n| All |  |\n"
     )
     assert found.caveats == ("left out as hidden: 4 words",)
 
@@ -147,6 +147,8 @@ def test_slides_of_an_open_document_are_sections_in_reading_order() -> None:
     found = convert(made.encode(), ".fodp", decode=decode_utf_8)
     assert found.text.split("---\n")[2] == "## A b\n\na\n\nb\n\nNotes:\n\nSay it\n\n## Slide 3\n\nc\n"
     assert found.caveats == ("has hidden slides, which are left out: 1", "left out as hidden: 1 word")
+    unsized = convert(made.replace(layout, "").encode(), ".fodp", decode=decode_utf_8)
+    assert unsized.text.endswith("## A b\n\na\n\nb\n\nOff\n\nNotes:\n\nSay it\n\n## Slide 3\n\nc\n")
 
 
 def test_an_open_document_in_a_zip_has_a_title_and_a_locked_or_damaged_one_is_refused() -> None:
