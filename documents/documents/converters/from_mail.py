@@ -77,7 +77,7 @@ def convert(data: bytes, *, decode: Decode, mailbox: bool = False) -> Converted:
 
 
 def _convert_message(mail: Message, decode: Decode) -> Converted:
-    reader, head = _Reader(decode), _Head(mail, decode)
+    reader, head = _Reader(decode), _Headers(mail, decode)
     body = reader.read(mail, head) or ("" if reader.caveats else head.title)
     if not body:
         raise NoText("; ".join(("holds no text", *reader.caveats)))
@@ -110,7 +110,7 @@ def _decode_text(data: bytes, charset: str, decode: Decode) -> str:
     return data.decode("cp1252", "replace")
 
 
-class _Head:
+class _Headers:
     """The decoded headers of a message. ``ids`` are those of ``convert``, ``line`` has the author and the day."""
 
     def __init__(self, mail: Message, decode: Decode) -> None:
@@ -152,7 +152,7 @@ class _Reader:
         self.caveats: list[str] = []
         self.plain: list[str] = []
 
-    def read(self, mail: Message, head: _Head, depth: int = 0) -> str:
+    def read(self, mail: Message, head: _Headers, depth: int = 0) -> str:
         """Return the text of a message and of its attachments."""
         bodies: list[tuple[str, str]] = []
         files: list[Message] = []
@@ -184,26 +184,26 @@ class _Reader:
         text = _decode_text(_decoded_bytes(part), str(part.get_param("charset") or "utf-8"), self._decode)
         return text.replace("\r\n", "\n").replace("\r", "\n").replace("\xa0", " ")
 
-    def _body(self, plain: str, html: str, head: _Head) -> str:
-        """Return the text of a body: the plain one, unless the HTML has other words or a table."""
-        made = literal(clean_body(plain, subject=head.title, kind=head.kind))
-        source = made
+    def _body(self, plain: str, html: str, head: _Headers) -> str:
+        """Return the text of a body: the plain one, or the HTML if that has other words or a table."""
+        text = literal(clean_body(plain, subject=head.title, kind=head.kind))
+        source = text
         if html.strip():
             page = parse(html)
             mark_quotes(page, keep=head.kind == "forward")
             whole, hidden = page_markdown(page)
-            text = _lower_headings(clean_body(whole, subject=head.title, kind=head.kind), 3)
-            words, shown = Counter(_WORD.findall(made)), Counter(_WORD.findall(text))
-            is_same = (words & shown).total() >= SHARED_WORDS * max(words.total(), shown.total())
-            if shown and not (is_same and "\n| ---" not in text):
+            page_text = _lower_headings(clean_body(whole, subject=head.title, kind=head.kind), 3)
+            plain_words, page_words = Counter(_WORD.findall(text)), Counter(_WORD.findall(page_text))
+            is_same = (plain_words & page_words).total() >= SHARED_WORDS * max(plain_words.total(), page_words.total())
+            if page_words and (not is_same or "\n| ---" in page_text):
                 self.caveats += hidden_caveat(hidden)
-                made = source = text
-                if len(text.split()) >= len(whole.split()):  # nothing of it is a quotation
+                text = source = page_text
+                if len(page_text.split()) >= len(whole.split()):  # nothing of it is a quotation
                     source = plain_text(html.encode(errors="replace"), ".html") or ""
         self.plain.append(source)
-        return made.strip()
+        return text.strip()
 
-    def _attachment(self, part: Message, head: _Head, depth: int) -> str:
+    def _attachment(self, part: Message, head: _Headers, depth: int) -> str:
         mime_type, name = part.get_content_type(), head.text(str(part.get_filename() or ""))
         data = _decoded_bytes(part)
         self._files, self._bytes = self._files + 1, self._bytes + len(data)
@@ -214,7 +214,7 @@ class _Reader:
                 raise Unconvertible(f"is one of more than {most} or {MAX_DEPTH} messages within each other")
             if mime_type == "message/rfc822" or suffix in (".eml", ".msg"):
                 mail = _inner_message(part)
-                inner = _Head(mail, self._decode)
+                inner = _Headers(mail, self._decode)
                 title = ": ".join(filter(None, (inner.line, inner.title))) or title
                 text = self.read(mail, inner, depth + 1)
             elif mime_type == "text/calendar" or suffix == ".ics":

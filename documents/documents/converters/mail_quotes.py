@@ -127,9 +127,12 @@ def _find_header(lines: list[str], subject: str) -> tuple[int, int]:
 
 
 def _is_header(lines: list[str], subject: str) -> bool:
+    """Return whether ``lines`` are the header of a quotation, by a framed first line or labels with a date."""
+    if _FRAMED_LABEL.fullmatch(lines[0]):
+        return True
     block = "\n".join(lines)
-    if _FRAMED_LABEL.fullmatch(lines[0]) or not (_LABEL.match(lines[0]) and _DATE.search(block)):
-        return _FRAMED_LABEL.fullmatch(lines[0]) is not None
+    if not (_LABEL.match(lines[0]) and _DATE.search(block)):
+        return False
     is_same = len(subject) > 3 and any(_ends_with(line, subject) for line in lines)
     return is_same or any(one.search(block[:1000]) for one in _HEADER_BLOCK)
 
@@ -147,7 +150,7 @@ def _introduction_size(lines: list[str]) -> int:
 
 def _drop_tail(lines: list[str]) -> list[str]:
     """Return ``lines`` without signatures, notices and quotations at the end."""
-    for _ in range(4):  # a signature above a quotation above a signature
+    for _ in range(4):  # a signature may stand above a quotation, and that above another signature
         end = max((at for at, line in enumerate(lines) if _is_own(line)), default=-1) + 1
         is_quoted = any(line.startswith(">") for line in lines[end:])
         lines = lines[:end]
