@@ -110,6 +110,11 @@ def other_languages(texts: Iterable[str], language: str) -> frozenset[str]:
     return frozenset(found)
 
 
+def is_function_word(word: str, languages: Iterable[str]) -> bool:
+    """Return whether ``word``, in lower case, is a function word of one of ``languages``."""
+    return not _function_words().get(word, frozenset()).isdisjoint(languages)
+
+
 def find_function_words(text: str, language: str) -> Iterator[tuple[int, int]]:
     """Yield the first and end character of each function word of ``language`` in ``text``."""
     known = _function_words()

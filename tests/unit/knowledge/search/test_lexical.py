@@ -340,6 +340,15 @@ def test_another_language_is_told_by_the_share_of_known_words(tmp_path: Path) ->
     assert not of.is_foreign("Where is my frobnicator")
 
 
+def test_a_right_word_of_another_language_is_not_taken_for_another_one(tmp_path: Path) -> None:
+    of = words(
+        tmp_path, ["Das ist noch ein neuer Wagen, und die Kaution ist nicht verfallen.", "Der Wagen ist im Hof."]
+    )
+    asked = "Wie hoch ist die Kaution, und wie teuer ist der Wagen?"
+    assert of.correct_spelling(asked) == asked
+    assert of.correct_spelling("Ist die Kauton verfallen?") == "Ist die kaution verfallen?"
+
+
 CHINESE = ["员工请假需要在系统中提前三天申请，由主管批准。", "费用报销应在一个月内提交发票。"]
 
 
