@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,6 +16,13 @@ from ragctl.options import IndexDir, Json, Profile, read_settings
 
 if TYPE_CHECKING:
     from rag.values.answer import Answer
+
+_MARKUP = re.compile(
+    r"(?P<code>(`+)(?!`).+?(?<!`)\2(?!`))|!?\[(?P<words>[^\[\]]*)\]\((?!<?(?:https?|mailto):)(?:<[^<>\n]*>|[^()\s<>]*)\)"
+    r"|\\(?P<sign>[!-/:-@\[-`{-~])",
+    re.DOTALL | re.IGNORECASE,
+)
+"""Code; a link that leads to a file of the documents; an escaped character."""
 
 
 def ask(
@@ -43,7 +52,8 @@ def ask(
     if as_json:
         emit_json(reply)
     else:
-        print_rich(*_format_reply(reply, closest=_describe_closest(answer), explain=explain))
+        paths = [citation.hit.chunk.path for citation in answer.citations]
+        print_rich(*_format_reply(reply, paths, closest=_describe_closest(answer), explain=explain))
 
 
 def _describe_closest(answer: Answer) -> str:
@@ -56,15 +66,16 @@ def _describe_closest(answer: Answer) -> str:
     return f"What was found is too far from the question. The closest: {closest}"
 
 
-def _format_reply(reply: dict[str, Any], *, closest: str, explain: bool) -> list[RenderableType]:
-    lines: list[RenderableType] = [Text(reply["answer"])]
+def _format_reply(reply: dict[str, Any], paths: Sequence[str], *, closest: str, explain: bool) -> list[RenderableType]:
+    """Return the lines for people; ``paths`` are the files of the citations, which those without an address show."""
+    lines: list[RenderableType] = [Text(show_words(reply["answer"]))]
     lines += [Text(closest, style="dim")] if closest else []
     if reply["citations"]:
         lines += [NewLine(), Text("Citations", style="bold")]
-    for number, citation in enumerate(reply["citations"], start=1):
+    for number, (citation, path) in enumerate(zip(reply["citations"], paths, strict=True), start=1):
         section = f" > {citation['section']}" if citation["section"] else ""
-        link = f"  {citation['sourceUrls'][0]}" if citation["sourceUrls"] else ""
-        lines.append(Text.assemble(f"  {number}. {citation['fullTitle']}{section}", (link, "dim")))
+        place = "".join(f"  {part}" for part in (next(iter(citation["sourceUrls"]), path), citation["chunkId"]))
+        lines.append(Text.assemble(f"  {number}. {citation['fullTitle']}{section}", (place, "dim")))
     confidence, metadata = reply["confidence"], reply["metadata"]
     color = {"High": "green", "Medium": "yellow", "Low": "red"}[confidence["level"]]
     level = (f"{confidence['level']} ({int(confidence['score'])}/100)", color)
@@ -82,3 +93,8 @@ def _format_reply(reply: dict[str, Any], *, closest: str, explain: bool) -> list
         )
     trail = [Text(f"  {step}", style="dim") for step in metadata["trail"]] if explain else []
     return [*lines, Text(", ".join(facts), style="dim"), *trail]
+
+
+def show_words(answer: str) -> str:
+    """Return Markdown without what a page does not show either: escapes, and links to files of the documents."""
+    return _MARKUP.sub(lambda found: found["code"] or found["sign"] or show_words(found["words"] or ""), answer)

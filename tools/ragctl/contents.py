@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+import sys
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict
@@ -15,7 +17,7 @@ from rich.console import NewLine
 from rich.table import Table
 from rich.text import Text
 
-from ragctl.console import CommandFailed, emit_json, note, print_rich, progress
+from ragctl.console import PIPE_WIDTH, CommandFailed, emit_json, note, print_rich, progress
 from ragctl.options import IndexDir, Json, Profile, choose_store, count_cores, read_settings, require_folder
 
 if TYPE_CHECKING:
@@ -114,11 +116,18 @@ def _print_documents(head: dict[str, Any], rows: list[dict[str, Any]]) -> None:
         f"version {head['version']}",
     ]
     table = Table(*COLUMNS, box=None, pad_edge=False)
+    chars = shutil.get_terminal_size().columns // 3 if sys.stdout.isatty() else PIPE_WIDTH
     for row in rows:
         named = {**row, "path": "\n= ".join([row["path"], *row["otherPaths"]])}
-        table.add_row(*("" if named[name] is None else str(named[name]) for name in COLUMNS))
+        cells = ("" if named[name] is None else str(named[name]) for name in COLUMNS)
+        table.add_row(*("\n".join(shorten(line, chars) for line in cell.split("\n")) for cell in cells))
     counts = f"{len(rows)} documents, {sum(row['chunks'] for row in rows)} chunks"
     print_rich(f"Index {head['index']}: {', '.join(facts)}", table, counts)
+
+
+def shorten(text: str, chars: int) -> str:
+    """Return ``text`` of at most so many ``chars``, without its middle if it has more."""
+    return text if len(text) <= chars else f"{text[: chars // 2]}…{text[len(text) - (chars - 1) // 2 :]}"
 
 
 def show(

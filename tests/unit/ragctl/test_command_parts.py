@@ -9,6 +9,8 @@ import pytest
 
 from knowledge.model.values import Chunk, Hit
 from rag.config.settings import Settings, load
+from ragctl.ask import show_words
+from ragctl.contents import shorten
 from ragctl.doctor import CheckFailed, check_llm, check_packages, check_python
 from ragctl.options import choose_store
 from ragctl.search import best_documents
@@ -82,6 +84,19 @@ def test_without_a_place_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     path, said = place(tmp_path / "index")
     assert (path, said) == ("", f"Nothing is remembered: {tmp_path} cannot be written. Set STORE_PATH")
+
+
+# For people
+
+
+def test_an_answer_is_printed_as_a_page_shows_it_and_a_long_path_without_its_middle() -> None:
+    answer = (
+        r"\*\*\* [Geräte \| neu](<B%C3%BC ro/a b.csv>), ![](x.png)[an](#a) [out](https://a.example) `\*` \\srv\x [1]"
+    )
+    assert show_words(answer) == r"*** Geräte | neu, an [out](https://a.example) `\*` \srv\x [1]"
+    assert [shorten("exports/a-long-name.zip", chars) for chars in (23, 10, 9)] == [
+        *("exports/a-long-name.zip", "expor….zip", "expo….zip"),
+    ]
 
 
 # The best chunk of each document
