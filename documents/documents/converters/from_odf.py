@@ -196,14 +196,14 @@ def _prepare_slides(body: Any, roots: list[Any], properties: _Properties) -> tup
     """Prepare the slides that are not hidden, and drop the others."""
     layouts = [layout for root in roots for layout in root.iter("style.page-layout-properties")]
     widths = [pixels(layout.get("xsl-fo-compatible.page-width", "")) for layout in layouts]
-    closed = []
+    hidden = []
     for number, page in enumerate(body.findall("drawing.page"), 1):
         if properties("drawing-page", _style_of(page)).get("visibility") == "hidden":
-            closed.append(str(number))
+            hidden.append(str(number))
             body.remove(page)
         else:
             _arrange_slide(page, number, max((max(width) for width in widths if width), default=math.inf))
-    return (f"has hidden slides, which are left out: {', '.join(closed)}",) if closed else ()
+    return (f"has hidden slides, which are left out: {', '.join(hidden)}",) if hidden else ()
 
 
 def _arrange_slide(page: Any, number: int, width: float) -> None:
@@ -290,18 +290,18 @@ def _next_number(item: Any, place: tuple[str, int], levels: Mapping[Any, Any], c
 
 def _write_sheets(body: Any, properties: _Properties) -> tuple[str, tuple[str, ...]]:
     reader = _SheetReader(properties)
-    parts, closed = [], []
+    parts, hidden_sheets = [], []
     for sheet in body.iterchildren("table.table"):
         name = one_line(sheet.get("table.name", ""))
         if properties("table", _style_of(sheet)).get("display") == "false":
-            closed.append(name)
+            hidden_sheets.append(name)
         else:
             cells = sheet_markdown(list(reader.budget.limit(reader.rows(sheet))))
             boxed = (line for line in sheet.iter("text.p") if next(line.iterancestors(*_SHAPES), None) is not None)
             lines = (literal(one_line("".join(line.itertext()))) for line in boxed)
             if text := "\n\n".join(filter(None, [cells, *lines])):
                 parts.append(f"## {name}\n\n{text}")
-    caveats = (f"has hidden sheets, which are left out: {', '.join(closed)}",) if closed else ()
+    caveats = (f"has hidden sheets, which are left out: {', '.join(hidden_sheets)}",) if hidden_sheets else ()
     return "\n\n".join(parts), (*caveats, *hidden_caveat(reader.hidden))
 
 
@@ -315,48 +315,48 @@ class _SheetReader:
 
     def rows(self, sheet: Any) -> Iterator[list[str]]:
         """Yield the visible cells, a merged range's value in each of its cells, and empty rows once."""
-        closed: set[int] = set()
-        defaults: list[str] = []
+        hidden_columns: set[int] = set()
+        default_styles: list[str] = []
         for column in sheet.iter("table.table-column"):
-            count = min(int(column.get("table.number-columns-repeated", 1)), _MAX_COLUMNS - len(defaults))
+            count = min(int(column.get("table.number-columns-repeated", 1)), _MAX_COLUMNS - len(default_styles))
             if _is_collapsed(column):
-                closed.update(range(len(defaults) + 1, len(defaults) + count + 1))
-            defaults += [column.get("table.default-cell-style-name", "")] * count
+                hidden_columns.update(range(len(default_styles) + 1, len(default_styles) + count + 1))
+            default_styles += [column.get("table.default-cell-style-name", "")] * count
         values: dict[tuple[int, int, int, int], str] = {}
         numbers = itertools.count(1)
         for row in sheet.iter("table.table-row"):
-            line, spans = self._cells(row, defaults)
+            cells, spans = self._cells(row, default_styles)
             for number in itertools.islice(numbers, int(row.get("table.number-rows-repeated", 1))):
-                shown = list(line)
+                shown = list(cells)
                 areas = [(left, number, right, number + down - 1) for left, right, down in spans]
                 spans = []
-                spread(shown, number, areas, values, closed)
+                spread(shown, number, areas, values, hidden_columns)
                 self.budget.count_places(len(shown) + len(values))
                 is_hidden = _is_collapsed(row)
-                self.hidden += line if is_hidden else [shown[at - 1] for at in closed if at <= len(shown)]
+                self.hidden += cells if is_hidden else [shown[at - 1] for at in hidden_columns if at <= len(shown)]
                 if not is_hidden:
-                    yield [cell for at, cell in enumerate(shown, 1) if at not in closed]
+                    yield [cell for at, cell in enumerate(shown, 1) if at not in hidden_columns]
                 if not shown:
                     break
 
-    def _cells(self, row: Any, defaults: list[str]) -> tuple[list[str], list[tuple[int, int, int]]]:
+    def _cells(self, row: Any, default_styles: list[str]) -> tuple[list[str], list[tuple[int, int, int]]]:
         """Return the cells of a row, and the first and last column and the rows of the ranges merged from it on."""
-        line: list[str] = []
+        cells: list[str] = []
         spans = []
-        blank = 0
+        blanks = 0
         for cell in row.iterchildren("table.table-cell", "table.covered-table-cell"):
             count = min(int(cell.get("table.number-columns-repeated", 1)), _MAX_COLUMNS)
-            usual = row.get("table.default-cell-style-name") or "".join(defaults[len(line) + blank :][:1])
+            usual = row.get("table.default-cell-style-name") or "".join(default_styles[len(cells) + blanks :][:1])
             text = self._text(cell, self.properties("table-cell", cell.get("table.style-name", usual)))
             if not text or cell.tag == "table.covered-table-cell":
-                blank += count
+                blanks += count
                 continue
-            line += [""] * min(blank, _MAX_COLUMNS - len(line))
-            blank = 0
+            cells += [""] * min(blanks, _MAX_COLUMNS - len(cells))
+            blanks = 0
             across, down = (int(cell.get(f"table.number-{kind}-spanned", 1)) for kind in ("columns", "rows"))
-            spans += [(len(line) + 1, len(line) + across, down)] if across > 1 or down > 1 else []
-            line += [text] * min(count, _MAX_COLUMNS - len(line))
-        return line, spans
+            spans += [(len(cells) + 1, len(cells) + across, down)] if across > 1 or down > 1 else []
+            cells += [text] * min(count, _MAX_COLUMNS - len(cells))
+        return cells, spans
 
     def _text(self, cell: Any, style: Mapping[str, str]) -> str:
         kind = cell.get("office.value-type", "")
