@@ -23,7 +23,7 @@ from rag.ask.answer_cache import CacheSlot, thaw
 from rag.ask.conversation import Conversation, repeat_query
 from rag.ask.remarks import Remarks
 from rag.errors import ContextTooLong
-from rag.find.refine import LlmRerank, is_outdated
+from rag.find.refine import LlmRerank, is_outdated, uncited_message
 from rag.ledger import Ledger
 from rag.ports import Retriever, Writer
 from rag.values.answer import (
@@ -248,7 +248,10 @@ class Pipeline:
             cites_outdated = not finished.is_quoted and is_outdated(
                 finished.claims, context.passages, prepared.question.understood
             )
-            confidence = cap_confidence(score, finished, is_partial=completion.partial, is_outdated=cites_outdated)
+            cited = [one.hit.chunk for one in finished.references[: 1 if finished.is_quoted else None]]
+            outdated = "the thread has a later message" if uncited_message(cited) else ""
+            outdated = "a newer edition differs" if cites_outdated else outdated
+            confidence = cap_confidence(score, finished, is_partial=completion.partial, outdated=outdated)
         for event in finished.claim_events():
             ledger.emit(event)
         return Answer(

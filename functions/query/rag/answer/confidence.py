@@ -266,14 +266,14 @@ def _note_scans(references: Iterable[Reference]) -> list[str]:
 
 
 def cap_confidence(
-    confidence: Confidence, answer: FinishedAnswer, *, is_partial: bool = False, is_outdated: bool = False
+    confidence: Confidence, answer: FinishedAnswer, *, is_partial: bool = False, outdated: str = ""
 ) -> Confidence:
     """Return ``confidence`` with the caps for an answer's citations and claims, and a reason for each.
 
     Low, at most ``UNCITED_SCORE``, without a valid citation, with as many citations removed as left, or with
     ``MAX_UNSUPPORTED`` of the claims unsupported. Medium, at most ``UNVERIFIED_SCORE``, with a removed citation, if
     some or all claims are unchecked, if the answer broke off (``is_partial``), or if a claim is from a passage whose
-    newer edition differs (``is_outdated``).
+    newer edition differs or a later message follows, as ``outdated`` says.
     """
     cited, removed, claims, unchecked = answer.cited, answer.removed, answer.claims, answer.unchecked
     unsupported = sum(claim.support == "unsupported" for claim in claims)
@@ -284,7 +284,7 @@ def cap_confidence(
         f"{unsupported} of {len(claims)} statements not found in the sources": cited and 0 < unsupported < len(claims),
         CHECK_FAILED: unchecked is None,
         "the answer broke off": is_partial,
-        "a newer edition differs": is_outdated,
+        outdated: outdated != "",
     }
     reasons = [confidence.reason, *(flaw for flaw, is_present in flaws.items() if is_present)]
     reasons += unchecked_note(unchecked or 0)
@@ -292,7 +292,7 @@ def cap_confidence(
     level, score = confidence.level, confidence.score
     if not cited or removed >= max(1, cited) or unsupported >= MAX_UNSUPPORTED * max(1, len(claims)):
         level, score = "Low", min(score, UNCITED_SCORE)
-    elif removed or is_partial or is_outdated or unchecked != 0:
+    elif removed or is_partial or outdated or unchecked != 0:
         level, score = min(level, "Medium", key=_LEVELS.index), min(score, UNVERIFIED_SCORE)
     return replace(confidence, level=level, score=score, reason=", ".join(reasons))
 

@@ -15,7 +15,7 @@ from rag.contract import CLOSE, OPEN, Decider
 from rag.find.feedback import adjusted_score
 from rag.find.retrieve import Scale
 from rag.ledger import Ledger
-from rag.text.sources import older_versions, path_of
+from rag.text.sources import is_later_message, newest_message, older_versions, path_of
 from rag.text.stems import content_stems
 from rag.values.answer import CheckedClaim, Passage, RefinedHits
 from rag.values.question import Question
@@ -137,12 +137,16 @@ def near_duplicates(one: Hit, other: Hit) -> bool:
 
 
 def newest_editions_first(hits: tuple[Hit, ...], question: Question) -> RefinedHits:
-    """Return ``hits``, each behind its newer editions; the trail names those that moved up."""
+    """Return ``hits``, each behind its newer editions and later messages; the trail names those that moved up."""
     wanted = content_stems(question.understood)
+
+    def precedes(new: Hit, old: Hit) -> bool:
+        return is_later_message(new.chunk, old.chunk) or _succeeds(new, old, wanted)
+
     ordered: dict[int, Hit] = {}
     for hit in hits:
-        editions = [hit, *(one for one in hits if _succeeds(one, hit, wanted))]
-        newest_first = sorted(editions, key=lambda one: sum(_succeeds(new, one, wanted) for new in editions))
+        editions = [hit, *(one for one in hits if precedes(one, hit))]
+        newest_first = sorted(editions, key=lambda one: sum(precedes(new, one) for new in editions))
         ordered |= {one.chunk.number: ordered.get(one.chunk.number, one) for one in newest_first}
     before = [hit.chunk.number for hit in hits]
     moved_up = [hit.chunk.id for place, hit in enumerate(ordered.values()) if place < before.index(hit.chunk.number)]
@@ -176,6 +180,12 @@ def is_outdated(statements: Sequence[CheckedClaim], passages: Sequence[Passage],
 
     taken = (one for one in statements if one.support != "unsupported")
     return any(is_replaced(one, hits[number]) for one in taken for number in one.chunks if number in hits)
+
+
+def uncited_message(cited: Sequence[Chunk]) -> str:
+    """Return writer and day of the newest message of a thread that is ``cited`` by earlier ones alone, else ``""``."""
+    newest = {chunk.doc_id for chunk in cited if not newest_message(chunk)}
+    return next(filter(None, (newest_message(chunk) for chunk in cited if chunk.doc_id not in newest)), "")
 
 
 _NUMBERS = re.compile(r"[\W\d_]+")

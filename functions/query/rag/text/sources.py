@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import quote, unquote, urlsplit
 
-from knowledge.model.values import OLDER_VERSIONS, Chunk
+from knowledge.model.values import NEWEST_MESSAGE, OLDER_VERSIONS, Chunk
 
 _SEPARATOR = " > "
 ARROW = "\u203a"
@@ -29,18 +29,38 @@ def make_label(title: str, section: str) -> str:
 def dated_label(label: str, chunk: Chunk) -> str:
     """Return ``label`` with the chunk's date as far as it is known: ``[Title > Section] (2026-01-05)``, ``(2026)``.
 
-    The older versions of its document are named too: ``(takes precedence over fees v1.md)``.
+    The older versions of its document are named too, ``(takes precedence over fees v1.md)``, and for an earlier message
+    of a thread the newest one.
     """
     year, month, day = chunk.dated // 10_000, chunk.dated // 100 % 100, chunk.dated % 100
     date = "-".join(f"{part:02}" for part in (year, month, day) if part)
     older = ", ".join(safe(path.rpartition("/")[2]) for path in older_versions(chunk))
+    newer = newest_message(chunk)
     facts = [*([date] if date else []), *([f"takes precedence over {older}"] if older else [])]
+    facts += [f"a later message of this thread is by {safe(newer)}"] if newer else []
     return f"{label} ({', '.join(facts)})" if facts else label
 
 
 def older_versions(chunk: Chunk) -> list[str]:
     """Return the paths of the older versions of the chunk's document, as the names of their files tell."""
     return str(chunk.extra.get(OLDER_VERSIONS, "")).splitlines()
+
+
+def newest_message(chunk: Chunk) -> str:
+    """Return writer and day of the newest message of the chunk's thread, ``""`` if the chunk is of that message."""
+    newest, own = str(chunk.extra.get(NEWEST_MESSAGE, "")), message_of(chunk)
+    return newest if [*filter(str.isalnum, newest)] != [*filter(str.isalnum, own)] else ""
+
+
+def message_of(chunk: Chunk) -> str:
+    """Return the heading of a chunk's message in a thread."""
+    return chunk.section.partition(_SEPARATOR)[0]
+
+
+def is_later_message(one: Chunk, other: Chunk) -> bool:
+    """Return whether ``one`` is of a later message than ``other`` in the same thread."""
+    is_thread = one.doc_id == other.doc_id and NEWEST_MESSAGE in one.extra
+    return is_thread and one.chunk_index < other.chunk_index and message_of(one) != message_of(other)
 
 
 def path_of(chunk: Chunk) -> str:

@@ -17,8 +17,9 @@ import numpy as np
 
 from knowledge.cut.units import END, KIND, LEAD_END, LEAD_START, START, UnitKind
 from rag.find.pack import cut_to
-from rag.find.refine import are_versions, outdated_passages
+from rag.find.refine import are_versions, outdated_passages, uncited_message
 from rag.ports import Writing
+from rag.text.sources import is_later_message, newest_message
 from rag.values.answer import Context, Passage
 from rag.values.chat import Completion, Quote
 from rag.values.question import Question
@@ -200,7 +201,7 @@ class ExtractiveWriter:
     """Quotes one or two sections of the context, some 500 characters; ``""`` if there is nothing to quote.
 
     The answer first names the words of the question that no document has, or says that the context is doubtful. At its
-    end it names the other version of a file.
+    end it names the other version of a file, and the newest message of a thread if the quotes are from earlier ones.
     """
 
     def __call__(self, question: Question, context: Context, **how: Unpack[Writing]) -> Completion:
@@ -208,7 +209,9 @@ class ExtractiveWriter:
         evidence, note = context.evidence, ""
         quoted: tuple[Quote, ...] = ()
         if evidence is not None:
-            quoted = quote_sections(context.passages, evidence.asked.weights, question.understood, outdated)
+            weights, asked = evidence.asked.weights, question.understood
+            quoted = quote_sections(context.passages, weights, asked, outdated)
+            quoted = _quote_later(context.passages, weights, asked, quoted)
             absent = not_mentioned(evidence, [passage.hit for passage in context.passages]) if quoted else ()
             named = f"The documents do not mention {' or '.join(absent)}. What comes closest:" if absent else ""
             note = named or (DOUBT if context.doubtful else "")
@@ -221,23 +224,45 @@ class ExtractiveWriter:
 
 
 def _name_versions(passages: Sequence[Passage], quoted: set[int], outdated: Mapping[int, Sequence[int]]) -> str:
-    """Return a sentence with the files whose names differ from those of ``quoted`` places by version or date alone."""
+    """Return a sentence with the files whose names differ from those of ``quoted`` places by version or date alone.
+
+    Without any it names the newest message of a thread that is quoted without it.
+    """
     chunks = [passage.hit.chunk for passage in passages]
     pairs = [(chunks[new], chunks[old]) for old, newer in outdated.items() for new in quoted.intersection(newer)]
     named = [(one.path, other.path) for one, other in pairs if are_versions(one, other)]
     if not named:
-        return ""
+        newest = uncited_message([chunks[place] for place in sorted(quoted)])
+        return f"The newest message of this thread is by {newest}." if newest else ""
     files, others = (" and ".join(sorted(set(paths))) for paths in zip(*named, strict=True))
     return f"From {files}; another version is {others}."
 
 
+def _quote_later(
+    passages: Sequence[Passage], weights: NDArray[np.float32], question: str, quoted: tuple[Quote, ...]
+) -> tuple[Quote, ...]:
+    """Return ``quoted`` with the best later message of the first one's thread, and the newest one, if they are found.
+
+    They may answer a message that asks the same, or take back what it says.
+    """
+    if not quoted:
+        return ()
+    first = passages[quoted[0].passage].hit.chunk
+    later = {place for place, one in enumerate(passages) if is_later_message(one.hit.chunk, first)}
+    newest = {place for place in later if not newest_message(passages[place].hit.chunk)}
+    for wanted in (later, newest):
+        if wanted.isdisjoint(quote.passage for quote in quoted):
+            quoted += quote_sections(passages, weights, question, {*range(len(passages))} - wanted)[:1]
+    return quoted
+
+
 def quote_beginning(passages: Sequence[Passage], without: Container[int] = ()) -> tuple[Quote, ...]:
-    """Return the beginning, below its headings, of the first of ``passages`` with visible text.
+    """Return the beginning, below its headings, of the best of ``passages`` with visible text.
 
     For contexts without token matches (of a dense or hybrid search). By paragraphs that share words with the question
     15 of 36, 75 of 182 and 188 of 206 questions are right (hybrid), so 21, 89 and 192, at 80 % of the length.
     """
-    for place, passage in enumerate(passages):
+    for place, passage in sorted(enumerate(passages), key=lambda one: -one[1].hit.score):
         beginning = cut_to(_HEADINGS.sub("", passage.text, count=1).strip(), MAX_BYTES, anywhere=True)
         if place not in without and any(map(str.isalnum, _MARKUP.sub("", beginning))):
             return (Quote(place, beginning),)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -20,12 +21,13 @@ from knowledge.embedding import embed_text
 from knowledge.engines.metadata import to_metadata
 from knowledge.model.errors import SourceUnreadable, describe_unexpected
 from knowledge.model.manifest import RECIPE, SEED_RECIPE, Manifest, SourceRecord
-from knowledge.model.values import Chunk, Document, Embedder, Failure, TokenEmbedder
+from knowledge.model.values import NEWEST_MESSAGE, Chunk, Document, Embedder, Failure, TokenEmbedder
 
 if TYPE_CHECKING:
     from knowledge.model.values import Vector
 
 VERSION_CHARS = 12
+_MESSAGE = re.compile(r"(.*?)(?:, |^)(\d{4}-\d\d-\d\d)(?= > |$)")
 
 type DocumentMapper = Callable[[Callable[[Document], Cut], Sequence[Document]], Iterable[Cut]]
 """Calls a function with each of many documents and gives the results in order, perhaps from several processes."""
@@ -295,6 +297,10 @@ def _make_chunk(document: Document, number: int, piece: TextPiece, index: int, c
     shared = document.shared_fields()
     if document.url and document.anchors and "#" not in document.url and piece.anchor:
         shared["url"] = f"{document.url}#{quote(piece.anchor)}"  # a section's own, as the site makes anchors
+    message = _MESSAGE.match(piece.section) if NEWEST_MESSAGE in document.extra else None
+    if message:  # of a thread, which has the date and the writer of its newest message
+        author, date = message.groups()
+        shared |= {"dated": int(date.replace("-", "")), "extra": {**document.extra, "author": author, "date": date}}
     return Chunk(
         **shared,
         number=number,

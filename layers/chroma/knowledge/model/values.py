@@ -24,8 +24,9 @@ type Where = Mapping[str, object]
 KEYWORDS = "Keywords: "
 """What the line of a document's keywords begins with: it is searched and never quoted."""
 
-OTHER_PATHS, OLDER_VERSIONS = "other_paths", "older_versions"
-"""Fields of ``extra`` with paths, a line each: of files with the document's text, and of its older versions."""
+OTHER_PATHS, OLDER_VERSIONS, NEWEST_MESSAGE = "other_paths", "older_versions", "newest_message"
+"""Fields of ``extra``: paths of files with the document's text, and of its older versions, a line each; and writer and
+day of the newest message of a thread of mail, which is the heading of its section."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,12 +11,15 @@ from html import unescape
 from typing import Any
 from urllib.parse import urlsplit
 
-from knowledge.model.values import KEYWORDS, OLDER_VERSIONS, OTHER_PATHS, Scalar
+from knowledge.model.values import KEYWORDS, NEWEST_MESSAGE, OLDER_VERSIONS, OTHER_PATHS, Scalar
 from knowledge.read import markdown as md
 from knowledge.read.dates import newest_date, to_iso
 
 # Chunk fields that no document may set.
-_OWN = ("section", "chunk_index", "chunk_count", "chunk_number", "path", "dated", OTHER_PATHS, OLDER_VERSIONS)
+_OWN = (
+    *("section", "chunk_index", "chunk_count", "chunk_number", "path", "dated"),
+    *(OTHER_PATHS, OLDER_VERSIONS, NEWEST_MESSAGE),
+)
 _TEXTS = ("title", "category", "source_org", "source_type", "jurisdiction", "last_updated", "url", "doc_id")
 _ALIASES = {
     "link": "url",

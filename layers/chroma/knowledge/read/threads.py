@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from itertools import chain, count
 from pathlib import PurePosixPath
 
-from knowledge.model.values import OTHER_PATHS
+from knowledge.model.values import NEWEST_MESSAGE, OTHER_PATHS
 from knowledge.read.file_names import strip_format
 from knowledge.read.loading import LoadedDocument
 
@@ -42,7 +42,8 @@ def find_threads(
         others = sorted({one.found.path for one in members} - {newest.found.path})
         if others:
             doc_id = fields.doc_id or strip_format(members[-1].found.path)
-            fields = replace(fields, doc_id=doc_id, extra={**fields.extra, OTHER_PATHS: "\n".join(others)})
+            extra = {OTHER_PATHS: "\n".join(others), NEWEST_MESSAGE: _message_heading(newest)}
+            fields = replace(fields, doc_id=doc_id, extra={**fields.extra, **extra})
         kept = [mails[number] for number in unique]
         yield (
             unique,
@@ -80,6 +81,11 @@ def _group_answers(mails: Mapping[int, LoadedDocument]) -> list[list[int]]:
     for number in reversed(ordered):
         threads[find_root(mails[number].fields.message_ids[0])].append(number)
     return list(threads.values())
+
+
+def _message_heading(mail: LoadedDocument) -> str:
+    writer, date = (str(mail.fields.extra.get(name, "")) for name in ("author", "date"))
+    return ", ".join(filter(None, (writer, date[:10])))
 
 
 def _read_date(mail: LoadedDocument) -> datetime:

@@ -102,6 +102,19 @@ def test_a_section_has_an_address_of_its_own_where_the_site_s_anchors_are_known(
     assert planned([replace(document("a", "x"), url=url, anchors=anchors)]).chunks[0].url == expected
 
 
+def test_the_chunks_of_a_thread_have_the_writers_and_days_of_their_messages() -> None:
+    text = "## Ola, 2026-05-12\n\nYes.\n\n## Ray, Kay, 2026-05-11\n\nNo?\n\n## 2026-05-10\n\nIt?\n\n## Jo\n\nOh."
+    extra = {"author": "Ola", "date": "2026-05-12T09:00:00", "newest_message": "Ola, 2026-05-12"}
+    thread = replace(document("a", "x"), text=text, dated=20260512, extra=extra)
+    dated = [(one.dated, one.extra["author"], one.extra["date"]) for one in planned([thread]).chunks]
+    assert dated == [
+        (20260512, "Ola", "2026-05-12"),
+        (20260511, "Ray, Kay", "2026-05-11"),
+        (20260510, "", "2026-05-10"),
+        (20260512, "Ola", "2026-05-12T09:00:00"),
+    ]
+
+
 def test_lone_surrogates_are_replaced_because_nothing_can_store_them() -> None:
     odd = Document(
         doc_id="a\udc80", title="T\ud800", text="x\udfff", digest="d", path="\udc80.md",

@@ -184,6 +184,24 @@ def test_the_newest_of_the_editions_of_a_passage_comes_first(
     assert (numbers(found), found.trail) == (order, trail)
 
 
+def test_messages_of_a_thread_are_newest_first_and_the_newest_is_named() -> None:
+    extra = {"newest_message": "J. _Ray_, 2026-05-12"}
+    sections = (r"J. Ray, 2026-05-12 > Attachment: a.txt", "Ola, 2026-05-11", "J. Ray, 2026-05-11")
+    newest, second, first = (
+        hit(n, 0.8, [1, n], doc_id="m", section=section, chunk_index=n, dated=20260512, extra=extra)
+        for n, section in enumerate(sections)
+    )
+    other = hit(3, 0.8, [0, 1], doc_id="n")
+    found = refine.newest_editions_first((first, other, second, newest), Question(text=LEAVE))
+    assert numbers(found) == [0, 1, 2, 3]
+    cited = [(first,), (first, newest), (newest,), (other, second), (first, other)]
+    named = [refine.uncited_message([one.chunk for one in hits]) for hits in cited]
+    assert named == ["J. _Ray_, 2026-05-12", "", "", "J. _Ray_, 2026-05-12", "J. _Ray_, 2026-05-12"]
+    assert dated_label("[1]", newest.chunk) == "[1] (2026-05-12)"
+    later = "a later message of this thread is by J. _Ray_, 2026-05-12"
+    assert dated_label("[1]", second.chunk) == f"[1] (2026-05-12, {later})"
+
+
 @pytest.mark.parametrize(
     ("hits", "question", "outdated"),
     [

@@ -76,6 +76,29 @@ def test_the_newer_of_two_versions_is_quoted_and_the_older_named(
     assert [quote.text for quote in completion.quotes] == ["Tea is served at five."]
 
 
+MESSAGES = ("Thanks.", "It is Kay's, take the spare one.", "Whose is the pink tea pot?", "All pots are old.")
+LATER = "The newest message of this thread is by Ola, 2026-05-14."
+
+
+@pytest.mark.parametrize(
+    ("found", "quoted", "closing"),
+    [((0, 1, 2, 3), [2, 1, 0], ""), ((1, 2), [2, 1], LATER), ((2,), [2], LATER), ((0, 3), [3, 0], "")],
+)
+def test_a_message_is_quoted_with_the_best_later_one_and_the_newest(
+    found: tuple[int, ...], quoted: list[int], closing: str
+) -> None:
+    question = "Whose is the pink tea pot, is it old?"
+    thread: dict[str, Any] = {"doc_id": "pot", "title": "Pot", "extra": {"newest_message": "Ola, 2026-05-14"}}
+    hits = [
+        make_hit(text, number=n, chunk_index=n, section=f"Ola, 2026-05-{14 - n}", cosine=0.5, **thread)
+        for n, text in enumerate(MESSAGES)
+    ]
+    context = context_of(question, *(hits[n] for n in found))
+    completion = completed(question, context)
+    assert [context.passages[quote.passage].hit.chunk.number for quote in completion.quotes] == quoted
+    assert completion.closing == closing
+
+
 def test_it_tells_which_passages_its_quotes_are_of() -> None:
     question = "permit days cakes Fridays"
     context = context_of(question, PERMITS, TEA)
