@@ -148,7 +148,7 @@ def test_attachments_are_sections_and_what_cannot_be_read_is_named() -> None:
     found.add_attachment(b"x", maintype="application", subtype="zip", filename="a.zip")
     found.add_attachment(b"x", maintype="application", subtype="octet-stream", filename="winmail.dat")
     found.add_attachment(b"x", maintype="image", subtype="png", cid="<logo>")
-    found.attach(MIMEMessage(inner))
+    found.attach(MIMEMessage(inner))  # type: ignore[arg-type]  # the stub names a subclass
     event = "SUMMARY:Delivery\r\nDTSTART;TZID=X:20260512T091400\r\nLOCATION:Yard\\, gate\r\n 2\r\n"
     found.add_attachment(event.encode(), maintype="text", subtype="calendar")
     read = convert(bytes(found), ".eml")
