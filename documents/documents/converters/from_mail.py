@@ -223,7 +223,8 @@ class _Reader:
                 text = self._convert_attachment(data, suffix, mime_type)
         except DocumentError as exc:
             self.caveats.append(f"attachment {name or mime_type!r}: {exc}")
-        return f"### {title}\n\n{_lower_headings(text, 4)}" if text.strip() else ""
+        title = " > ".join(filter(None, (head.line * (not depth), title)))  # a section of its own, with its writer
+        return f"## {title}\n\n{_lower_headings(text, 3)}" if text.strip() else ""
 
     def _convert_attachment(self, data: bytes, suffix: str, mime_type: str) -> str:
         """Return the text of an attached file, by its suffix or else by its MIME type."""

@@ -153,9 +153,9 @@ def test_attachments_are_sections_and_what_cannot_be_read_is_named() -> None:
     found.add_attachment(event.encode(), maintype="text", subtype="calendar")
     read = convert(bytes(found), ".eml")
     assert read.text.split("---\n", 2)[2] == (
-        "## Ola\n\nSee the table.\n\n### Attachment: Preise für 2026.csv\n\n"
-        "| a | b |\n| --- | --- |\n| 1 | 2 |\n\n### Kay: Rates\n\nNine a day.\n\n"
-        "### Attachment: text/calendar\n\nDelivery, Yard, gate2, 2026-05-12 09:14\n"
+        "## Ola\n\nSee the table.\n\n## Ola > Attachment: Preise für 2026.csv\n\n"
+        "| a | b |\n| --- | --- |\n| 1 | 2 |\n\n## Ola > Kay: Rates\n\nNine a day.\n\n"
+        "## Ola > Attachment: text/calendar\n\nDelivery, Yard, gate2, 2026-05-12 09:14\n"
     )
     assert read.caveats == ("attachment 'a.zip': .zip files are not read",)
 
@@ -225,4 +225,7 @@ def test_a_message_of_outlook_has_its_headers_bodies_and_files(monkeypatch: pyte
     read = made(OLE, ".msg")
     assert (read["title"], read["author"], read["date"]) == ("Abfuhr für", "Jürgen", "2026-05-12T00:00:00+00:00")
     assert read["message_ids"] == '["1@x", "2@x"]'
-    assert read["text"] == "Am Freitag.\n\n### Rates\n\nNine.\n\n### Attachment: a.txt\n\nTen."
+    assert (
+        read["text"]
+        == "Am Freitag.\n\n## Jürgen, 2026-05-12 > Rates\n\nNine.\n\n## Jürgen, 2026-05-12 > Attachment: a.txt\n\nTen."
+    )
