@@ -72,7 +72,7 @@ def test_ingest_counts_what_it_did(run: Run, knowledge_base: Path, tmp_path: Pat
     assert first == {
         "documents": 3, "chunks": 3, "added": 3, "changed": 0, "removed": 0, "unchanged": 0, "kept": 0,
         "emptied": [], "failed": [],
-        "warnings": [], "skipped": {}, "passedOver": [], "leftOut": {}, "losses": [],
+        "warnings": [], "skipped": {}, "examples": {}, "passedOver": [], "leftOut": {}, "losses": [],
     }  # fmt: skip
     assert (again["added"], again["unchanged"]) == (0, 3)
     assert (fewer["documents"], fewer["removed"]) == (1, 2)

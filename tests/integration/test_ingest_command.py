@@ -156,6 +156,7 @@ def test_a_page_without_text_a_draft_and_other_files_are_counted_and_no_failures
     done = run("ingest", docs, "--index", index, "--strict")
     assert done["leftOut"] == {"has front matter but no text": 1, "is a draft": 1, "is a picture without text": 1}
     assert done["skipped"] == {".gif": 1, "hidden": 1}
+    assert (done["examples"], done["passedOver"]) == ({".gif": "e.gif", "hidden": ".git"}, [])
     assert "logo.png" not in str(done["warnings"])
     assert run("ingest", docs, "--index", index, "--drafts")["documents"] == 3
 

@@ -75,7 +75,7 @@ class Archives:
                     mark.write_text(json.dumps([state, problems]), encoding="utf-8")
             self.sites[folder] = documents.find_site(folder)
         except _UNREADABLE as exc:
-            problems = [("", f"cannot be unpacked: {exc}")]
+            problems = [("", _describe(exc))]
         self.failed += [Failure(f"{place}/{name}".rstrip("/"), reason) for name, reason in problems]
         self.lost |= {f"{path}/{name}".rstrip("/") for name, _ in problems}
         return folder if folder in self.sites else ""
@@ -120,7 +120,7 @@ class Archives:
                     yield from self._unpack_inner(folder / name, f"{above}{name}/", budget)
             except _UNREADABLE as exc:
                 if self._is_document(name):
-                    yield f"{above}{name}", f"cannot be unpacked: {getattr(exc, 'strerror', None) or exc}"
+                    yield f"{above}{name}", _describe(exc)
 
     def _write(self, zipped: ZipFile, name: str, info: ZipInfo, folder: Path) -> None:
         if PureWindowsPath(name).anchor or ".." in name.split("/"):
@@ -149,6 +149,11 @@ class Archives:
             yield from self._fill(zipped, folder, above, budget)
         place.unlink()
         folder.rename(place)
+
+
+def _describe(error: Exception) -> str:
+    damaged = "it is empty or damaged: download or save the zip again" if isinstance(error, BadZipFile) else ""
+    return f"cannot be unpacked: {damaged or getattr(error, 'strerror', None) or error}"
 
 
 def _members(zipped: ZipFile) -> dict[str, ZipInfo]:

@@ -14,7 +14,7 @@ from urllib.parse import urldefrag
 
 import typer
 from rich.console import NewLine
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from ragctl.console import PIPE_WIDTH, CommandFailed, emit_json, note, print_rich, progress
@@ -115,7 +115,7 @@ def _print_documents(head: dict[str, Any], rows: list[dict[str, Any]]) -> None:
         f"built {head['builtAt'] or 'elsewhere'}",
         f"version {head['version']}",
     ]
-    table = Table(*COLUMNS, box=None, pad_edge=False)
+    table = Table(*(Column(name, overflow="fold") for name in COLUMNS), box=None, pad_edge=False)
     chars = shutil.get_terminal_size().columns // 3 if sys.stdout.isatty() else PIPE_WIDTH
     for row in rows:
         named = {**row, "path": "\n= ".join([row["path"], *row["otherPaths"]])}

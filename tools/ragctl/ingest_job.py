@@ -124,7 +124,7 @@ class IngestJob:
             failed = failures_as_json(*reading.failed, *exc.failed)
             passed_over = list(map(PassedOver._asdict, reading.passed_over))
             _print_problems(failed, failures_as_json(*reading.warnings), passed_over)
-            skipped = f". Passed over: {_format_counts(reading.skipped)}" if reading.skipped else ""
+            skipped = f". Passed over: {_format_counts(reading.skipped, {})}" if reading.skipped else ""
             raise CommandFailed(f"{exc}{skipped}", code=exc.code, failed=failed, passedOver=passed_over) from exc
         except (EmbeddingFailed, EmbeddingUnavailable) as exc:
             # Its message holds statuses and error classes, no vendor's words.
@@ -177,6 +177,7 @@ def _report(
     """
     phases = {"reading": reading_s, **summary.phases}
     urls = [document.url for document in reading.documents if document.url]
+    urls *= 2 * len(urls) > len(reading.documents)  # else it is no site, but a folder with some saved pages
     emptied = {failure.path for failure in summary.emptied}
     warnings = [failure for failure in reading.warnings if failure.path not in emptied]
     return {
@@ -186,12 +187,13 @@ def _report(
         "failed": failures_as_json(*reading.failed, *summary.failed),
         "warnings": failures_as_json(*warnings) + [{"path": path, "error": "holds no text"} for path in summary.empty],
         "skipped": dict(reading.skipped),
+        "examples": {kind: example.path for kind, example in reading.examples.items()},
         "passedOver": list(map(PassedOver._asdict, reading.passed_over)),
         "leftOut": dict(reading.left_out),
         "losses": list(map(WordLoss.as_json, reading.losses.values(), reading.losses)),
         **({"version": summary.version} if summary.version else {}),
-        # The first, one in the middle and the last: enough to see whether the links are right.
-        "links": list(dict.fromkeys(urls[at] for at in (0, len(urls) // 2, -1))) if urls else [],
+        # The first, one in the middle and the last: enough to see whether the links of a site are right.
+        "links": list(dict.fromkeys([*urls[:1], *urls[len(urls) // 2 :][:1], *urls[-1:]])),
         "seconds": round(seconds, 3),
         "phases": {name: round(value, 3) for name, value in phases.items()},
         **({"dryRun": True} if dry_run else {}),
@@ -230,9 +232,10 @@ def _print_report(report: Mapping[str, Any], place: str) -> None:
     rows = {name: str(report[name]) for name in COUNTS}
     rows["failed"] = str(len(report["failed"]))
     emptied = "; ".join(f"{one['path']} {one['error']}" for one in report["emptied"])
-    rows["kept"] = (f"{report['kept']}: {emptied}" if emptied else str(report["kept"])) if report["kept"] else ""
-    rows["skipped"] = _format_counts(report["skipped"])
-    rows["left out"] = _format_counts(report["leftOut"])
+    rows["kept"] = f"{report['kept']}: {emptied or 'what failed files held before'}" if report["kept"] else ""
+    rows["skipped"] = _format_counts(report["skipped"], report["examples"])
+    reasons = {problem["error"]: problem["path"] for problem in reversed(report["warnings"])}
+    rows["left out"] = _format_counts(report["leftOut"], reasons)
     phases = ", ".join(f"{name} {value:.1f}" for name, value in report["phases"].items())
     rows["links"] = "\n".join(report["links"])
     rows["seconds"] = f"{report['seconds']:.1f} ({phases})"
@@ -247,9 +250,13 @@ def _print_report(report: Mapping[str, Any], place: str) -> None:
             note(f"Note: {report[name]}")
 
 
-def _format_counts(counts: Mapping[str, int]) -> str:
-    """Return ``3 .png, 1 hidden``."""
-    return ", ".join(f"{count} {name}" for name, count in counts.items())
+def _format_counts(counts: Mapping[str, int], examples: Mapping[str, str]) -> str:
+    """Return ``3 .png, 2 is empty (a.md, ...)``; suffixes need no example."""
+    parts = []
+    for name, count in counts.items():
+        example = "" if name.startswith(".") else examples.get(name, "")
+        parts.append(f"{count} {name}" + (f" ({example}{', ...' * (count > 1)})" if example else ""))
+    return ", ".join(parts)
 
 
 SERVED = "English"

@@ -37,7 +37,7 @@ def convert(data: bytes) -> Converted:
             pages = _pages(archive, package, posixpath.dirname(package_name))
             read = [page_markdown(archive.read(name)) for name in pages]
     except BadZipFile as exc:
-        raise Unconvertible(f"is damaged or no EPUB: {exc}") from exc
+        raise Unconvertible(f"is damaged or no EPUB ({exc}): save it again") from exc
     body = "\n\n".join(text.strip("\n") for text, _ in read)
     if not body.strip():
         raise NoText("holds no text")

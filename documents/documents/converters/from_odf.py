@@ -103,7 +103,7 @@ def _read_parts(data: bytes) -> dict[str, Any]:
             wanted = [name for name in names if name.endswith(("content.xml", "meta.xml", "styles.xml"))]
             return {name: _parse_part(archive.read(name)) for name in wanted}
     except (BadZipFile, KeyError, etree.XMLSyntaxError) as exc:
-        raise Unconvertible(f"is damaged or no OpenDocument file: {exc}") from exc
+        raise Unconvertible(f"is damaged or no OpenDocument file ({exc}): save it again") from exc
 
 
 def _parse_part(part: bytes) -> Any:

@@ -52,7 +52,7 @@ def check_office(
             _check_parts(archive, max_xml_bytes, max_elements)
             properties = parse_part(archive, "docProps/core.xml")
     except BadZipFile as exc:
-        raise Unconvertible(f"is damaged or no {suffix} file: {exc}") from exc
+        raise Unconvertible(f"is damaged or no {suffix} file ({exc}): save it again") from exc
     title = None if properties is None else properties.findtext("{http://purl.org/dc/elements/1.1/}title")
     return own_title(title or "")
 
