@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import io
+import json
 import warnings
+from dataclasses import replace
 from itertools import islice
+from textwrap import shorten
 
 import numpy as np
 from PIL import Image, ImageOps, ImageSequence
@@ -13,9 +16,11 @@ from documents.converters import PICTURE_WITHOUT_TEXT, from_pdf, has_text_recogn
 from documents.errors import NoText, Unconvertible
 from documents.values import Converted
 
+_TITLE_CHARS = 80
+
 
 def convert(data: bytes) -> Converted:
-    """Return the text of a picture, which is read as a scan in a PDF.
+    """Return the text of a picture, which is read as a scan in a PDF; its title is a heading, else its first line.
 
     Raises:
         Unconvertible: text recognition is not installed, or it is damaged or too large.
@@ -29,11 +34,16 @@ def convert(data: bytes) -> Converted:
             count = from_pdf.MAX_SCANS if opened.format == "TIFF" else 1
             first, *others = map(_shown, islice(ImageSequence.Iterator(opened), count))
             first.save(scan, "PDF", resolution=from_pdf.DPI, quality=95, save_all=True, append_images=others)
-        return from_pdf.convert(scan.getvalue())
+        made = from_pdf.convert(scan.getvalue())
     except (OSError, Image.DecompressionBombError) as exc:
         raise Unconvertible("is no picture, a damaged one, or one of over 178 million pixels") from exc
     except Unconvertible as exc:
         raise NoText(PICTURE_WITHOUT_TEXT) from exc
+    if made.text.startswith("---\ntitle:"):
+        return made
+    line = made.text.partition("\n---\n")[2].replace("|", " ").strip().partition("\n")[0]
+    title = json.dumps(shorten(line, _TITLE_CHARS, placeholder="…"), ensure_ascii=False)
+    return replace(made, text=f"---\ntitle: {title}\n{made.text[4:]}")
 
 
 def _shown(picture: Image.Image) -> Image.Image:

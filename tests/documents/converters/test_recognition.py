@@ -111,6 +111,7 @@ def test_at_most_two_of_a_hundred_letters_of_a_bad_scan_are_wrong(text: str, dpi
 def test_pages_of_a_tiff_are_read_with_tables_and_a_camera_s_turn() -> None:
     table = page(*((40 + 120 * x, 250 - 18 * y, cell) for y, row in enumerate(ROWS) for x, cell in enumerate(row)))
     made = convert(saved(table, page((40, 200, "Second page of the list.")), form="TIFF"), ".tiff")
+    assert made.text.startswith('---\ntitle: "Tool Deposit Day rate"\n')
     assert body(made) == (
         "| Tool | Deposit | Day rate |\n| --- | --- | --- |\n| Press | 50 € | 22 € |\n| Plate | 80 € | 35 € |\n"
         "| Blower | 20 € | 9 € |\n\nSecond page of the list.\n"
@@ -118,7 +119,9 @@ def test_pages_of_a_tiff_are_read_with_tables_and_a_camera_s_turn() -> None:
     camera = Image.Exif()
     camera[0x0112] = 3  # upside down
     turned = saved(page((40, 200, "Ring the bell twice.")).rotate(180), form="JPEG", exif=camera)
-    assert body(convert(turned, ".jpg")) == "Ring the bell twice.\n"
+    assert convert(turned, ".jpg").text == (
+        '---\ntitle: "Ring the bell twice."\nsource_type: "text recognition"\n---\nRing the bell twice.\n'
+    )
 
 
 def test_what_no_reader_sees_and_pictures_without_text_are_not_read() -> None:

@@ -20,6 +20,9 @@ INDEX_NAMES = frozenset({"index", "_index", "readme", "page"})
 # "1.getting-started" and "02-install".
 _DATED = re.compile(r"^\d{4}-\d\d?-\d\d?[-_]")
 _NUMBERED = re.compile(r"^\d{1,3}(?:\.|[-_ ]+)(?=[^\W\d])")
+_RECORDED = re.compile(
+    r"[-_]?(?:GMT)?(?<!\d)(20\d\d)([01]\d)([0-3]\d)[-_][0-2]\d{5}(?!\d)[-_]?"
+)  # of a recorder
 
 _EXPORTED = re.compile(r"(?<=[^/])[ _-][0-9a-f]{32}(?:_all)?(?=[./]|$)")
 """The number that Notion exports a page or a table under: 8 of 8 tables of one export had it in their titles."""
@@ -72,8 +75,8 @@ def title_from_name(path: str) -> str:
     place = PurePosixPath(path)
     own = PurePosixPath(strip_format(path)).name
     named = place.parent.name if own.lower() in INDEX_NAMES and place.parent.name else own
-    named = strip_numbers(named).removesuffix(".zip")
-    name = _NUMBERED.sub("", _DATED.sub("", named))
+    named = strip_numbers(named).removesuffix(".zip").removesuffix(".transcript")
+    name = _NUMBERED.sub("", _DATED.sub("", _RECORDED.sub(r" \1-\2-\3 ", named)))
     name = name if " " in name.strip() else name.replace("-", " ").replace("_", " ")  # "Drag-and-drop files" is words
     return " ".join(name.split()) or named
 

@@ -156,6 +156,9 @@ def test_the_preamble_stands_below_the_heading_and_repeats_nothing() -> None:
         ("2024-strategy.md", "2024 strategy"),
         ("404.md", "404"),
         ("Tasks 0123456789abcdef0123456789abcdef_all.csv", "Tasks"),
+        ("GMT20260508-090012_Recording.transcript.vtt", "2026-05-08 Recording"),
+        ("Weekly Bristol-20260505_100325-Meeting.vtt", "Weekly Bristol 2026-05-05 Meeting"),
+        ("Drawing 20261305_990325.vtt", "Drawing 20261305_990325"),
     ],
 )
 def test_a_file_s_name_as_a_title_is_without_what_only_sorts_it(path: str, title: str) -> None:
