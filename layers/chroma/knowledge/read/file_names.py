@@ -20,9 +20,7 @@ INDEX_NAMES = frozenset({"index", "_index", "readme", "page"})
 # "1.getting-started" and "02-install".
 _DATED = re.compile(r"^\d{4}-\d\d?-\d\d?[-_]")
 _NUMBERED = re.compile(r"^\d{1,3}(?:\.|[-_ ]+)(?=[^\W\d])")
-_RECORDED = re.compile(
-    r"[-_]?(?:GMT)?(?<!\d)(20\d\d)([01]\d)([0-3]\d)[-_][0-2]\d{5}(?!\d)[-_]?"
-)  # of a recorder
+_RECORDED = re.compile(r"[-_]?(?:GMT)?(?<!\d)(20\d\d)([01]\d)([0-3]\d)[-_][0-2]\d{5}(?!\d)[-_]?")  # of a recorder
 
 _EXPORTED = re.compile(r"(?<=[^/])[ _-][0-9a-f]{32}(?:_all)?(?=[./]|$)")
 """The number that Notion exports a page or a table under: 8 of 8 tables of one export had it in their titles."""
