@@ -229,11 +229,10 @@ def find_passed_over(reading: ReadResult, sites: Mapping[Path, documents.Site]) 
     """
     folders = [path for path, site in sites.items() if site.kind]
     for kind, example in reading.examples.items():
-        place = example.place
-        if kind == ".gif" and place.is_file() and not place.stat().st_size:
+        if kind == ".gif" and example.place.is_file() and not example.place.stat().st_size:
             continue  # an exporter's icon: pictures in a zip are not unpacked
-        is_in_site = any(map(place.is_relative_to, folders))
-        if remedy := _find_remedy(kind, place, is_in_site=is_in_site):
+        is_in_site = any(map(example.place.is_relative_to, folders))
+        if remedy := _find_remedy(kind, example.place, is_in_site=is_in_site):
             count = reading.skipped[kind]
             yield PassedOver(kind, count, example.path, remedy.format("it" if count == 1 else "them"))
 

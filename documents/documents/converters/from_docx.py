@@ -31,7 +31,6 @@ p[style-name^='toc '] => !
 p[style-name^='TOC '] => !
 """
 _NOTE_MARKS = "a[id^=footnote-ref], a[id^=endnote-ref], a[href^='#footnote-ref'], a[href^='#endnote-ref']"
-_BLOCKS = ["p", "li", "h1", "h2", "h3", "h4", "h5", "h6"]
 _WRAPPERS = ("{*}fldSimple", "{*}dir", "{*}bdo", "{*}oMathPara")
 """Elements around text that mammoth drops with their content."""
 
@@ -49,7 +48,7 @@ def convert(data: bytes) -> Converted:
     )
     fragment = parse(html.value)
     for mark in reversed(fragment.select(_NOTE_MARKS)):
-        around, note = mark.find_parent(_BLOCKS), fragment.find("li", id=str(mark["href"])[1:])
+        around, note = mark.find_parent(re.compile("^(?:p|li|h[1-6])$")), fragment.find("li", id=str(mark["href"])[1:])
         mark.extract()  # [1] would be read as a citation
         if around and note:  # so that a reader can tell what it belongs to
             note.name = "div"

@@ -41,7 +41,7 @@ _BLOCKS = ("text.p", "text.h", "text.list", "table.table")
 _SHAPES = tuple(f"drawing.{name}" for name in ("frame", "custom-shape", "rect", "ellipse", "circle", "caption", "path"))
 _NAMES = {"text.p": "p", "text.list": "ul", "text.list-item": "li", "text.list-header": "li", "text.line-break": "br"}
 _NAMES |= {"table.table": "table", "table.table-row": "tr", "table.table-cell": "td"}
-_NAMES |= {"table.table-header-rows": "thead"}
+_NAMES |= {"table.table-header-rows": "thead", "text.note-body": "div"}
 _FAMILIES = {"text.span": "text", "table.table-cell": "table-cell", "drawing.page": "drawing-page"}
 _FAMILIES |= dict.fromkeys(_SHAPES, "graphic")
 _PLACEHOLDERS = ("title", "notes", "header", "footer", "date-time", "page-number", "page")
@@ -80,9 +80,7 @@ def convert(data: bytes) -> Converted:
         _write_numbers(body, roots)
         _move_out_of_frames(body, parts)
         for note in reversed(list(body.iter("text.note-body"))):
-            around = next(note.iterancestors("text.p", "text.h"), note)
-            for line in reversed(note):
-                around.addnext(line)
+            next(note.iterancestors("text.p", "text.h"), note.getparent()).addnext(note)
         etree.strip_elements(body, "text.note", with_tail=False)
         text, hidden = fragment_markdown(_write_html(body, properties))
         caveats += hidden_caveat(hidden)

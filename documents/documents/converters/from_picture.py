@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import warnings
-from dataclasses import replace
 from itertools import islice
 from textwrap import shorten
 
@@ -15,8 +14,6 @@ from PIL import Image, ImageOps, ImageSequence
 from documents.converters import PICTURE_WITHOUT_TEXT, from_pdf, has_text_recognition
 from documents.errors import NoText, Unconvertible
 from documents.values import Converted
-
-_TITLE_CHARS = 80
 
 
 def convert(data: bytes) -> Converted:
@@ -42,8 +39,8 @@ def convert(data: bytes) -> Converted:
     if made.text.startswith("---\ntitle:"):
         return made
     line = made.text.partition("\n---\n")[2].replace("|", " ").strip().partition("\n")[0]
-    title = json.dumps(shorten(line, _TITLE_CHARS, placeholder="…"), ensure_ascii=False)
-    return replace(made, text=f"---\ntitle: {title}\n{made.text[4:]}")
+    title = json.dumps(shorten(line, 80, placeholder="…"), ensure_ascii=False)
+    return Converted(f"---\ntitle: {title}\n{made.text[4:]}", made.caveats, made.plain)
 
 
 def _shown(picture: Image.Image) -> Image.Image:
