@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from knowledge.model.values import Vector
 
 VERSION_CHARS = 12
-_MESSAGE = re.compile(r"(.*?)(?:, |^)(\d{4}-\d\d-\d\d)(?= > |$)")
+_MESSAGE = re.compile(r"(.*?)(?:, |^)(\d{4}-\d\d-\d\d)(?: \d\d:\d\d)?(?= > |$)")
 
 type DocumentMapper = Callable[[Callable[[Document], Cut], Sequence[Document]], Iterable[Cut]]
 """Calls a function with each of many documents and gives the results in order, perhaps from several processes."""

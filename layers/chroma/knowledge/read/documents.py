@@ -37,7 +37,7 @@ from knowledge.read.loading import (
 )
 from knowledge.read.losses import WordLoss
 from knowledge.read.remedies import PassedOver
-from knowledge.read.threads import find_threads
+from knowledge.read.threads import find_endings, find_threads, join_messages
 from knowledge.read.walk import (
     EVERYTHING,
     ZIP,
@@ -277,11 +277,13 @@ class _Outcomes:
         self, files: dict[int, Any], entries: dict[int, LoadedDocument], places: dict[int, FileSlice]
     ) -> None:
         """Replace the messages of each thread by its document."""
-        threads = find_threads({number: entry for number, entry in entries.items() if entry.fields.message_ids})
-        for (newest, *earlier), copies, thread in threads:
-            if earlier:
-                texts = (self._texts.read(places[number]) for number in (newest, *earlier))
-                places[newest] = self._texts.add("\n\n".join(texts))
+        mails = {number: entry for number, entry in entries.items() if entry.fields.message_ids}
+        endings = find_endings(mails, lambda number: self._texts.read(places[number]))
+        for (newest, *earlier), copies, thread in find_threads(mails):
+            if earlier or newest in endings:
+                messages = [(mails[number], self._texts.read(places[number])) for number in (newest, *earlier)]
+                cuts = [endings.get(number, (0, 0)) for number in (newest, *earlier)]
+                places[newest] = self._texts.add(join_messages(messages, cuts))
             files[newest] = entries[newest] = thread
             for number in chain(earlier, copies):
                 del files[number], entries[number], places[number]

@@ -6,11 +6,12 @@ newest earlier message of its title: an answer without the headers that name one
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from itertools import chain, count
+from itertools import chain, count, pairwise
 from pathlib import PurePosixPath
 
 from knowledge.model.values import NEWEST_MESSAGE, OTHER_PATHS
@@ -18,6 +19,9 @@ from knowledge.read.file_names import strip_format
 from knowledge.read.loading import LoadedDocument
 
 BY_SUBJECT = "subject:"
+_LINE = re.compile(r"^.*\S.*$", re.MULTILINE)
+NOTICE_WORDS = 25
+"""Least words of an ending that messages repeat, if it is one line or of several writers."""
 
 
 def find_threads(
@@ -56,6 +60,76 @@ def find_threads(
                 loss=next((one.loss for one in kept if one.loss), None),
             ),
         )
+
+
+def find_endings(mails: Mapping[int, LoadedDocument], read: Callable[[int], str]) -> dict[int, tuple[int, int]]:
+    """Return the first and the end character of each message's signature and notices: what other messages repeat.
+
+    A signature ends two messages of the writer word for word, and is the smaller part of one of them: else they are a
+    circular. A notice has ``NOTICE_WORDS`` and ends three messages, not all of one writer.
+    """
+    cuts: dict[int, tuple[int, int]] = {}
+    writers = {number: str(mail.fields.extra.get("author", "")) for number, mail in mails.items()}
+    for _ in range(2):  # a signature above a notice
+        counts: Counter[tuple[str, int]] = Counter()
+        seen: set[str | int] = set()
+        endings: dict[int, list[tuple[int, int, int]]] = {}
+        smaller: set[int] = set()
+        for number, mail in mails.items():
+            text = read(number)
+            end = text.find("\n## ", 1) if "\n## " in text[1:] else len(text)  # above its attachments
+            own = text[: cuts.setdefault(number, (end, end))[0]]
+            endings[number], few = _endings(own)
+            smaller |= few
+            copies: set[str | int] = {mail.fields.message_ids[0], hash(own.partition("\n")[2].strip())}
+            if seen.isdisjoint(copies):
+                counts.update((writer, one[1]) for one in endings[number] for writer in {writers[number], ""})
+            seen |= copies
+        for number, writer in writers.items():
+            cuts[number] = _first_repeated(endings[number], writer, counts, smaller) or cuts[number][0], cuts[number][1]
+    return {number: cut for number, cut in cuts.items() if cut[0] < cut[1]}
+
+
+def _first_repeated(
+    endings: Sequence[tuple[int, int, int]], writer: str, counts: Mapping[tuple[str, int], int], smaller: Container[int]
+) -> int:
+    """Return the start of the longest signature or notice among ``endings``, 0 if there is none."""
+    least = 0  # count of the longest ending that is repeated: the end of a circular has the same
+    for start, ending, words in reversed(endings):
+        repeats = counts[writer, ending] if writer and counts[writer, ending] > 1 else 0
+        is_notice = words >= NOTICE_WORDS and counts["", ending] > max(2, repeats)
+        if is_notice or (repeats > least and ending in smaller):
+            return start
+        least = least or repeats
+    return 0
+
+
+def _endings(text: str) -> tuple[list[tuple[int, int, int]], set[int]]:
+    """Return start, hash and words of each ending of whole paragraphs, and the hashes of those that leave more."""
+    lines = [line for line in _LINE.finditer(text) if not line[0].startswith("## ")]
+    endings: list[tuple[int, int, int]] = []
+    ending, words, total = 0, 0, sum(len(line[0].split()) for line in lines)
+    for before, line in reversed([*pairwise(lines)]):
+        if line[0].startswith(">"):
+            break
+        ending, words = hash((ending, line[0].strip())), words + len(line[0].split())
+        if (line is not lines[-1] or words >= NOTICE_WORDS) and line.start() - before.end() > 1:
+            endings.append((line.start(), ending, words))
+    return endings, {ending for _, ending, words in endings if 2 * words < total}
+
+
+def join_messages(messages: Sequence[tuple[LoadedDocument, str]], cuts: Sequence[tuple[int, int]]) -> str:
+    """Return the text of a thread without the characters ``cuts``; a heading that is there gets the time of day."""
+    texts: list[str] = []
+    headings: set[str] = set()
+    for (mail, text), (start, end) in zip(messages, cuts, strict=True):
+        texts.append("\n\n".join(filter(None, (text[:start].rstrip(), text[end:].strip()))))
+        heading = f"## {_message_heading(mail)}"
+        if heading in headings:
+            time = str(mail.fields.extra.get("date", ""))[11:16]
+            texts[-1] = re.sub(rf"(?m)^({re.escape(heading)})(?=$| > )", rf"\1 {time}", texts[-1])
+        headings.add(heading)
+    return "\n\n".join(texts)
 
 
 def _group_answers(mails: Mapping[int, LoadedDocument]) -> list[list[int]]:

@@ -596,6 +596,28 @@ def test_mails_are_joined_by_subject_only_if_one_answers_and_names_none(tmp_path
     assert threads(tmp_path / "m", files) == {"c.eml": ("b", "b.eml", ["Jo", "Ola"]), "a.eml": ("a", "", ["Kay"])}
 
 
+def test_what_ends_several_messages_word_for_word_is_left_out(tmp_path: Path) -> None:
+    seal, notice = "\nKay Ray\nGate 2, Leeds\n", f"\n{'This mail is for you. ' * 5}\n"
+    files = {
+        "a.eml": mail("Kay", "1") + seal + notice,
+        "b.eml": mail("Kay", "2", "1").replace("Text", "Here is the next text")
+        + seal
+        + "\n## Kay, 2026-05-11 > Attachment: a\n\nA",
+        "c.eml": mail("Ola", "3", day=12) + notice,
+        "d.eml": mail("Jo", "4", day=13) + notice,
+        "copy.eml": mail("Jo", "4", day=13) + notice,
+        **{f"{n}.eml": mail("Kim", f"5{n}", day=14).replace("Text", f"Dear {n},\n\nWe\nmove.") for n in range(3)},
+    }
+    reading = read([write(tmp_path, files)], loading=MAIL)
+    assert {one.path: one.text for one in reading.documents if one.path not in ("0.eml", "1.eml", "2.eml")} == {
+        "b.eml": "## Kay, 2026-05-11\n\nHere is the next text of Kay.\n\n## Kay, 2026-05-11 > Attachment: a\n\nA"
+        "\n\n## Kay, 2026-05-11 10:00\n\nText of Kay.",
+        "c.eml": "## Ola, 2026-05-12\n\nText of Ola.",
+        "d.eml": "## Jo, 2026-05-13\n\nText of Jo.",
+    }
+    assert [one.text.count("We\nmove.") for one in reading.documents if one.path[0] in "012"] == [1, 1, 1]
+
+
 def test_the_messages_of_a_mailbox_are_documents_below_it(tmp_path: Path) -> None:
     parts = [mail("Kay", "1"), mail("Ola", "2", "1", day=12), "", mail("Jo", "3", day=13).replace("Skip", "a/b.txt 1")]
     parts += [mail("Kim", "4", day=14)]
