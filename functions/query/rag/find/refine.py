@@ -141,7 +141,9 @@ def newest_editions_first(hits: tuple[Hit, ...], question: Question) -> RefinedH
     wanted = content_stems(question.understood)
 
     def precedes(new: Hit, old: Hit) -> bool:
-        return is_later_message(new.chunk, old.chunk) or _succeeds(new, old, wanted)
+        if new.match and is_later_message(new.chunk, old.chunk):  # without a match the first hit is quoted
+            return True
+        return _succeeds(new, old, wanted)
 
     ordered: dict[int, Hit] = {}
     for hit in hits:

@@ -10,7 +10,7 @@ from fakes import MARK, FakeChat, make_hit, make_ledger
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knowledge.model.values import Hit
+from knowledge.model.values import Hit, Match
 from rag.errors import LlmUnavailable
 from rag.find import refine
 from rag.find.retrieve import l2_scale
@@ -187,13 +187,16 @@ def test_the_newest_of_the_editions_of_a_passage_comes_first(
 def test_messages_of_a_thread_are_newest_first_and_the_newest_is_named() -> None:
     extra = {"newest_message": "J. _Ray_, 2026-05-12"}
     sections = (r"J. Ray, 2026-05-12 > Attachment: a.txt", "Ola, 2026-05-11", "J. Ray, 2026-05-11")
+    match = Match(similarities=np.zeros((1, 1), np.float32), units=np.zeros((0, 1), np.uint16), title_tokens=0)
     newest, second, first = (
         hit(n, 0.8, [1, n], doc_id="m", section=section, chunk_index=n, dated=20260512, extra=extra)
         for n, section in enumerate(sections)
     )
     other = hit(3, 0.8, [0, 1], doc_id="n")
-    found = refine.newest_editions_first((first, other, second, newest), Question(text=LEAVE))
-    assert numbers(found) == [0, 1, 2, 3]
+    hits = (first, other, second, newest)
+    assert numbers(refine.newest_editions_first(hits, Question(text=LEAVE))) == [2, 3, 1, 0]
+    matched = tuple(replace(one, match=match) for one in hits)
+    assert numbers(refine.newest_editions_first(matched, Question(text=LEAVE))) == [0, 1, 2, 3]
     cited = [(first,), (first, newest), (newest,), (other, second), (first, other)]
     named = [refine.uncited_message([one.chunk for one in hits]) for hits in cited]
     assert named == ["J. _Ray_, 2026-05-12", "", "", "J. _Ray_, 2026-05-12", "J. _Ray_, 2026-05-12"]
