@@ -252,11 +252,8 @@ def _print_report(report: Mapping[str, Any], place: str) -> None:
 
 def _format_counts(counts: Mapping[str, int], examples: Mapping[str, str]) -> str:
     """Return ``3 .png, 2 is empty (a.md, ...)``; suffixes need no example."""
-    parts = []
-    for name, count in counts.items():
-        example = "" if name.startswith(".") else examples.get(name, "")
-        parts.append(f"{count} {name}" + (f" ({example}{', ...' * (count > 1)})" if example else ""))
-    return ", ".join(parts)
+    shown = {name: f" ({path}{', ...' * (counts[name] > 1)})" for name, path in examples.items() if name in counts}
+    return ", ".join(f"{count} {name}{shown.get(name, '') * (name[0] != '.')}" for name, count in counts.items())
 
 
 SERVED = "English"
