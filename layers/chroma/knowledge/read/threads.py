@@ -15,6 +15,7 @@ from itertools import chain, count, pairwise
 from pathlib import PurePosixPath
 
 from knowledge.model.values import NEWEST_MESSAGE, OTHER_PATHS
+from knowledge.read.fields import Fields
 from knowledge.read.file_names import strip_format
 from knowledge.read.loading import LoadedDocument
 
@@ -46,8 +47,7 @@ def find_threads(
         others = sorted({one.found.path for one in members} - {newest.found.path})
         if others:
             doc_id = fields.doc_id or strip_format(members[-1].found.path)
-            extra = {OTHER_PATHS: "\n".join(others), NEWEST_MESSAGE: _message_heading(newest)}
-            fields = replace(fields, doc_id=doc_id, extra={**fields.extra, **extra})
+            fields = replace(fields, doc_id=doc_id, extra={**fields.extra, OTHER_PATHS: "\n".join(others)})
         kept = [mails[number] for number in unique]
         yield (
             unique,
@@ -55,11 +55,17 @@ def find_threads(
             replace(
                 newest,
                 found=replace(newest.found, path=path),
-                fields=fields,
+                fields=_name_newest(fields, kept),
                 caveats=tuple(dict.fromkeys(chain.from_iterable(one.caveats for one in kept))),
                 loss=next((one.loss for one in kept if one.loss), None),
             ),
         )
+
+
+def _name_newest(fields: Fields, messages: Sequence[LoadedDocument]) -> Fields:
+    """Return ``fields`` with the heading of the first of several ``messages``."""
+    extra = {**fields.extra, NEWEST_MESSAGE: _message_heading(messages[0])}
+    return replace(fields, extra=extra) if len(messages) > 1 else fields
 
 
 def find_endings(mails: Mapping[int, LoadedDocument], read: Callable[[int], str]) -> dict[int, tuple[int, int]]:

@@ -628,6 +628,7 @@ def test_the_messages_of_a_mailbox_are_documents_below_it(tmp_path: Path) -> Non
         ("list.mbox/a b.txt 1.eml", "list.mbox/a b.txt 1", "a/b.txt 1"),
         ("list.mbox/Skip 2.eml", "list.mbox/Skip 2", "Skip"),
     ]
+    assert [one.extra.get("newest_message") for one in reading.documents] == ["Ola, 2026-05-12", None, None]
     assert errors(reading.warnings, tmp_path) == {"list.mbox:3": "holds no text; is damaged"}
 
 
