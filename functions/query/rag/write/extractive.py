@@ -241,7 +241,7 @@ def _name_versions(passages: Sequence[Passage], quoted: set[int], outdated: Mapp
 def _quote_later(
     passages: Sequence[Passage], weights: NDArray[np.float32], question: str, quoted: tuple[Quote, ...]
 ) -> tuple[Quote, ...]:
-    """Return ``quoted`` with the best later message of the first one's thread, and the newest one, if they are found.
+    """Return ``quoted`` with the newest message of the first one's thread, and the best between, if they are found.
 
     They may answer a message that asks the same, or take back what it says.
     """
@@ -250,7 +250,7 @@ def _quote_later(
     first = passages[quoted[0].passage].hit.chunk
     later = {place for place, one in enumerate(passages) if is_later_message(one.hit.chunk, first)}
     newest = {place for place in later if not newest_message(passages[place].hit.chunk)}
-    for wanted in (later, newest):
+    for wanted in (later - newest, newest):
         if wanted.isdisjoint(quote.passage for quote in quoted):
             quoted += quote_sections(passages, weights, question, {*range(len(passages))} - wanted)[:1]
     return quoted
