@@ -67,15 +67,15 @@ def _describe_closest(answer: Answer) -> str:
 
 
 def _format_reply(reply: dict[str, Any], paths: Sequence[str], *, closest: str, explain: bool) -> list[RenderableType]:
-    """Return the lines for people; ``paths`` are the files of the citations, which those without an address show."""
+    """Return the lines for people; citations without an address show their files, which are ``paths``, and chunk ids."""
     lines: list[RenderableType] = [Text(show_words(reply["answer"]))]
     lines += [Text(closest, style="dim")] if closest else []
     if reply["citations"]:
         lines += [NewLine(), Text("Citations", style="bold")]
     for number, (citation, path) in enumerate(zip(reply["citations"], paths, strict=True), start=1):
         section = f" > {citation['section']}" if citation["section"] else ""
-        place = "".join(f"  {part}" for part in (next(iter(citation["sourceUrls"]), path), citation["chunkId"]))
-        lines.append(Text.assemble(f"  {number}. {citation['fullTitle']}{section}", (place, "dim")))
+        place = next(iter(citation["sourceUrls"]), f"{path}  {citation['chunkId']}")
+        lines.append(Text.assemble(f"  {number}. {citation['fullTitle']}{section}  ", (place, "dim")))
     confidence, metadata = reply["confidence"], reply["metadata"]
     color = {"High": "green", "Medium": "yellow", "Low": "red"}[confidence["level"]]
     level = (f"{confidence['level']} ({int(confidence['score'])}/100)", color)
