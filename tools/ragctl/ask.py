@@ -67,7 +67,7 @@ def _describe_closest(answer: Answer) -> str:
 
 
 def _format_reply(reply: dict[str, Any], paths: Sequence[str], *, closest: str, explain: bool) -> list[RenderableType]:
-    """Return the lines for people; citations without an address show their files, which are ``paths``, and chunk ids."""
+    """Return the lines for people; a citation without an address shows its file, of ``paths``, and its chunk id."""
     lines: list[RenderableType] = [Text(show_words(reply["answer"]))]
     lines += [Text(closest, style="dim")] if closest else []
     if reply["citations"]:
