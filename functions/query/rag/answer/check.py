@@ -229,8 +229,10 @@ class _TreeEditor:
 
 def _is_foreign(text: str, context: Context, index: OpenIndex) -> bool:
     """Return whether ``text`` is in another language than the documents and the passages of ``context``."""
-    sources = {name for one in context.passages for name in languages_of(one.hit.chunk.text)}
-    return bool(index.language_unlike(text)) and sources.isdisjoint(languages_of(text))
+    if not index.language_unlike(text):
+        return False
+    asked = languages_of(text)
+    return all(asked.isdisjoint(languages_of(one.hit.chunk.text)) for one in context.passages)
 
 
 def _append_cite(run: t.Run, cite: t.Cite | None) -> t.Run:

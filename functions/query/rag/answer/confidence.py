@@ -257,7 +257,8 @@ ESCALATE_BELOW = 40.0
 _LEVELS: Sequence[Level] = ("Low", "Medium", "High")
 
 RECOGNISED = "text recognition"
-"""The ``source_type`` of a scan. It lowers no level: at 150 dpi, tilted and noisy, 1 of 100 letters is wrong."""
+"""The ``source_type`` of a scan. It lowers no level: of 38 printed pages, tilted and noisy too, the worst has
+.22 % of its letters wrong."""
 
 
 def _note_scans(references: Iterable[Reference]) -> list[str]:

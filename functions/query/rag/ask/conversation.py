@@ -117,10 +117,9 @@ class Reframe(Decider):
         """Return ``query`` rewritten by ``history``, with its text as a further view; ``ledger`` counts the call.
 
         A question in another language than most documents is translated; its own text is an optional view, for those
-        that are in its language. ``query`` is returned
-        unchanged if there is nothing to do (then no model is called), if the model says so, or if the completion is no
-        rewriting: several lines, too long, a decline, still in another language, or without a content word of the
-        conversation.
+        that are in its language. ``query`` is returned unchanged if there is nothing to do (then no model is called),
+        if the model says so, or if the completion is no rewriting: several lines, too long, a decline, still in another
+        language, or without a content word of the conversation.
 
         Raises:
             LlmError: the model cannot be reached in time, or its completion cannot be read.

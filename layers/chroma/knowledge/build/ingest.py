@@ -14,12 +14,12 @@ from knowledge.build.durable import make_folder, writer_lock
 from knowledge.build.embed import ChunkEmbeddings, embed_chunks
 from knowledge.build.plan import DocumentMapper, IndexSettings, Plan, PreviousChunks, plan, source_keys
 from knowledge.build.previous import IndexUpdate, OldIndex, load_chunks, load_vectors, old_index, plan_update
-from knowledge.build.removals import check_removals, has_moved
+from knowledge.build.removals import check_removals, has_moved, held_paths
 from knowledge.build.summary import PhaseClock, Summary, summarise
 from knowledge.build.write import remove_data, replace_provenance, write_index
 from knowledge.model.errors import IndexMismatch, IndexMissing, SourceUnreadable
 from knowledge.model.manifest import NO_PROVENANCE, RECIPE, Manifest, Provenance, SourceRecord
-from knowledge.model.values import OTHER_PATHS, Document, Embedder, Failure, TokenEmbedder
+from knowledge.model.values import Document, Embedder, Failure, TokenEmbedder
 from knowledge.open.index import DEFAULT_COLLECTION
 from knowledge.open.scratch import sweep
 
@@ -189,12 +189,11 @@ def _check(planned: Plan, previous: PreviousChunks, documents: Sequence[Document
             f"Nothing to index: {len(documents)} documents{failed}, and no text in any of them", planned.failed
         )
     texts = {chunk.text for chunk in planned.chunks}
-    doubles = {path for chunk in planned.chunks for path in str(chunk.extra.get(OTHER_PATHS, "")).splitlines()}
-    doubles |= {source.path for source in planned.sources if not source.path.endswith(".jsonl")}
+    held = held_paths((chunk.extra for chunk in planned.chunks), planned.sources)
     there = {source.doc_id for source in planned.sources if source.chunks}
     removed = [
         previous.sources[doc_id].path
         for doc_id, chunks in previous.chunks.items()
-        if doc_id not in there and previous.sources[doc_id].path not in doubles and not has_moved(chunks, texts)
+        if doc_id not in there and previous.sources[doc_id].path not in held and not has_moved(chunks, texts)
     ]
     check_removals(removed, total=len(previous.chunks), max_share=max_removed_share)

@@ -8,7 +8,9 @@ from dataclasses import replace
 
 from knowledge.model.errors import RemovalsRefused
 from knowledge.model.manifest import SourceRecord
-from knowledge.model.values import Chunk, Document, Failure
+from knowledge.model.values import OTHER_PATHS, Chunk, Document, Failure, Scalar
+from knowledge.read.file_names import suffix
+from knowledge.read.loading import CORPUS_SUFFIX
 
 SHOWN_REMOVALS = 5
 """Documents that the message of a refused run names."""
@@ -37,6 +39,15 @@ def has_moved(chunks: Sequence[Chunk], texts: Collection[str]) -> bool:
     A single chunk that pages share (a licence, a notice) is no sign of it.
     """
     return 2 * sum(chunk.text in texts for chunk in chunks) > len(chunks)
+
+
+def held_paths(extras: Iterable[Mapping[str, Scalar]], sources: Iterable[SourceRecord]) -> set[str]:
+    """Return the paths whose text is in an index with these ``extras`` of documents or chunks, and these ``sources``.
+
+    The records of a corpus share its path, which tells nothing of one of them.
+    """
+    paths = {path for extra in extras for path in str(extra.get(OTHER_PATHS, "")).splitlines()}
+    return paths.union(source.path for source in sources if suffix(source.path) != CORPUS_SUFFIX)
 
 
 def check_removals(removed: Sequence[str], *, total: int, max_share: float) -> None:

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 from knowledge.build.plan import IndexSettings, Plan
 from knowledge.build.reading import keeps_projection
-from knowledge.build.removals import check_removals, is_below, keep_emptied
+from knowledge.build.removals import check_removals, held_paths, is_below, keep_emptied
 from knowledge.engines.collection import normalise
 from knowledge.engines.server.database import RESULTS, Database
 from knowledge.engines.server.records import StoredChunk, from_record
 from knowledge.model.errors import IndexUnavailable, IndexUnreachable, SourceUnreadable
 from knowledge.model.manifest import Manifest, SourceRecord
-from knowledge.model.values import OTHER_PATHS, Document, Failure
+from knowledge.model.values import Document, Failure
 from knowledge.open.place import read_manifest
 from knowledge.search.signals import Calibration
 
@@ -150,10 +150,8 @@ class SourceChanges:
         new = {source.digest for source in self.fresh_sources}
         removed = [source.path for source in self.removed if source.chunks and source.digest not in new]
         if removed:
-            extras = (document.extra for document in self.read(self.fresh))
-            doubles = {path for extra in extras for path in str(extra.get(OTHER_PATHS, "")).splitlines()}
-            doubles |= {source.path for source in self.fresh_sources if not source.path.endswith(".jsonl")}
-            removed = [path for path in removed if path not in doubles]
+            held = held_paths((document.extra for document in self.read(self.fresh)), self.fresh_sources)
+            removed = [path for path in removed if path not in held]
         check_removals(removed, total=self.count_before, max_share=max_removed_share)
 
     def plan(self, sources: Sequence[SourceRecord], progress: IngestProgress | None = None) -> Plan:
